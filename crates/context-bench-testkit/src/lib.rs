@@ -1,0 +1,47 @@
+//! A loopback OpenAI-compatible endpoint for the tests and throughput
+//! measurements of context-bench: real sockets, scripted answers, latency and
+//! faults.
+//!
+//! This crate must not depend on the `context-bench` library, so that no test
+//! can be right only because both sides share the same mistake.
+//!
+//! ```
+//! use context_bench_testkit::{ChatServer, Reply};
+//!
+//! let server = ChatServer::start(|request| match request.attempt {
+//!     0 => Reply::status(429).retry_after_seconds(1),
+//!     _ => Reply::text("Paris"),
+//! });
+//! assert!(server.url().starts_with("http://127.0.0.1:"));
+//! assert_eq!(server.request_count(), 0);
+//! ```
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a test kit: a broken fixture must stop the test at once"
+)]
+
+mod completion;
+mod connection;
+mod fault;
+pub mod handlers;
+mod headers;
+mod plan;
+mod reader;
+mod record;
+mod render;
+mod reply;
+mod request;
+mod server;
+mod sse;
+mod wire;
+
+pub use fault::Fault;
+pub use headers::Headers;
+pub use record::RecordedRequest;
+pub use reply::Reply;
+pub use request::Request;
+pub use server::{ChatServer, ServerBuilder};

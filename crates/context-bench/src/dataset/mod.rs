@@ -1,0 +1,102 @@
+//! `Dataset`: a stream of examples, and the readers that come with the library.
+//!
+//! A dataset is read once, front to back, on a thread of its own, so memory does
+//! not grow with the number of examples. It never talks to systems.
+
+use crate::model::Example;
+
+mod error;
+
+pub use error::DatasetError;
+
+/// What a dataset yields: examples, or what is wrong with a record.
+pub type Examples = Box<dyn Iterator<Item = Result<Example, DatasetError>> + Send>;
+
+/// A stream of examples with what is known about it in advance.
+pub struct Dataset {
+    examples: Examples,
+    len: Option<usize>,
+}
+
+impl Dataset {
+    /// A dataset of a fallible stream, whose length is unknown.
+    pub fn from_results(
+        examples: impl Iterator<Item = Result<Example, DatasetError>> + Send + 'static,
+    ) -> Self {
+        Self {
+            examples: Box::new(examples),
+            len: None,
+        }
+    }
+
+    /// States how many examples will come, for progress displays.
+    #[must_use]
+    pub fn with_len(mut self, len: usize) -> Self {
+        self.len = Some(len);
+        self
+    }
+
+    /// How many examples will come, when known.
+    pub fn len(&self) -> Option<usize> {
+        self.len
+    }
+
+    /// At most the first `max` examples.
+    #[must_use]
+    pub fn take(self, max: usize) -> Self {
+        Self {
+            len: self.len.map(|len| len.min(max)),
+            examples: Box::new(self.examples.take(max)),
+        }
+    }
+
+    /// Sets the `dataset` field of every example that has none.
+    #[must_use]
+    pub fn tagged(self, tag: impl Into<String>) -> Self {
+        let tag = tag.into();
+        Self {
+            len: self.len,
+            examples: Box::new(self.examples.map(move |example| {
+                let mut example = example?;
+                let fields = example.fields_mut();
+                if !fields.contains_key("dataset") {
+                    fields.insert("dataset".into(), tag.as_str().into());
+                }
+                Ok(example)
+            })),
+        }
+    }
+
+    /// The examples of this dataset, then those of another.
+    #[must_use]
+    pub fn chain(self, other: Self) -> Self {
+        Self {
+            len: self.len.zip(other.len).map(|(a, b)| a + b),
+            examples: Box::new(self.examples.chain(other.examples)),
+        }
+    }
+}
+
+impl IntoIterator for Dataset {
+    type Item = Result<Example, DatasetError>;
+    type IntoIter = Examples;
+
+    fn into_iter(self) -> Examples {
+        self.examples
+    }
+}
+
+/// Anything that yields examples is a dataset: a vector, a generator, a reader.
+impl<E: Into<Example>> FromIterator<E> for Dataset {
+    fn from_iter<I: IntoIterator<Item = E>>(iter: I) -> Self {
+        let examples: Vec<Example> = iter.into_iter().map(Into::into).collect();
+        let len = examples.len();
+        Self::from_results(examples.into_iter().map(Ok)).with_len(len)
+    }
+}
+
+impl From<Vec<Example>> for Dataset {
+    fn from(examples: Vec<Example>) -> Self {
+        examples.into_iter().collect()
+    }
+}

@@ -1,0 +1,46 @@
+//! `Evaluator`: compares an output with its example and gives named scores.
+//!
+//! Evaluators may wait (a model as judge), so `score` is async; most of ours are
+//! pure functions behind it. An evaluator that cannot score says so with an
+//! error or an unscored entry; it never invents a number.
+
+mod answer_quality;
+mod function;
+
+pub use answer_quality::AnswerQuality;
+pub use function::{FnEvaluator, from_fn};
+
+use async_trait::async_trait;
+
+use crate::model::{Example, Output, ScoreName, Scores};
+
+/// Scores what a system made of an example.
+#[async_trait]
+pub trait Evaluator: Send + Sync {
+    /// The name that reports show.
+    fn name(&self) -> &str;
+
+    /// The scores that this evaluator yields. Empty means that they are not
+    /// known in advance; checks of score fields then wait for the first rows.
+    fn score_names(&self) -> &[ScoreName];
+
+    /// Scores one output against the untouched example.
+    async fn score(&self, example: &Example, output: &Output) -> Result<Scores, EvaluatorError>;
+}
+
+/// Why an evaluator gave no scores for a row: all its scores become unscored with this reason.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct EvaluatorError(pub String);
+
+impl From<String> for EvaluatorError {
+    fn from(message: String) -> Self {
+        Self(message)
+    }
+}
+
+impl From<&str> for EvaluatorError {
+    fn from(message: &str) -> Self {
+        Self(message.to_owned())
+    }
+}

@@ -1,0 +1,31 @@
+//! Measure what a context layer costs and what it loses.
+//!
+//! A run is a pipeline of four stages, each an open trait:
+//!
+//! ```text
+//! Dataset (examples) -> System.process -> Evaluator.score -> Metric.compute
+//! ```
+//!
+//! This page is the whole public API. Layers point one way: `model` knows
+//! nothing, `evaluate` knows everything; see `ARCHITECTURE.md`.
+
+pub mod dataset;
+pub mod error;
+pub mod evaluator;
+pub mod memory;
+pub mod metric;
+mod model;
+pub mod stats;
+pub mod system;
+pub mod text;
+pub mod tokens;
+
+pub use dataset::Dataset;
+pub use evaluator::Evaluator;
+pub use memory::MemorySystem;
+pub use metric::{Comparison, Metric};
+pub use model::{
+    CallStats, Counts, EvalRow, Example, ExampleError, ExampleId, Failure, FailureKind, Interval,
+    Measurement, Output, Score, ScoreName, Scores, Summary, Turn, Unit,
+};
+pub use system::System;

@@ -1,0 +1,79 @@
+//! `Metric` (rows of one system → numbers) and `Comparison` (across systems).
+//!
+//! Metrics see rows only, so every summary can be rebuilt from a stored run.
+//! They leave failed and unscored rows out and say on how many rows a number
+//! rests; they never read a missing score as 0.
+
+mod compression_ratio;
+mod cost_of_pass;
+mod function;
+mod latency;
+mod mean_score;
+mod pareto_rank;
+mod pass_rate;
+mod per_dataset;
+
+pub use compression_ratio::CompressionRatio;
+pub use cost_of_pass::CostOfPass;
+pub use function::{FnMetric, from_fn};
+pub use latency::Latency;
+pub use mean_score::MeanScore;
+pub use pareto_rank::ParetoRank;
+pub use pass_rate::PassRate;
+pub use per_dataset::PerDatasetBreakdown;
+
+use indexmap::IndexMap;
+
+use crate::model::{EvalRow, Measurement, Summary, Unit};
+use crate::stats;
+
+/// The default for metrics that ask whether a row passed.
+pub const DEFAULT_THRESHOLD: f64 = 0.7;
+
+/// Turns all rows of one system into named numbers.
+pub trait Metric: Send + Sync {
+    /// The name that reports show.
+    fn name(&self) -> &str;
+
+    /// The score that this metric reads, if it reads one. A run refuses a field
+    /// that none of its evaluators yields.
+    fn score_field(&self) -> Option<&str> {
+        None
+    }
+
+    /// Computes the numbers. `rows` holds failed rows too.
+    fn compute(&self, rows: &[EvalRow]) -> Summary;
+}
+
+/// Compares the summaries of all systems and adds numbers to each.
+pub trait Comparison: Send + Sync {
+    /// The name that reports show.
+    fn name(&self) -> &str;
+
+    /// What to add to the summary of each system.
+    fn compare(&self, summaries: &IndexMap<String, Summary>) -> IndexMap<String, Summary>;
+}
+
+/// The values of one score over the rows that have it, in row order.
+fn values<'a>(rows: &'a [EvalRow], field: &'a str) -> impl Iterator<Item = f64> + 'a {
+    rows.iter().filter_map(move |row| row.score(field))
+}
+
+/// A mean with its error and interval. Nothing planned is 0 (as users know it);
+/// rows without any value give no number.
+fn mean_measurement(values: &[f64], n_rows: usize) -> Measurement {
+    let Some(mean) = stats::mean(values) else {
+        return if n_rows == 0 {
+            Measurement::new(0.0, Unit::Number)
+        } else {
+            Measurement::missing(Unit::Number)
+        };
+    };
+    Measurement {
+        value: Some(mean.value),
+        unit: Unit::Number,
+        n: Some(mean.n),
+        stderr: mean.stderr,
+        interval: stats::mean_interval(&mean),
+    }
+}

@@ -1,0 +1,62 @@
+//! PassRate: the share of scored rows at or above a threshold.
+
+use super::{DEFAULT_THRESHOLD, Metric, values};
+use crate::model::{EvalRow, Measurement, Summary, Unit};
+use crate::stats::wilson_interval;
+
+/// `pass_rate`: share of the scored rows whose score is `>=` the threshold.
+#[derive(Debug, Clone)]
+pub struct PassRate {
+    threshold: f64,
+    score_field: String,
+}
+
+impl PassRate {
+    /// Passing means `score_field >= threshold`. A score that is not a number never passes.
+    pub fn new(threshold: f64, score_field: impl Into<String>) -> Self {
+        Self {
+            threshold,
+            score_field: score_field.into(),
+        }
+    }
+}
+
+impl Default for PassRate {
+    fn default() -> Self {
+        Self::new(DEFAULT_THRESHOLD, "score")
+    }
+}
+
+impl Metric for PassRate {
+    fn name(&self) -> &str {
+        "pass_rate"
+    }
+
+    fn score_field(&self) -> Option<&str> {
+        Some(&self.score_field)
+    }
+
+    fn compute(&self, rows: &[EvalRow]) -> Summary {
+        let (mut n, mut passed) = (0_usize, 0_usize);
+        for value in values(rows, &self.score_field) {
+            n += 1;
+            passed += usize::from(value >= self.threshold);
+        }
+        let measurement = if n > 0 {
+            let share = passed as f64 / n as f64;
+            Measurement {
+                value: Some(share),
+                unit: Unit::Share,
+                n: Some(n),
+                // The same sample formula as for means of 0 and 1.
+                stderr: (n > 1).then(|| (share * (1.0 - share) / (n - 1) as f64).sqrt()),
+                interval: wilson_interval(passed, n),
+            }
+        } else if rows.is_empty() {
+            Measurement::new(0.0, Unit::Share)
+        } else {
+            Measurement::missing(Unit::Share)
+        };
+        Summary::new().with("pass_rate", measurement)
+    }
+}

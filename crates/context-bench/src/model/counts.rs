@@ -1,0 +1,53 @@
+//! `Counts`: what became of the plan, per system.
+
+use serde::Serialize;
+
+use super::EvalRow;
+
+/// What became of the planned rows of one system.
+///
+/// `planned = scored + unscored + failed + not_run()`. Cached rows are counted
+/// among the others as well.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Counts {
+    /// Rows that the run set out to produce.
+    pub planned: usize,
+    /// Rows with an output and a value from every evaluator.
+    pub scored: usize,
+    /// Rows with an output for which at least one evaluator gave no value.
+    pub unscored: usize,
+    /// Rows without an output.
+    pub failed: usize,
+    /// Rows whose output came from an earlier run.
+    pub cached: usize,
+    /// Requests sent, retries included, as far as systems report them.
+    pub requests: u64,
+}
+
+impl Counts {
+    /// Adds one finished row.
+    pub fn add(&mut self, row: &EvalRow) {
+        if !row.is_completed() {
+            self.failed += 1;
+        } else if row.is_scored() {
+            self.scored += 1;
+        } else {
+            self.unscored += 1;
+        }
+        self.cached += usize::from(row.cached);
+        if !row.cached {
+            self.requests += row.call.as_ref().map_or(0, |call| u64::from(call.attempts));
+        }
+    }
+
+    /// Rows that were never started, because the run was interrupted.
+    pub fn not_run(&self) -> usize {
+        self.planned
+            .saturating_sub(self.scored + self.unscored + self.failed)
+    }
+
+    /// Rows that did not end as planned: failed or not fully scored.
+    pub fn errors(&self) -> usize {
+        self.failed + self.unscored
+    }
+}

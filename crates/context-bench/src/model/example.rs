@@ -1,0 +1,288 @@
+//! `Example`: one record of a dataset, as an ordered JSON map.
+//!
+//! The map is kept exactly as it was read: unknown keys survive untouched and in
+//! order, because systems and evaluators we do not know may need them. Typed
+//! accessors read the keys that the built-ins know.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::text::stringify;
+
+/// One record of a dataset: an ordered map of JSON values.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Example {
+    fields: Map<String, Value>,
+}
+
+impl Example {
+    /// An example without any field.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets one field and returns the example, for building examples in code.
+    #[must_use]
+    pub fn with(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.fields.insert(key.into(), value.into());
+        self
+    }
+
+    /// All fields in their original order.
+    pub fn fields(&self) -> &Map<String, Value> {
+        &self.fields
+    }
+
+    /// All fields, for changing them in place.
+    pub fn fields_mut(&mut self) -> &mut Map<String, Value> {
+        &mut self.fields
+    }
+
+    /// Gives up the map.
+    pub fn into_fields(self) -> Map<String, Value> {
+        self.fields
+    }
+
+    /// The value of a field, if the key is there (it may be `null`).
+    pub fn get(&self, key: &str) -> Option<&Value> {
+        self.fields.get(key)
+    }
+
+    /// The value of a field when it is text.
+    pub fn text(&self, key: &str) -> Option<&str> {
+        self.fields.get(key).and_then(Value::as_str)
+    }
+
+    /// A field as text for scoring: empty when missing, otherwise as Python's `str()` writes it.
+    pub fn stringified(&self, key: &str) -> std::borrow::Cow<'_, str> {
+        stringify::field(&self.fields, key)
+    }
+
+    /// The identifier, or `position` when the example has none (or a `null` one).
+    ///
+    /// # Errors
+    ///
+    /// When `id` is neither text nor an integer that fits 64 bits: such ids do
+    /// not survive a round trip through JSON, so rows could not be matched again.
+    pub fn id(&self, position: usize) -> Result<ExampleId, ExampleError> {
+        match self.fields.get("id") {
+            None | Some(Value::Null) => Ok(ExampleId::from(position)),
+            Some(Value::String(text)) => Ok(ExampleId::Text(text.as_str().into())),
+            Some(Value::Number(number)) if number.as_i64().is_some() => {
+                Ok(ExampleId::Int(number.as_i64().unwrap_or_default()))
+            }
+            Some(other) => Err(ExampleError::BadId {
+                found: stringify::python_repr(other),
+            }),
+        }
+    }
+
+    /// The context; empty when missing or not text.
+    pub fn context(&self) -> &str {
+        self.text("context").unwrap_or_default()
+    }
+
+    /// The question, if there is one and it is text.
+    pub fn question(&self) -> Option<&str> {
+        self.text("question")
+    }
+
+    /// The dataset tag; empty when missing.
+    pub fn dataset(&self) -> &str {
+        self.text("dataset").unwrap_or_default()
+    }
+
+    /// The turns of a conversation to be held turn by turn: only for examples
+    /// whose `multi_turn` is truthy and which have the key `turns`.
+    ///
+    /// # Errors
+    ///
+    /// When `turns` is not a list of `{role, content}` maps.
+    pub fn conversation(&self) -> Result<Option<Vec<Turn>>, ExampleError> {
+        if !self.get("multi_turn").is_some_and(stringify::is_truthy) {
+            return Ok(None);
+        }
+        let Some(turns) = self.get("turns") else {
+            return Ok(None);
+        };
+        let bad = |found: &Value| ExampleError::BadTurns {
+            found: stringify::kind(found),
+        };
+        let list = turns.as_array().ok_or_else(|| bad(turns))?;
+        list.iter()
+            .map(|turn| serde_json::from_value(turn.clone()).map_err(|_| bad(turn)))
+            .collect::<Result<Vec<Turn>, _>>()
+            .map(Some)
+    }
+}
+
+impl From<Map<String, Value>> for Example {
+    fn from(fields: Map<String, Value>) -> Self {
+        Self { fields }
+    }
+}
+
+impl<K: Into<String>, V: Into<Value>> FromIterator<(K, V)> for Example {
+    fn from_iter<I: IntoIterator<Item = (K, V)>>(iter: I) -> Self {
+        Self {
+            fields: iter
+                .into_iter()
+                .map(|(key, value)| (key.into(), value.into()))
+                .collect(),
+        }
+    }
+}
+
+impl TryFrom<Value> for Example {
+    type Error = ExampleError;
+
+    fn try_from(value: Value) -> Result<Self, ExampleError> {
+        match value {
+            Value::Object(fields) => Ok(Self { fields }),
+            other => Err(ExampleError::NotAMap {
+                found: stringify::kind(&other),
+            }),
+        }
+    }
+}
+
+/// One message of a conversation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Turn {
+    /// `user`, `assistant` or `system`.
+    pub role: String,
+    /// The text of the message; a `null` content is empty text.
+    #[serde(deserialize_with = "null_is_empty")]
+    pub content: String,
+}
+
+fn null_is_empty<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    Ok(Option::<String>::deserialize(deserializer)?.unwrap_or_default())
+}
+
+impl Turn {
+    /// A message of the user.
+    pub fn user(content: impl Into<String>) -> Self {
+        Self {
+            role: "user".into(),
+            content: content.into(),
+        }
+    }
+
+    /// A message of the assistant.
+    pub fn assistant(content: impl Into<String>) -> Self {
+        Self {
+            role: "assistant".into(),
+            content: content.into(),
+        }
+    }
+}
+
+/// Identifies an example inside its dataset. `1` and `"1"` are different.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum ExampleId {
+    /// A number, also the position of examples without an id.
+    Int(i64),
+    /// Any text.
+    Text(Arc<str>),
+}
+
+impl fmt::Display for ExampleId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Int(number) => number.fmt(f),
+            Self::Text(text) => text.fmt(f),
+        }
+    }
+}
+
+impl From<usize> for ExampleId {
+    fn from(position: usize) -> Self {
+        Self::Int(i64::try_from(position).unwrap_or(i64::MAX))
+    }
+}
+
+impl From<&str> for ExampleId {
+    fn from(text: &str) -> Self {
+        Self::Text(text.into())
+    }
+}
+
+/// Why a record cannot be used as an example.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ExampleError {
+    /// The `id` has a type that cannot identify a row.
+    #[error("`id` must be text or a 64-bit integer, found {found}")]
+    BadId {
+        /// The value as Python would print it.
+        found: String,
+    },
+    /// `turns` does not hold messages.
+    #[error("`turns` must be a list of {{role, content}} maps with text, found {found}")]
+    BadTurns {
+        /// What was found instead.
+        found: &'static str,
+    },
+    /// The record is not a map.
+    #[error("an example must be a JSON object, found {found}")]
+    NotAMap {
+        /// What was found instead.
+        found: &'static str,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn example(value: Value) -> Example {
+        Example::try_from(value).expect("a map")
+    }
+
+    #[test]
+    fn id_is_text_or_integer_or_the_position() {
+        let cases = [
+            (json!({"id": "q1"}), Some(ExampleId::from("q1"))),
+            (json!({"id": ""}), Some(ExampleId::from(""))),
+            (json!({"id": -3}), Some(ExampleId::Int(-3))),
+            (json!({"id": null}), Some(ExampleId::Int(7))),
+            (json!({}), Some(ExampleId::Int(7))),
+            (json!({"id": 1.5}), None),
+            (json!({"id": true}), None),
+            (json!({"id": [1]}), None),
+            (json!({"id": u64::MAX}), None),
+        ];
+        for (fields, expected) in cases {
+            assert_eq!(example(fields.clone()).id(7).ok(), expected, "{fields}");
+        }
+    }
+
+    #[test]
+    fn unknown_keys_survive_in_order() {
+        let text = r#"{"z":1,"context":"c","a":{"deep":[null,1.0]}}"#;
+        let example: Example = serde_json::from_str(text).expect("valid");
+        assert_eq!(serde_json::to_string(&example).expect("valid"), text);
+    }
+
+    #[test]
+    fn a_conversation_needs_the_flag_and_the_turns() {
+        let turns = json!([{"role": "user", "content": "hi"}]);
+        let held = example(json!({"multi_turn": true, "turns": turns})).conversation();
+        assert_eq!(held, Ok(Some(vec![Turn::user("hi")])));
+        for fields in [
+            json!({"multi_turn": false, "turns": turns}),
+            json!({"turns": turns}),
+            json!({"multi_turn": 1}),
+        ] {
+            assert_eq!(example(fields).conversation(), Ok(None));
+        }
+        let bad = example(json!({"multi_turn": true, "turns": ["hi"]})).conversation();
+        assert_eq!(bad, Err(ExampleError::BadTurns { found: "text" }));
+    }
+}

@@ -1,0 +1,20 @@
+//! The data that flows through a run: example, output, score, row, measurement.
+//!
+//! Nothing here does I/O, waits or knows a clock. Layers above fill these
+//! types; reports and stores read them.
+
+mod counts;
+mod example;
+mod failure;
+mod measurement;
+mod output;
+mod row;
+mod score;
+
+pub use counts::Counts;
+pub use example::{Example, ExampleError, ExampleId, Turn};
+pub use failure::{Failure, FailureKind};
+pub use measurement::{Interval, Measurement, Summary, Unit};
+pub use output::{CallStats, Output};
+pub use row::EvalRow;
+pub use score::{Score, ScoreName, Scores};

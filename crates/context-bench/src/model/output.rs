@@ -1,0 +1,101 @@
+//! `Output`: what a system made of one example.
+//!
+//! It holds the processed map (by convention the example's fields plus
+//! `response`) and what the call cost. It never holds keys or headers.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use super::{Example, Turn};
+use crate::text::stringify;
+
+/// The processed map of one example, and what the call cost.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Output {
+    fields: Map<String, Value>,
+    call: Option<CallStats>,
+}
+
+impl Output {
+    /// The example's fields plus `response`: what most systems return.
+    pub fn reply(example: &Example, response: impl Into<Value>) -> Self {
+        Self::from(example.fields().clone()).with("response", response)
+    }
+
+    /// The example's fields plus the replies of a conversation: `response` is
+    /// the last reply (empty when there is none), `turn_responses` all of them.
+    pub fn conversation(example: &Example, replies: &[Turn]) -> Self {
+        let last = replies.last().map_or("", |turn| turn.content.as_str());
+        let all: Vec<&str> = replies.iter().map(|turn| turn.content.as_str()).collect();
+        Self::reply(example, last).with("turn_responses", all)
+    }
+
+    /// Sets one field and returns the output.
+    #[must_use]
+    pub fn with(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.fields.insert(key.into(), value.into());
+        self
+    }
+
+    /// Attaches what the call cost.
+    #[must_use]
+    pub fn with_call(mut self, call: CallStats) -> Self {
+        self.call = Some(call);
+        self
+    }
+
+    /// All fields of the processed map, in order.
+    pub fn fields(&self) -> &Map<String, Value> {
+        &self.fields
+    }
+
+    /// Gives up the processed map.
+    pub fn into_fields(self) -> Map<String, Value> {
+        self.fields
+    }
+
+    /// The value of a field, if the key is there.
+    pub fn get(&self, key: &str) -> Option<&Value> {
+        self.fields.get(key)
+    }
+
+    /// A field as text for scoring: empty when missing, otherwise as Python's `str()` writes it.
+    pub fn stringified(&self, key: &str) -> std::borrow::Cow<'_, str> {
+        stringify::field(&self.fields, key)
+    }
+
+    /// The response as text for scoring; empty when missing.
+    pub fn response(&self) -> std::borrow::Cow<'_, str> {
+        self.stringified("response")
+    }
+
+    /// Usage as reported by the endpoint, when it reported any.
+    pub fn api_usage(&self) -> Option<&Map<String, Value>> {
+        self.get("api_usage")
+            .and_then(Value::as_object)
+            .filter(|usage| !usage.is_empty())
+    }
+
+    /// What the call cost, when the system knows.
+    pub fn call(&self) -> Option<CallStats> {
+        self.call
+    }
+}
+
+impl From<Map<String, Value>> for Output {
+    fn from(fields: Map<String, Value>) -> Self {
+        Self { fields, call: None }
+    }
+}
+
+/// What one call of a system cost besides its total time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CallStats {
+    /// Requests sent, retries included.
+    pub attempts: u32,
+    /// Time spent waiting between attempts; part of the latency.
+    pub retry_wait: Duration,
+    /// From sending the attempt that succeeded to its first token, when the reply was streamed.
+    pub first_token: Option<Duration>,
+}

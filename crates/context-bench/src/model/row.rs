@@ -1,0 +1,151 @@
+//! `EvalRow`: one example through one system.
+//!
+//! Runs keep a million of these in memory, so names are shared and what most
+//! rows lack (failure, metadata) is behind a pointer.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+use super::{CallStats, ExampleId, Failure, Scores};
+
+/// One example through one system: its scores and what it cost.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EvalRow {
+    /// Name of the system.
+    pub system: Arc<str>,
+    /// Id of the example, or its position in the dataset.
+    pub example_id: ExampleId,
+    /// What the evaluators said, unscored entries included.
+    pub scores: Scores,
+    /// Tokens of the example.
+    pub input_tokens: u64,
+    /// Tokens of the processed map; 0 for a failed row.
+    pub output_tokens: u64,
+    /// Usage as the endpoint reported it, and whatever a runner adds.
+    pub metadata: Option<Box<Map<String, Value>>>,
+    /// Seconds inside the system, retry waiting included.
+    pub latency: f64,
+    /// Dataset tag; empty when the example had none.
+    pub dataset: Arc<str>,
+    /// Why there is no output, when the call failed.
+    pub failure: Option<Box<Failure>>,
+    /// What the call cost besides time, when the system knows.
+    pub call: Option<Box<CallStats>>,
+    /// Whether the output was reused from an earlier run.
+    pub cached: bool,
+}
+
+impl EvalRow {
+    /// A row with scores, for building results by hand.
+    pub fn new(
+        system: impl Into<Arc<str>>,
+        example_id: impl Into<ExampleId>,
+        scores: Scores,
+        input_tokens: u64,
+        output_tokens: u64,
+    ) -> Self {
+        Self {
+            system: system.into(),
+            example_id: example_id.into(),
+            scores,
+            input_tokens,
+            output_tokens,
+            metadata: None,
+            latency: 0.0,
+            dataset: "".into(),
+            failure: None,
+            call: None,
+            cached: false,
+        }
+    }
+
+    /// Whether the system produced an output.
+    pub fn is_completed(&self) -> bool {
+        self.failure.is_none()
+    }
+
+    /// Whether the system produced an output and every evaluator a value.
+    pub fn is_scored(&self) -> bool {
+        self.is_completed() && self.scores.unscored().next().is_none()
+    }
+
+    /// The value of a score; `None` when missing, unscored or not a number.
+    pub fn score(&self, name: &str) -> Option<f64> {
+        self.scores.value(name)
+    }
+
+    /// The row as written to files: the known members in their known order,
+    /// then only those of our own that say something.
+    pub fn to_json(&self) -> Map<String, Value> {
+        let mut row = Map::new();
+        row.insert("system".into(), json!(self.system));
+        row.insert("example_id".into(), json!(self.example_id));
+        row.insert("dataset".into(), json!(self.dataset));
+        row.insert("scores".into(), Value::Object(self.scores.to_json()));
+        row.insert("input_tokens".into(), json!(self.input_tokens));
+        row.insert("output_tokens".into(), json!(self.output_tokens));
+        row.insert("latency".into(), json!(self.latency));
+        let metadata = self.metadata.as_deref().cloned().unwrap_or_default();
+        row.insert("metadata".into(), Value::Object(metadata));
+        if let Some(failure) = &self.failure {
+            row.insert("error".into(), json!(failure));
+        }
+        let reasons = |missing: bool| -> Map<String, Value> {
+            self.scores
+                .iter()
+                .filter(|(_, score)| score.get().is_none() == missing)
+                .filter_map(|(name, score)| Some((name.to_string(), json!(score.reason()?))))
+                .collect()
+        };
+        for (key, missing) in [("unscored", true), ("reasons", false)] {
+            let map = reasons(missing);
+            if !map.is_empty() {
+                row.insert(key.into(), Value::Object(map));
+            }
+        }
+        if let Some(call) = self.call.as_deref() {
+            row.insert("call".into(), call_json(call));
+        }
+        if self.cached {
+            row.insert("cached".into(), json!(true));
+        }
+        row
+    }
+}
+
+fn call_json(call: &CallStats) -> Value {
+    let mut map = Map::new();
+    map.insert("attempts".into(), json!(call.attempts));
+    map.insert("retry_wait".into(), json!(call.retry_wait.as_secs_f64()));
+    if let Some(first_token) = call.first_token {
+        map.insert("first_token".into(), json!(first_token.as_secs_f64()));
+    }
+    Value::Object(map)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{FailureKind, Score};
+
+    #[test]
+    fn a_row_stays_small() {
+        assert!(size_of::<EvalRow>() <= 136, "{}", size_of::<EvalRow>());
+    }
+
+    #[test]
+    fn extra_members_appear_only_when_they_say_something() {
+        let mut row = EvalRow::new("s", "é", [("f1", 0.1)].into_iter().collect(), 1, 2);
+        let keys = |row: &EvalRow| row.to_json().keys().cloned().collect::<Vec<_>>().join(" ");
+        let plain = "system example_id dataset scores input_tokens output_tokens latency metadata";
+        assert_eq!(keys(&row), plain);
+        row.scores.set("judge_score", Score::unscored("no rating"));
+        row.failure = Some(Box::new(Failure::new(FailureKind::Timeout, "late")));
+        assert_eq!(keys(&row), format!("{plain} error unscored"));
+        let json = row.to_json();
+        assert_eq!(json["error"], json!({"kind": "timeout", "message": "late"}));
+        assert_eq!(json["unscored"], json!({"judge_score": "no rating"}));
+        assert_eq!(json["scores"], json!({"f1": 0.1}));
+    }
+}

@@ -1,0 +1,11 @@
+//! Numbers about numbers: means, errors, intervals, quantiles.
+//!
+//! Pure functions over slices; nothing here knows rows or metrics.
+
+mod interval;
+mod mean;
+mod quantile;
+
+pub use interval::{mean_interval, wilson_interval};
+pub use mean::{Mean, mean};
+pub use quantile::{median, percentile};

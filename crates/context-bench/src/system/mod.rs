@@ -1,0 +1,86 @@
+//! `System`: the thing under test, and those that come with the library.
+//!
+//! A system gets one example and returns the processed map. It never scores and
+//! never counts tokens; its time is what the run reports as latency.
+
+mod function;
+
+pub use function::{FnSystem, from_fn};
+
+use async_trait::async_trait;
+
+use crate::model::{CallStats, Example, Failure, FailureKind, Output, Turn};
+
+/// Something between data and an answer: a compressor, a proxy, a retriever …
+#[async_trait]
+pub trait System: Send + Sync {
+    /// The name that reports show; unique within a run.
+    fn name(&self) -> &str;
+
+    /// Processes one example. By convention the output keeps all fields of the
+    /// example and adds `response`.
+    async fn process(&self, example: &Example) -> Result<Output, SystemError>;
+
+    /// This system as one that can hold a conversation, if it can.
+    fn as_conversation(&self) -> Option<&dyn Conversation> {
+        None
+    }
+}
+
+/// A system that can hold a conversation turn by turn.
+#[async_trait]
+pub trait Conversation: Send + Sync {
+    /// Answers each turn in order, seeing all earlier ones; one reply per turn.
+    async fn process_conversation(&self, turns: &[Turn]) -> Result<Replies, SystemError>;
+}
+
+/// The assistant messages of a conversation and what they cost together.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Replies {
+    /// One assistant message per turn.
+    pub turns: Vec<Turn>,
+    /// Cost of all calls together, when the system knows.
+    pub call: Option<CallStats>,
+    /// Usage summed over all calls, when the endpoint reported it.
+    pub usage: Option<serde_json::Map<String, serde_json::Value>>,
+}
+
+/// Why a system gave no output for an example.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}", failure.message)]
+pub struct SystemError {
+    /// What happened.
+    pub failure: Failure,
+    /// What the failed call cost, when the system knows.
+    pub call: Option<CallStats>,
+}
+
+impl SystemError {
+    /// An error of that kind.
+    pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
+        Self {
+            failure: Failure::new(kind, message),
+            call: None,
+        }
+    }
+
+    /// Attaches what the failed call cost.
+    #[must_use]
+    pub fn with_call(mut self, call: CallStats) -> Self {
+        self.call = Some(call);
+        self
+    }
+}
+
+/// Any message becomes an error of kind [`FailureKind::Other`], so that user code can use `?`.
+impl From<String> for SystemError {
+    fn from(message: String) -> Self {
+        Self::new(FailureKind::Other, message)
+    }
+}
+
+impl From<&str> for SystemError {
+    fn from(message: &str) -> Self {
+        Self::new(FailureKind::Other, message)
+    }
+}

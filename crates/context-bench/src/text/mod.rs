@@ -1,0 +1,10 @@
+//! Pure functions over text, shared by evaluators, systems and datasets.
+//!
+//! No I/O, no async: given bytes, they give the same answer. Where a rule must
+//! equal what the Python tools of our users compute, it says so.
+
+pub mod normalize;
+pub mod overlap;
+pub mod stringify;
+pub mod suggest;
+pub mod words;

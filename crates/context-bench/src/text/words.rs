@@ -1,0 +1,57 @@
+//! Characters and words as Python sees them.
+//!
+//! Python's `\w` knows letters, numbers and the underscore but no combining
+//! marks; its white space includes U+001C to U+001F. Rust's own notions differ
+//! on both points, and scores would differ with them.
+
+use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
+
+/// Whether Python's `\w` matches the character.
+pub fn is_word_char(c: char) -> bool {
+    if c.is_ascii() {
+        return c.is_ascii_alphanumeric() || c == '_';
+    }
+    matches!(
+        c.general_category_group(),
+        GeneralCategoryGroup::Letter | GeneralCategoryGroup::Number
+    )
+}
+
+/// Whether Python's `str.split()` and `\s` treat the character as white space.
+pub fn is_space(c: char) -> bool {
+    c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c)
+}
+
+/// The words between white space, as `str.split()` gives them.
+pub fn split_whitespace(text: &str) -> impl Iterator<Item = &str> {
+    text.split(is_space).filter(|word| !word.is_empty())
+}
+
+/// `text` without white space at both ends, as `str.strip()` gives it.
+pub fn trim(text: &str) -> &str {
+    text.trim_matches(is_space)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn word_characters_are_pythons() {
+        for c in ['a', 'Z', '0', '_', 'é', '日', '²', '½', 'ß', 'Ⅷ'] {
+            assert!(is_word_char(c), "{c:?}");
+        }
+        // A combining acute accent, a Devanagari vowel sign, punctuation.
+        for c in ['\u{301}', '\u{93f}', '-', '—', ' ', '\u{200b}'] {
+            assert!(!is_word_char(c), "{c:?}");
+        }
+    }
+
+    #[test]
+    fn white_space_is_pythons() {
+        let text = "a\u{1c}b\u{a0}c\u{200b}d\u{feff}\u{85}e";
+        let words: Vec<_> = split_whitespace(text).collect();
+        assert_eq!(words, ["a", "b", "c\u{200b}d\u{feff}", "e"]);
+        assert_eq!(trim("\u{1f} x \n"), "x");
+    }
+}
