@@ -116,7 +116,9 @@ impl<'a> Completion<'a> {
     /// A chunk with one token.
     pub(crate) fn token_chunk(&self, token: &str) -> Value {
         self.chunk(match self.shape {
-            Shape::Chat => json!([{"index": 0, "delta": {"content": token}, "finish_reason": null}]),
+            Shape::Chat => {
+                json!([{"index": 0, "delta": {"content": token}, "finish_reason": null}])
+            }
             Shape::Plain => json!([{"index": 0, "text": token, "finish_reason": null}]),
         })
     }

@@ -28,7 +28,10 @@ pub(crate) type Script = Box<dyn Fn(&Request) -> Reply + Send + Sync>;
 pub(crate) enum Answers {
     Script(Script),
     /// The same bytes for every request.
-    Fixed { delay: Duration, bytes: Vec<u8> },
+    Fixed {
+        delay: Duration,
+        bytes: Vec<u8>,
+    },
 }
 
 /// What all connections of a server share.
@@ -138,7 +141,7 @@ fn unscripted(shared: &Shared, head: &Head, close: bool) -> Plan {
         Route::WrongMethod => render::refusal(405, "this path has another method", close),
         _ => {
             let message = format!("unknown path {}", head.details.path);
-            render::refusal(404, &message, close)
+            render::refusal(404, message.trim_end(), close)
         }
     }
 }

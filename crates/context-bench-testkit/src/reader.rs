@@ -304,8 +304,12 @@ fn route(method: &str, path: &str) -> Route {
         ("GET", "/v1/models" | "/models") => Route::Models,
         (
             _,
-            "/v1/chat/completions" | "/chat/completions" | "/v1/completions" | "/completions"
-            | "/v1/models" | "/models",
+            "/v1/chat/completions"
+            | "/chat/completions"
+            | "/v1/completions"
+            | "/completions"
+            | "/v1/models"
+            | "/models",
         ) => Route::WrongMethod,
         _ => Route::Unknown,
     }

@@ -59,7 +59,12 @@ impl Request {
             path: path.to_owned(),
             ..Details::default()
         };
-        Self::new(index, attempt, details, body.to_string().into_bytes().into())
+        Self::new(
+            index,
+            attempt,
+            details,
+            body.to_string().into_bytes().into(),
+        )
     }
 
     /// The body as JSON, parsed at the first call; `Null` if it is not JSON.
@@ -122,10 +127,9 @@ impl Request {
 /// The texts of a content value: a string, or a list of strings or text parts.
 fn texts(content: &Value) -> impl DoubleEndedIterator<Item = &str> {
     let parts = content.as_array().map_or(&[][..], Vec::as_slice);
-    content
-        .as_str()
-        .into_iter()
-        .chain(parts.iter().filter_map(|part| {
-            part.as_str().or_else(|| part["text"].as_str())
-        }))
+    content.as_str().into_iter().chain(
+        parts
+            .iter()
+            .filter_map(|part| part.as_str().or_else(|| part["text"].as_str())),
+    )
 }

@@ -246,8 +246,8 @@ impl ChatServer {
 impl Drop for ChatServer {
     fn drop(&mut self) {
         // Both fail only if the thread is dead, which is what is wanted.
-        drop(self.stop.take().map(|stop| stop.send(())));
-        drop(self.thread.take().map(JoinHandle::join));
+        let _ = self.stop.take().map(|stop| stop.send(()));
+        let _ = self.thread.take().map(JoinHandle::join);
     }
 }
 

@@ -156,7 +156,10 @@ mod tests {
         for text in ["", " ", "Paris", " a  b\n", "one two", "\n", "é à  ü "] {
             assert_eq!(tokens(text).concat(), text);
         }
-        assert_eq!(tokens("the  city of\nParis "), ["the", "  city", " of", "\nParis "]);
+        assert_eq!(
+            tokens("the  city of\nParis "),
+            ["the", "  city", " of", "\nParis "]
+        );
         assert_eq!(tokens(" "), [" "]);
     }
 }

@@ -31,8 +31,15 @@ pub(crate) fn head(
         Length::Chunked => 2048,
     };
     let mut out = Vec::with_capacity(256 + room);
-    line(&mut out, format_args!("HTTP/1.1 {status} {}", reason(status)));
-    let named = |wanted: &str| headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(wanted));
+    line(
+        &mut out,
+        format_args!("HTTP/1.1 {status} {}", reason(status)),
+    );
+    let named = |wanted: &str| {
+        headers
+            .iter()
+            .any(|(name, _)| name.eq_ignore_ascii_case(wanted))
+    };
     if !named("content-type") {
         line(&mut out, format_args!("content-type: {content_type}"));
     }
@@ -58,7 +65,13 @@ pub(crate) fn whole(
     body: &[u8],
     close: bool,
 ) -> Vec<u8> {
-    let mut out = head(status, content_type, headers, Length::Bytes(body.len()), close);
+    let mut out = head(
+        status,
+        content_type,
+        headers,
+        Length::Bytes(body.len()),
+        close,
+    );
     out.extend_from_slice(body);
     out
 }

@@ -111,14 +111,9 @@ fn parse(arguments: Vec<String>) -> Result<Options, String> {
             "--noop" => options.noop = true,
             "--stdin-close" => options.stdin_close = true,
             _ => {
-                let known = [
-                    "--port", "--reply", "--latency-ms", "--workers", "--require-key",
-                    "--fault-share", "--fault-kinds", "--seed",
-                ];
-                if !known.contains(&name.as_str()) {
-                    return Err(format!("unknown option {name}"));
-                }
-                let value = rest.next().ok_or(format!("{name} needs a value"))?;
+                let value = rest
+                    .next()
+                    .ok_or_else(|| format!("{name} is unknown or needs a value"))?;
                 set(&mut options, &name, value)?;
             }
         }
@@ -141,7 +136,8 @@ fn set(options: &mut Options, name: &str, value: String) -> Result<(), String> {
         "--require-key" => options.key = Some(value),
         "--fault-share" => options.fault_share = number(name, &value)?,
         "--fault-kinds" => options.fault_kinds = kinds(&value)?,
-        _ => options.seed = number(name, &value)?,
+        "--seed" => options.seed = number(name, &value)?,
+        _ => return Err(format!("unknown option {name}")),
     }
     Ok(())
 }

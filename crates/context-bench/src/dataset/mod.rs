@@ -37,7 +37,7 @@ impl Dataset {
     }
 
     /// How many examples will come, when known.
-    pub fn len(&self) -> Option<usize> {
+    pub fn known_len(&self) -> Option<usize> {
         self.len
     }
 
