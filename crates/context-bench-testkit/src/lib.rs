@@ -36,6 +36,7 @@ mod render;
 mod reply;
 mod request;
 mod server;
+pub mod shared;
 mod sse;
 mod wire;
 

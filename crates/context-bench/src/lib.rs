@@ -11,16 +11,23 @@
 
 pub mod dataset;
 pub mod error;
+mod evaluate;
 pub mod evaluator;
+mod json;
 pub mod memory;
 pub mod metric;
 mod model;
+pub mod registry;
+pub mod report;
+mod result;
+mod runner;
 pub mod stats;
 pub mod system;
 pub mod text;
 pub mod tokens;
 
 pub use dataset::Dataset;
+pub use evaluate::{Error, Evaluate, evaluate};
 pub use evaluator::Evaluator;
 pub use memory::MemorySystem;
 pub use metric::{Comparison, Metric};
@@ -28,4 +35,6 @@ pub use model::{
     CallStats, Counts, EvalRow, Example, ExampleError, ExampleId, Failure, FailureKind, Interval,
     Measurement, Output, Score, ScoreName, Scores, Summary, Turn, Unit,
 };
+pub use result::EvalResult;
+pub use runner::{NoProgress, Progress, RunEvent, Stop};
 pub use system::System;

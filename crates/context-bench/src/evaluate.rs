@@ -1,0 +1,393 @@
+//! `evaluate`: the one call that runs systems over a dataset and sums up.
+//!
+//! A builder, so that callers name only what they change. It checks what can be
+//! checked before the first call is paid for, runs, and computes the summary.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use serde_json::{Map, Value, json};
+
+use crate::dataset::{Dataset, DatasetError};
+use crate::error::Hint;
+use crate::evaluator::Evaluator;
+use crate::metric::{Comparison, Metric};
+use crate::model::{EvalRow, Summary};
+use crate::result::EvalResult;
+use crate::runner::{self, NoProgress, Outcome, Progress, RunSettings, Stop};
+use crate::system::System;
+use crate::text::suggest;
+use crate::tokens::{TextFields, TokenCounter, Tokenizer};
+
+/// Starts describing a run.
+///
+/// ```
+/// use context_bench::{Example, Output, evaluate, evaluator::AnswerQuality, metric::MeanScore, system};
+///
+/// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+/// let first_word = system::from_fn("first word", |example| {
+///     let word = example.context().split(' ').next().unwrap_or_default();
+///     Ok(Output::reply(example, word))
+/// });
+/// let result = evaluate()
+///     .system(first_word)
+///     .dataset(vec![Example::new().with("context", "Paris is nice").with("answer", "Paris")])
+///     .evaluator(AnswerQuality)
+///     .metric(MeanScore::of("f1"))
+///     .run()
+///     .await?;
+/// assert_eq!(result.summary["first word"].value("mean_score"), Some(1.0));
+/// # Ok::<(), context_bench::Error>(()) }).unwrap();
+/// ```
+pub fn evaluate() -> Evaluate {
+    Evaluate::default()
+}
+
+/// A run being described; see [`evaluate`].
+pub struct Evaluate {
+    systems: Vec<Arc<dyn System>>,
+    dataset: Option<Dataset>,
+    evaluators: Vec<Arc<dyn Evaluator>>,
+    metrics: Vec<Arc<dyn Metric>>,
+    comparisons: Vec<Arc<dyn Comparison>>,
+    max_examples: Option<usize>,
+    max_workers: usize,
+    text_fields: TextFields,
+    counter: Arc<dyn TokenCounter>,
+    progress: Arc<dyn Progress>,
+    stop: Stop,
+}
+
+impl Default for Evaluate {
+    fn default() -> Self {
+        Self {
+            systems: Vec::new(),
+            dataset: None,
+            evaluators: Vec::new(),
+            metrics: Vec::new(),
+            comparisons: Vec::new(),
+            max_examples: None,
+            max_workers: 1,
+            text_fields: TextFields::All,
+            counter: Tokenizer::default().counter(),
+            progress: Arc::new(NoProgress),
+            stop: Stop::new(),
+        }
+    }
+}
+
+impl Evaluate {
+    /// Adds a system.
+    #[must_use]
+    pub fn system(self, system: impl System + 'static) -> Self {
+        self.systems([Arc::new(system) as Arc<dyn System>])
+    }
+
+    /// Adds systems.
+    #[must_use]
+    pub fn systems(mut self, systems: impl IntoIterator<Item = Arc<dyn System>>) -> Self {
+        self.systems.extend(systems);
+        self
+    }
+
+    /// Sets the dataset: anything that yields examples.
+    #[must_use]
+    pub fn dataset(mut self, dataset: impl Into<Dataset>) -> Self {
+        self.dataset = Some(dataset.into());
+        self
+    }
+
+    /// Adds an evaluator.
+    #[must_use]
+    pub fn evaluator(self, evaluator: impl Evaluator + 'static) -> Self {
+        self.evaluators([Arc::new(evaluator) as Arc<dyn Evaluator>])
+    }
+
+    /// Adds evaluators.
+    #[must_use]
+    pub fn evaluators(mut self, evaluators: impl IntoIterator<Item = Arc<dyn Evaluator>>) -> Self {
+        self.evaluators.extend(evaluators);
+        self
+    }
+
+    /// Adds a metric.
+    #[must_use]
+    pub fn metric(self, metric: impl Metric + 'static) -> Self {
+        self.metrics([Arc::new(metric) as Arc<dyn Metric>])
+    }
+
+    /// Adds metrics.
+    #[must_use]
+    pub fn metrics(mut self, metrics: impl IntoIterator<Item = Arc<dyn Metric>>) -> Self {
+        self.metrics.extend(metrics);
+        self
+    }
+
+    /// Adds a comparison across systems, computed after all metrics.
+    #[must_use]
+    pub fn comparison(mut self, comparison: impl Comparison + 'static) -> Self {
+        self.comparisons.push(Arc::new(comparison));
+        self
+    }
+
+    /// Uses only the first `max` examples.
+    #[must_use]
+    pub fn max_examples(mut self, max: usize) -> Self {
+        self.max_examples = Some(max);
+        self
+    }
+
+    /// How many calls may be in flight, over all systems together; 0 counts as 1.
+    #[must_use]
+    pub fn max_workers(mut self, max: usize) -> Self {
+        self.max_workers = max.clamp(1, tokio::sync::Semaphore::MAX_PERMITS / 2);
+        self
+    }
+
+    /// Counts the tokens of these fields only.
+    #[must_use]
+    pub fn text_fields<S: Into<String>>(mut self, fields: impl IntoIterator<Item = S>) -> Self {
+        self.text_fields = TextFields::Only(fields.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Counts tokens with this counter.
+    #[must_use]
+    pub fn token_counter(mut self, counter: Arc<dyn TokenCounter>) -> Self {
+        self.counter = counter;
+        self
+    }
+
+    /// Sends the events of the run to this sink.
+    #[must_use]
+    pub fn progress(mut self, progress: impl Progress + 'static) -> Self {
+        self.progress = Arc::new(progress);
+        self
+    }
+
+    /// Lets this handle end the run early.
+    #[must_use]
+    pub fn stop(mut self, stop: Stop) -> Self {
+        self.stop = stop;
+        self
+    }
+
+    /// Runs everything. Must be called inside a tokio runtime.
+    ///
+    /// # Errors
+    ///
+    /// When the description is not sound, before any call is made; or when the
+    /// dataset breaks off, with the result so far. Failing systems, evaluators
+    /// and examples are not errors: they are rows and counts of the result.
+    pub async fn run(self) -> Result<EvalResult, Error> {
+        self.check_systems()?;
+        let declared = declared_scores(&self.evaluators);
+        if let Some(declared) = &declared {
+            check_score_fields(&self.metrics, declared)?;
+        }
+        let config = self.config();
+        let provenance = self.provenance();
+        let names: Vec<String> = self.systems.iter().map(|s| s.name().to_owned()).collect();
+        let stop = self.stop.clone();
+        let outcome = runner::run(RunSettings {
+            systems: self.systems,
+            dataset: self.dataset.unwrap_or_else(|| Vec::new().into()),
+            evaluators: self.evaluators,
+            max_examples: self.max_examples,
+            max_workers: self.max_workers,
+            text_fields: self.text_fields,
+            counter: self.counter,
+            progress: self.progress,
+            stop: self.stop,
+        })
+        .await
+        .map_err(Error::Start)?;
+
+        let mut result = EvalResult {
+            config,
+            provenance,
+            ..EvalResult::default()
+        };
+        let dataset_error = fill(&mut result, &names, outcome);
+        result.interrupted =
+            stop.is_stopped() && result.counts.values().any(|counts| counts.not_run() > 0);
+        if declared.is_none() && result.rows.iter().any(EvalRow::is_completed) {
+            let seen = result
+                .score_names()
+                .iter()
+                .map(ToString::to_string)
+                .collect();
+            check_score_fields(&self.metrics, &seen)?;
+        }
+        summarize(&mut result, &self.metrics, &self.comparisons);
+        match dataset_error {
+            Some(source) => Err(Error::Dataset {
+                source,
+                partial: Box::new(result),
+            }),
+            None => Ok(result),
+        }
+    }
+
+    fn check_systems(&self) -> Result<(), Error> {
+        let mut seen = BTreeSet::new();
+        for system in &self.systems {
+            if !seen.insert(system.name()) {
+                return Err(Error::DuplicateSystem {
+                    name: system.name().to_owned(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn config(&self) -> Map<String, Value> {
+        let mut config = Map::new();
+        let systems: Vec<_> = self.systems.iter().map(|system| system.name()).collect();
+        let evaluators: Vec<_> = self.evaluators.iter().map(|e| e.name()).collect();
+        let metrics: Vec<_> = self.metrics.iter().map(|metric| metric.name()).collect();
+        config.insert("systems".into(), json!(systems));
+        config.insert("evaluators".into(), json!(evaluators));
+        config.insert("metrics".into(), json!(metrics));
+        config.insert("num_examples".into(), json!(0));
+        config.insert("max_workers".into(), json!(self.max_workers));
+        config
+    }
+
+    fn provenance(&self) -> Map<String, Value> {
+        let mut provenance = Map::new();
+        provenance.insert("version".into(), json!(env!("CARGO_PKG_VERSION")));
+        provenance.insert("tokenizer".into(), json!(self.counter.name()));
+        if let TextFields::Only(fields) = &self.text_fields {
+            provenance.insert("text_fields".into(), json!(fields));
+        }
+        let fields: BTreeSet<_> = self
+            .metrics
+            .iter()
+            .filter_map(|m| m.score_field())
+            .collect();
+        if !fields.is_empty() {
+            provenance.insert("score_fields".into(), json!(fields));
+        }
+        provenance
+    }
+}
+
+/// Moves what the run produced into the result.
+fn fill(result: &mut EvalResult, names: &[String], outcome: Outcome) -> Option<DatasetError> {
+    result.config["num_examples"] = json!(outcome.n_examples);
+    result
+        .rows
+        .reserve_exact(outcome.rows.iter().map(Vec::len).sum());
+    let per_system = outcome
+        .rows
+        .into_iter()
+        .zip(outcome.counts)
+        .zip(outcome.wall);
+    for (name, ((rows, counts), wall)) in names.iter().zip(per_system) {
+        result.rows.extend(rows);
+        result.counts.insert(name.clone(), counts);
+        result.timing.insert(name.clone(), wall.as_secs_f64());
+        result.summary.insert(name.clone(), Summary::new());
+    }
+    outcome.dataset_error
+}
+
+fn summarize(
+    result: &mut EvalResult,
+    metrics: &[Arc<dyn Metric>],
+    comparisons: &[Arc<dyn Comparison>],
+) {
+    let mut summaries = IndexMap::new();
+    for name in result.summary.keys() {
+        let rows = result.rows_of(name);
+        let mut summary = Summary::new();
+        for metric in metrics {
+            summary.merge(metric.compute(rows));
+        }
+        summaries.insert(name.clone(), summary);
+    }
+    for comparison in comparisons {
+        for (name, added) in comparison.compare(&summaries) {
+            if let Some(summary) = summaries.get_mut(&name) {
+                summary.merge(added);
+            }
+        }
+    }
+    result.summary = summaries;
+}
+
+/// All scores that the evaluators declare; `None` when one does not know its own.
+fn declared_scores(evaluators: &[Arc<dyn Evaluator>]) -> Option<BTreeSet<String>> {
+    if evaluators.iter().any(|e| e.score_names().is_empty()) {
+        return None;
+    }
+    let names = evaluators.iter().flat_map(|e| e.score_names());
+    Some(names.map(ToString::to_string).collect())
+}
+
+fn check_score_fields(metrics: &[Arc<dyn Metric>], known: &BTreeSet<String>) -> Result<(), Error> {
+    for metric in metrics {
+        if let Some(field) = metric.score_field().filter(|field| !known.contains(*field)) {
+            return Err(Error::UnknownScoreField {
+                metric: metric.name().to_owned(),
+                field: field.to_owned(),
+                known: known.iter().cloned().collect(),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Why a run could not be done, or not to its end.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Two systems share a name, so their rows could not be told apart.
+    #[error("two systems are called `{name}`")]
+    DuplicateSystem {
+        /// The name.
+        name: String,
+    },
+    /// A metric reads a score that no evaluator of the run yields.
+    #[error("no evaluator of this run yields the score `{field}` that `{metric}` reads")]
+    UnknownScoreField {
+        /// The metric.
+        metric: String,
+        /// The score it reads.
+        field: String,
+        /// The scores that exist.
+        known: Vec<String>,
+    },
+    /// The dataset broke off; the rows so far are kept.
+    #[error("{source}")]
+    Dataset {
+        /// What went wrong.
+        source: DatasetError,
+        /// What was found until then.
+        partial: Box<EvalResult>,
+    },
+    /// Threads for the run could not be started.
+    #[error("cannot start the run: {0}")]
+    Start(#[source] std::io::Error),
+}
+
+impl Hint for Error {
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::DuplicateSystem { .. } => Some("give each system its own `--name`".into()),
+            Self::UnknownScoreField { field, known, .. } => {
+                let all = format!("scores in this run: {}", suggest::quoted_list(known, "and"));
+                let near = suggest::did_you_mean(field, known.iter().map(String::as_str));
+                Some(match near {
+                    _ if known.is_empty() => "add an evaluator".to_owned(),
+                    Some(near) => format!("{near} {all}"),
+                    None => all,
+                })
+            }
+            Self::Dataset { source, .. } => source.hint(),
+            Self::Start(_) => None,
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! The registry: names → factories for everything that can be chosen by name.
+//!
+//! It is a value, not a global: programs make one, add their own entries and
+//! pass it on. Factories are called only when a name is used, so listing names
+//! costs nothing.
+
+mod builtin;
+mod names;
+mod params;
+
+use std::sync::Arc;
+
+pub use names::{Names, UnknownName};
+pub use params::{ParamError, Params, SystemRef};
+
+use crate::dataset::{Dataset, DatasetError};
+use crate::error::Hint;
+use crate::evaluator::Evaluator;
+use crate::metric::Metric;
+use crate::report::Reporter;
+use crate::system::System;
+use crate::tokens::TokenCounter;
+
+/// What a dataset factory is asked for.
+#[derive(Debug, Clone, Default)]
+pub struct DatasetRequest {
+    /// The part after the colon of `name:config`.
+    pub config: Option<String>,
+    /// How many raw records to look at, at most.
+    pub max_examples: Option<usize>,
+}
+
+/// What a system factory may use besides its parameters.
+#[derive(Clone)]
+pub struct SystemContext {
+    /// The name that reports shall show.
+    pub name: String,
+    /// Answers questions from the context that a context layer leaves.
+    pub answerer: Arc<dyn System>,
+    /// Counts tokens, for budgets.
+    pub counter: Arc<dyn TokenCounter>,
+}
+
+/// Makes a dataset.
+pub type DatasetFactory = Arc<dyn Fn(&DatasetRequest) -> Result<Dataset, BuildError> + Send + Sync>;
+/// Makes a system.
+pub type SystemFactory =
+    Arc<dyn Fn(Params, SystemContext) -> Result<Arc<dyn System>, BuildError> + Send + Sync>;
+/// Makes an evaluator.
+pub type EvaluatorFactory =
+    Arc<dyn Fn(Params) -> Result<Arc<dyn Evaluator>, BuildError> + Send + Sync>;
+/// Makes a metric.
+pub type MetricFactory = Arc<dyn Fn(Params) -> Result<Arc<dyn Metric>, BuildError> + Send + Sync>;
+
+/// Everything that can be chosen by name.
+#[derive(Clone)]
+pub struct Registry {
+    /// Datasets by name; local files need none.
+    pub datasets: Names<DatasetFactory>,
+    /// Systems by name; endpoints and commands need none.
+    pub systems: Names<SystemFactory>,
+    /// Evaluators by name.
+    pub evaluators: Names<EvaluatorFactory>,
+    /// Metrics by name.
+    pub metrics: Names<MetricFactory>,
+    /// Output formats by name.
+    pub reporters: Names<Arc<dyn Reporter>>,
+}
+
+impl Registry {
+    /// A registry without entries.
+    pub fn empty() -> Self {
+        Self {
+            datasets: Names::of("dataset"),
+            systems: Names::of("system"),
+            evaluators: Names::of("evaluator"),
+            metrics: Names::of("metric"),
+            reporters: Names::of("output format"),
+        }
+    }
+
+    /// A registry with everything that comes with the library.
+    pub fn builtin() -> Self {
+        builtin::registry()
+    }
+}
+
+/// Why something could not be made from its name and parameters.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// No entry has that name.
+    #[error(transparent)]
+    Unknown(#[from] UnknownName),
+    /// A parameter is wrong.
+    #[error(transparent)]
+    Param(#[from] ParamError),
+    /// The dataset cannot be read.
+    #[error(transparent)]
+    Dataset(#[from] DatasetError),
+    /// Anything else that a factory has to say.
+    #[error("{what}")]
+    Other {
+        /// What is wrong.
+        what: String,
+        /// What to do about it.
+        hint: Option<String>,
+    },
+}
+
+impl BuildError {
+    /// An error in the words of a factory.
+    pub fn other(error: &(impl std::fmt::Display + Hint)) -> Self {
+        Self::Other {
+            what: error.to_string(),
+            hint: error.hint(),
+        }
+    }
+}
+
+impl Hint for BuildError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Unknown(error) => error.hint(),
+            Self::Param(error) => error.hint(),
+            Self::Dataset(error) => error.hint(),
+            Self::Other { hint, .. } => hint.clone(),
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! What went wrong, summed up: one line per system, kind and message.
+
+use indexmap::IndexMap;
+
+use super::cell;
+use crate::model::ExampleId;
+use crate::result::EvalResult;
+
+/// How many different problems are listed per system.
+const MAX_LINES: usize = 4;
+/// How many examples are named per problem.
+const MAX_IDS: usize = 3;
+/// How much of a message is shown; rows hold the whole.
+const MAX_MESSAGE: usize = 240;
+
+/// Lines such as `proxy: 3 of 200 failed (rate_limited): … [q1, q7, q9]`.
+pub(super) fn lines(result: &EvalResult) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (system, counts) in &result.counts {
+        let mut groups: IndexMap<(String, &str), Vec<&ExampleId>> = IndexMap::new();
+        for row in result.rows_of(system) {
+            if let Some(failure) = &row.failure {
+                let key = (
+                    format!("failed ({})", failure.kind),
+                    failure.message.as_str(),
+                );
+                groups.entry(key).or_default().push(&row.example_id);
+            }
+            // One evaluator that fails leaves the same reason on all its scores.
+            let mut reasons: Vec<&str> = row.scores.unscored().map(|(_, reason)| reason).collect();
+            reasons.dedup();
+            for reason in reasons {
+                let key = ("not fully scored".to_owned(), reason);
+                groups.entry(key).or_default().push(&row.example_id);
+            }
+        }
+        groups.sort_by(|_, a, _, b| b.len().cmp(&a.len()));
+        let n_groups = groups.len();
+        for ((what, message), ids) in groups.into_iter().take(MAX_LINES) {
+            let mut named: Vec<String> =
+                ids.iter().take(MAX_IDS).map(ToString::to_string).collect();
+            if ids.len() > MAX_IDS {
+                named.push("…".into());
+            }
+            let message = cell::shorten(message, MAX_MESSAGE).replace('\n', " ");
+            let (n, planned) = (ids.len(), counts.planned);
+            lines.push(format!(
+                "{system}: {n} of {planned} {what}: {message} [{}]",
+                named.join(", ")
+            ));
+        }
+        if n_groups > MAX_LINES {
+            let more = n_groups - MAX_LINES;
+            lines.push(format!(
+                "{system}: and {more} other problems; the rows name them all"
+            ));
+        }
+        if counts.not_run() > 0 {
+            lines.push(format!(
+                "{system}: {} of {} not run",
+                counts.not_run(),
+                counts.planned
+            ));
+        }
+    }
+    lines
+}

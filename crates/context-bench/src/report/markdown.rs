@@ -1,0 +1,116 @@
+//! Markdown: the table that users of the original tool know.
+//!
+//! A result without counts and errors renders exactly as it always did; what
+//! honesty adds (±, counts, failures) appears only when it is there.
+
+use std::io::{self, Write};
+
+use indexmap::IndexSet;
+
+use super::{Reporter, cell, failures};
+use crate::model::Measurement;
+use crate::result::EvalResult;
+use crate::text::stringify::python_str;
+
+/// One row per system, one column per metric.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct MarkdownReport;
+
+impl MarkdownReport {
+    /// The report as text.
+    pub fn render(&self, result: &EvalResult) -> String {
+        if result.summary.is_empty() {
+            return "No results to report.".into();
+        }
+        let metrics: IndexSet<&str> = result
+            .summary
+            .values()
+            .flat_map(|summary| summary.iter().map(|(name, _)| name))
+            .collect();
+        if metrics.is_empty() {
+            return "No metrics computed.".into();
+        }
+        let mut lines = vec!["# Evaluation Results".to_owned(), String::new()];
+        let mut header = "| System |".to_owned();
+        let mut separator = "|--------|".to_owned();
+        for metric in &metrics {
+            header += &format!(" {} |", escape(metric));
+            separator += &format!("{}|", "-".repeat(metric.chars().count() + 2));
+        }
+        lines.extend([header, separator]);
+        for (system, summary) in &result.summary {
+            let mut line = format!("| {} |", escape(system));
+            for metric in &metrics {
+                let cell = summary.get(metric).map_or(cell::NONE.into(), with_error);
+                line += &format!(" {cell} |");
+            }
+            lines.push(line);
+        }
+        lines.push(String::new());
+        lines.extend(counts(result));
+        if !result.timing.is_empty() {
+            lines.extend(["## Timing".to_owned(), String::new()]);
+            for (system, seconds) in &result.timing {
+                lines.push(format!("- **{system}**: {seconds:.2}s"));
+            }
+            lines.push(String::new());
+        }
+        if !result.config.is_empty() {
+            let n = result.config.get("num_examples").map(python_str);
+            lines.push(format!(
+                "*{} examples evaluated*",
+                n.as_deref().unwrap_or("?")
+            ));
+        }
+        lines.join("\n")
+    }
+}
+
+impl Reporter for MarkdownReport {
+    fn write(&self, result: &EvalResult, out: &mut dyn Write) -> io::Result<()> {
+        writeln!(out, "{}", self.render(result))
+    }
+}
+
+fn with_error(measurement: &Measurement) -> String {
+    match measurement.stderr {
+        Some(stderr) => format!("{} ± {stderr:.4}", cell::exact(measurement)),
+        None => cell::exact(measurement),
+    }
+}
+
+fn counts(result: &EvalResult) -> Vec<String> {
+    if result.counts.is_empty() {
+        return Vec::new();
+    }
+    let mut lines = vec![
+        "## Rows".to_owned(),
+        String::new(),
+        "| System | planned | scored | unscored | failed | cached | requests |".to_owned(),
+        "|--------|---------|--------|----------|--------|--------|----------|".to_owned(),
+    ];
+    for (system, counts) in &result.counts {
+        lines.push(format!(
+            "| {} | {} | {} | {} | {} | {} | {} |",
+            escape(system),
+            counts.planned,
+            counts.scored,
+            counts.unscored,
+            counts.failed,
+            counts.cached,
+            counts.requests
+        ));
+    }
+    lines.push(String::new());
+    let failures = failures::lines(result);
+    if !failures.is_empty() {
+        lines.extend(failures.into_iter().map(|line| format!("- {line}")));
+        lines.push(String::new());
+    }
+    lines
+}
+
+/// A pipe inside a cell would open a new one.
+fn escape(text: &str) -> String {
+    text.replace('|', "\\|")
+}

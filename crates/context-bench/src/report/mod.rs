@@ -1,0 +1,24 @@
+//! Reports: a result as bytes for people or programs.
+//!
+//! Reporters see results only, so every report can be made again from a stored
+//! run. They write to what they are given and never to a terminal of their own.
+
+mod cell;
+mod failures;
+mod files;
+mod markdown;
+mod table;
+
+use std::io::{self, Write};
+
+pub use files::{CsvReport, JsonReport, JsonlReport};
+pub use markdown::MarkdownReport;
+pub use table::TableReport;
+
+use crate::result::EvalResult;
+
+/// Writes a result in one format.
+pub trait Reporter: Send + Sync {
+    /// Writes the whole report.
+    fn write(&self, result: &EvalResult, out: &mut dyn Write) -> io::Result<()>;
+}

@@ -1,0 +1,342 @@
+//! The table for terminals: one line per system, readable at 80 columns.
+//!
+//! It shows what decides (quality ± error, savings, cost, latency) beside how
+//! many rows that rests on; breakdowns and custom metrics follow below, then
+//! what went wrong. No colour here: the program adds its own.
+
+use std::io::{self, Write};
+
+use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
+use indexmap::IndexSet;
+use serde_json::Value;
+
+use super::{Reporter, cell, failures};
+use crate::model::Summary;
+use crate::result::EvalResult;
+
+/// A table for people.
+#[derive(Debug, Clone, Copy)]
+pub struct TableReport {
+    /// How many columns the terminal has.
+    pub width: u16,
+}
+
+impl Default for TableReport {
+    fn default() -> Self {
+        Self { width: 80 }
+    }
+}
+
+/// From this width on there is room for the 95th percentile.
+const WIDE: u16 = 90;
+/// Prefix of the keys of a per-dataset breakdown.
+const DATASET: &str = "dataset:";
+
+/// A column: its heading in two lines, the keys it shows, and how.
+struct Column {
+    heading: [String; 2],
+    keys: &'static [&'static str],
+    cell: fn(&Summary) -> String,
+}
+
+impl TableReport {
+    /// The report as text.
+    pub fn render(&self, result: &EvalResult) -> String {
+        let mut parts = Vec::new();
+        if result.summary.is_empty() {
+            parts.push("No results to report.".to_owned());
+        } else {
+            let columns = self.columns(result);
+            parts.push(self.main_table(result, &columns));
+            parts.extend(self.breakdown(result));
+            parts.extend(self.others(result, &columns));
+        }
+        let failures = failures::lines(result);
+        if !failures.is_empty() {
+            parts.push(failures.join("\n"));
+        }
+        parts.push(footer(result));
+        parts.retain(|part| !part.is_empty());
+        parts.join("\n\n") + "\n"
+    }
+
+    /// The columns for which some system has a value.
+    fn columns(&self, result: &EvalResult) -> Vec<Column> {
+        let score = score_field(result).unwrap_or("score").to_owned();
+        let column = |first: &str, second: &str, keys, cell| Column {
+            heading: [first.to_owned(), second.to_owned()],
+            keys,
+            cell,
+        };
+        let mut columns = vec![
+            column(&score, "mean ±se", &["mean_score"], |s| {
+                of(s, "mean_score", cell::score)
+            }),
+            column("pass", "rate", &["pass_rate"], |s| {
+                of(s, "pass_rate", cell::percent)
+            }),
+            column(
+                "tokens",
+                "saved",
+                &[
+                    "compression_ratio",
+                    "mean_input_tokens",
+                    "mean_output_tokens",
+                ],
+                |s| of(s, "compression_ratio", cell::percent),
+            ),
+            column("tokens/", "pass", &["cost_of_pass", "num_passing"], |s| {
+                of(s, "cost_of_pass", cell::tokens)
+            }),
+            column(
+                "latency",
+                "p50",
+                &[
+                    "latency_median",
+                    "latency_mean",
+                    "latency_p95",
+                    "latency_p99",
+                ],
+                |s| of(s, "latency_median", |m| cell::seconds(m.value)),
+            ),
+            column("latency", "p95", &["latency_p95"], |s| {
+                of(s, "latency_p95", |m| cell::seconds(m.value))
+            }),
+            column("pareto", "rank", &["pareto_rank"], |s| {
+                of(s, "pareto_rank", cell::exact)
+            }),
+        ];
+        columns.retain(|column| {
+            let shown = column.keys[0];
+            let fits = self.width >= WIDE || shown != "latency_p95";
+            fits && result
+                .summary
+                .values()
+                .any(|summary| summary.get(shown).is_some())
+        });
+        columns
+    }
+
+    fn main_table(&self, result: &EvalResult, columns: &[Column]) -> String {
+        let mut table = new_table();
+        let with_counts = !result.counts.is_empty();
+        // Rows stand before the rank, which reads best at the end.
+        let place =
+            columns.len() - usize::from(columns.last().is_some_and(|c| c.keys == ["pareto_rank"]));
+        let assemble = |name: String, mut cells: Vec<String>, counts: String| {
+            if with_counts {
+                cells.insert(place, counts);
+            }
+            cells.insert(0, name);
+            cells
+        };
+        let headings = columns
+            .iter()
+            .map(|column| column.heading.join("\n"))
+            .collect();
+        table.set_header(assemble(
+            "System\n".into(),
+            headings,
+            "scored/\nfailed".into(),
+        ));
+        let body: Vec<(&String, Vec<String>, String)> = result
+            .summary
+            .iter()
+            .map(|(system, summary)| {
+                let cells = columns
+                    .iter()
+                    .map(|column| (column.cell)(summary))
+                    .collect();
+                let counts = result.counts.get(system).copied().unwrap_or_default();
+                (
+                    system,
+                    cells,
+                    format!("{}/{}", counts.scored, counts.errors()),
+                )
+            })
+            .collect();
+        // What the other columns leave is for the name.
+        let width = |text: &str| {
+            text.lines()
+                .map(|line| line.chars().count())
+                .max()
+                .unwrap_or(0)
+        };
+        let others: usize = columns
+            .iter()
+            .enumerate()
+            .map(|(i, column)| {
+                let cells = body.iter().map(|(_, cells, _)| width(&cells[i]));
+                2 + cells
+                    .max()
+                    .unwrap_or(0)
+                    .max(width(&column.heading.join("\n")))
+            })
+            .sum();
+        let counts_width = body
+            .iter()
+            .map(|(_, _, counts)| width(counts))
+            .max()
+            .unwrap_or(0)
+            .max(7);
+        let counts_width = if with_counts { 2 + counts_width } else { 0 };
+        let room = usize::from(self.width)
+            .saturating_sub(others + counts_width)
+            .max(8);
+        for (system, cells, counts) in body {
+            table.add_row(assemble(cell::shorten(system, room), cells, counts));
+        }
+        align(&mut table);
+        table.trim_fmt()
+    }
+
+    /// Mean scores per dataset: one line per dataset, one column per system, or
+    /// one line for each pair when there are more systems than fit.
+    fn breakdown(&self, result: &EvalResult) -> Option<String> {
+        let keys: IndexSet<&str> = keys(result)
+            .filter(|key| key.starts_with(DATASET))
+            .collect();
+        if keys.is_empty() {
+            return None;
+        }
+        let side_by_side = result.summary.len() * 16 + 24 <= usize::from(self.width);
+        let mut table = new_table();
+        if side_by_side {
+            let systems = result.summary.keys().map(|name| cell::shorten(name, 14));
+            table.set_header(std::iter::once("Dataset".to_owned()).chain(systems));
+            for key in keys {
+                let cells = result
+                    .summary
+                    .values()
+                    .map(|summary| of(summary, key, cell::score));
+                let tag = cell::shorten(&key[DATASET.len()..], 22);
+                table.add_row(std::iter::once(tag).chain(cells));
+            }
+        } else {
+            table.set_header(["Dataset", "System", "mean ±se", "n"]);
+            for key in keys {
+                for (system, summary) in &result.summary {
+                    let n = summary.get(key).and_then(|measurement| measurement.n);
+                    table.add_row([
+                        cell::shorten(&key[DATASET.len()..], 24),
+                        cell::shorten(system, 24),
+                        of(summary, key, cell::score),
+                        n.map_or(String::new(), |n| n.to_string()),
+                    ]);
+                }
+            }
+        }
+        align(&mut table);
+        Some(table.trim_fmt())
+    }
+
+    /// Metrics that no column knows, one line each.
+    fn others(&self, result: &EvalResult, columns: &[Column]) -> Option<String> {
+        let known = |key: &str| {
+            key.starts_with(DATASET) || columns.iter().any(|column| column.keys.contains(&key))
+        };
+        let others: IndexSet<&str> = keys(result).filter(|key| !known(key)).collect();
+        if others.is_empty() {
+            return None;
+        }
+        let mut table = new_table();
+        table.set_header(["Metric", "System", "value"]);
+        for key in others {
+            for (system, summary) in &result.summary {
+                if let Some(measurement) = summary.get(key) {
+                    let value = cell::exact(measurement);
+                    table.add_row([key.to_owned(), cell::shorten(system, 30), value]);
+                }
+            }
+        }
+        align(&mut table);
+        Some(table.trim_fmt())
+    }
+}
+
+impl Reporter for TableReport {
+    fn write(&self, result: &EvalResult, out: &mut dyn Write) -> io::Result<()> {
+        out.write_all(self.render(result).as_bytes())
+    }
+}
+
+fn of(summary: &Summary, key: &str, cell: fn(&crate::model::Measurement) -> String) -> String {
+    summary.get(key).map_or_else(|| cell::NONE.into(), cell)
+}
+
+fn keys(result: &EvalResult) -> impl Iterator<Item = &str> {
+    result
+        .summary
+        .values()
+        .flat_map(|summary| summary.iter().map(|(name, _)| name))
+}
+
+fn score_field(result: &EvalResult) -> Option<&str> {
+    match result
+        .provenance
+        .get("score_fields")?
+        .as_array()?
+        .as_slice()
+    {
+        [Value::String(only)] => Some(only),
+        _ => None,
+    }
+}
+
+fn new_table() -> Table {
+    let mut table = Table::new();
+    let line = LineStyle::none().fill('─').junction('─');
+    table.load_style(TableStyle::new().header_separator(line));
+    table
+}
+
+/// Names to the left, numbers to the right, two spaces between columns.
+fn align(table: &mut Table) {
+    let last = table.column_count().saturating_sub(1);
+    for (i, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, if i == last { 0 } else { 2 }));
+        column.set_cell_alignment(if i == 0 {
+            CellAlignment::Left
+        } else {
+            CellAlignment::Right
+        });
+    }
+}
+
+/// On how much all this rests.
+fn footer(result: &EvalResult) -> String {
+    let mut parts = Vec::new();
+    if let Some(n) = result.config.get("num_examples").and_then(Value::as_i64) {
+        parts.push(format!("{} examples", cell::thousands(n)));
+    }
+    if let Some(tokenizer) = result.provenance.get("tokenizer").and_then(Value::as_str) {
+        let of = match result
+            .provenance
+            .get("text_fields")
+            .and_then(Value::as_array)
+        {
+            Some(fields) => {
+                let names: Vec<&str> = fields.iter().filter_map(Value::as_str).collect();
+                names.join(" + ")
+            }
+            None => "all text fields".to_owned(),
+        };
+        parts.push(format!("{tokenizer} tokens of {of}"));
+    }
+    let requests: u64 = result.counts.values().map(|counts| counts.requests).sum();
+    if requests > 0 {
+        parts.push(format!("{} requests", cell::thousands(requests as i64)));
+    }
+    let cached: usize = result.counts.values().map(|counts| counts.cached).sum();
+    if cached > 0 {
+        parts.push(format!("{cached} rows reused"));
+    }
+    if result
+        .summary
+        .values()
+        .any(|s| s.iter().any(|(_, m)| m.stderr.is_some()))
+    {
+        parts.push("± is one standard error".to_owned());
+    }
+    parts.join(" · ")
+}

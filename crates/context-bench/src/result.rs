@@ -1,0 +1,254 @@
+//! `EvalResult`: what a run found, ready to be read, filtered and exported.
+//!
+//! The members that users know (rows, summary, timing, config) keep their names
+//! and shapes; what honesty adds (counts, statistics) stands beside them.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use serde::ser::{SerializeMap, SerializeSeq};
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value, json};
+
+use crate::json::AsciiPretty;
+use crate::model::{Counts, EvalRow, Measurement, Summary};
+
+/// What a run found.
+#[derive(Debug, Clone, Default)]
+pub struct EvalResult {
+    /// One row per system and example: grouped by system, in dataset order.
+    pub rows: Vec<EvalRow>,
+    /// Per system: metric key → measurement.
+    pub summary: IndexMap<String, Summary>,
+    /// Per system: seconds from its first call to the end of its last.
+    pub timing: IndexMap<String, f64>,
+    /// What was run: names of systems, evaluators and metrics, sizes.
+    pub config: Map<String, Value>,
+    /// Per system: what became of the plan.
+    pub counts: IndexMap<String, Counts>,
+    /// How the numbers came about: version, tokenizer, counted fields.
+    pub provenance: Map<String, Value>,
+    /// Whether the run was stopped before its plan was done.
+    pub interrupted: bool,
+}
+
+impl EvalResult {
+    /// The rows for which `keep` holds, with the summaries and counts of the
+    /// systems that still have rows. Numbers are kept, not computed again.
+    #[must_use]
+    pub fn filter(&self, keep: impl Fn(&EvalRow) -> bool) -> Self {
+        let rows: Vec<EvalRow> = self.rows.iter().filter(|row| keep(row)).cloned().collect();
+        let has_rows = |name: &String| rows.iter().any(|row| *row.system == **name);
+        let mut filtered = Self {
+            rows: Vec::new(),
+            ..self.clone_without_rows()
+        };
+        filtered.summary.retain(|name, _| has_rows(name));
+        filtered.counts.retain(|name, _| has_rows(name));
+        filtered.rows = rows;
+        filtered
+    }
+
+    fn clone_without_rows(&self) -> Self {
+        Self {
+            rows: Vec::new(),
+            summary: self.summary.clone(),
+            timing: self.timing.clone(),
+            config: self.config.clone(),
+            counts: self.counts.clone(),
+            provenance: self.provenance.clone(),
+            interrupted: self.interrupted,
+        }
+    }
+
+    /// The rows of one system, which stand together.
+    pub fn rows_of(&self, system: &str) -> &[EvalRow] {
+        let of_system = |row: &EvalRow| *row.system == *system;
+        let start = self.rows.iter().position(of_system).unwrap_or(0);
+        let rows = &self.rows[start..];
+        let len = rows.iter().take_while(|row| of_system(row)).count();
+        &rows[..len]
+    }
+
+    /// Names of all scores in the rows, in order of first appearance.
+    pub fn score_names(&self) -> Vec<Arc<str>> {
+        let mut names: Vec<Arc<str>> = Vec::new();
+        for row in &self.rows {
+            for (name, _) in row.scores.iter() {
+                if !names.iter().any(|known| **known == *name.as_str()) {
+                    names.push(name.as_str().into());
+                }
+            }
+        }
+        names
+    }
+
+    /// Strict JSON, indented by two spaces, ASCII only; non-finite numbers are `null`.
+    pub fn to_json(&self) -> String {
+        let mut bytes = Vec::new();
+        // Writing to memory cannot fail, and the text is ASCII.
+        let _ = self.write_json(&mut bytes);
+        String::from_utf8(bytes).unwrap_or_default()
+    }
+
+    /// Writes [`to_json`](Self::to_json) row by row, without holding it in memory.
+    pub fn write_json(&self, out: impl Write) -> io::Result<()> {
+        let mut serializer = serde_json::Serializer::with_formatter(out, AsciiPretty::default());
+        self.serialize(&mut serializer).map_err(io::Error::from)
+    }
+
+    /// Writes one compact JSON object per row and line.
+    pub fn write_jsonl(&self, mut out: impl Write) -> io::Result<()> {
+        for row in &self.rows {
+            serde_json::to_writer(&mut out, &row.to_json())?;
+            out.write_all(b"\n")?;
+        }
+        Ok(())
+    }
+
+    /// Writes the rows as CSV: fixed columns, then every score, then every
+    /// metadata entry, then what went wrong.
+    pub fn write_csv(&self, out: impl Write) -> io::Result<()> {
+        let scores = self.score_names();
+        let mut metadata: Vec<&String> = Vec::new();
+        for key in self
+            .rows
+            .iter()
+            .flat_map(|row| row.metadata.iter().flat_map(|map| map.keys()))
+        {
+            if !metadata.contains(&key) {
+                metadata.push(key);
+            }
+        }
+        let mut csv = csv::Writer::from_writer(out);
+        let fixed = [
+            "system",
+            "example_id",
+            "dataset",
+            "input_tokens",
+            "output_tokens",
+            "latency",
+        ];
+        let last = ["cached", "error_kind", "error", "unscored"];
+        csv.write_record(
+            fixed
+                .into_iter()
+                .chain(scores.iter().map(|name| &**name))
+                .chain(metadata.iter().map(|key| key.as_str()))
+                .chain(last),
+        )?;
+        for row in &self.rows {
+            let mut record = vec![
+                row.system.to_string(),
+                row.example_id.to_string(),
+                row.dataset.to_string(),
+                row.input_tokens.to_string(),
+                row.output_tokens.to_string(),
+                row.latency.to_string(),
+            ];
+            record.extend(scores.iter().map(|name| {
+                let value = row.score(name).filter(|value| value.is_finite());
+                value.map(|value| value.to_string()).unwrap_or_default()
+            }));
+            record.extend(metadata.iter().map(|key| {
+                let value = row.metadata.as_ref().and_then(|map| map.get(*key));
+                value
+                    .map(crate::text::stringify::python_str)
+                    .unwrap_or_default()
+                    .into_owned()
+            }));
+            let failure = row.failure.as_deref();
+            let unscored: Vec<String> = row
+                .scores
+                .unscored()
+                .map(|(name, reason)| format!("{name}: {reason}"))
+                .collect();
+            record.push(row.cached.to_string());
+            record.push(
+                failure
+                    .map(|failure| failure.kind.to_string())
+                    .unwrap_or_default(),
+            );
+            record.push(
+                failure
+                    .map(|failure| failure.message.clone())
+                    .unwrap_or_default(),
+            );
+            record.push(unscored.join("; "));
+            csv.write_record(&record)?;
+        }
+        csv.flush()
+    }
+}
+
+/// A number, or `null` when it is missing or not finite.
+fn number(value: Option<f64>) -> Value {
+    value.map_or(Value::Null, Value::from)
+}
+
+fn values_json(summary: &Summary) -> Map<String, Value> {
+    summary
+        .iter()
+        .map(|(name, measurement)| (name.to_owned(), number(measurement.value)))
+        .collect()
+}
+
+fn statistics_json(summary: &Summary) -> Map<String, Value> {
+    let statistic = |measurement: &Measurement| {
+        let mut entry = Map::new();
+        entry.insert("n".into(), json!(measurement.n?));
+        if let Some(stderr) = measurement.stderr {
+            entry.insert("stderr".into(), number(Some(stderr)));
+        }
+        if let Some(interval) = measurement.interval {
+            let ends = [interval.low, interval.high].map(|end| number(Some(end)));
+            entry.insert("ci95".into(), json!(ends));
+        }
+        Some(Value::Object(entry))
+    };
+    summary
+        .iter()
+        .filter_map(|(name, measurement)| Some((name.to_owned(), statistic(measurement)?)))
+        .collect()
+}
+
+impl Serialize for EvalResult {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        struct Rows<'a>(&'a [EvalRow]);
+        impl Serialize for Rows<'_> {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                let mut rows = serializer.serialize_seq(Some(self.0.len()))?;
+                for row in self.0 {
+                    rows.serialize_element(&row.to_json())?;
+                }
+                rows.end()
+            }
+        }
+        let per_system = |view: fn(&Summary) -> Map<String, Value>| -> IndexMap<&str, _> {
+            self.summary
+                .iter()
+                .map(|(name, summary)| (name.as_str(), view(summary)))
+                .collect()
+        };
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("rows", &Rows(&self.rows))?;
+        map.serialize_entry("summary", &per_system(values_json))?;
+        map.serialize_entry("timing", &self.timing)?;
+        map.serialize_entry("config", &self.config)?;
+        if !self.counts.is_empty() {
+            map.serialize_entry("counts", &self.counts)?;
+        }
+        let statistics = per_system(statistics_json);
+        if statistics.values().any(|entries| !entries.is_empty()) {
+            map.serialize_entry("statistics", &statistics)?;
+        }
+        if !self.provenance.is_empty() {
+            map.serialize_entry("provenance", &self.provenance)?;
+        }
+        if self.interrupted {
+            map.serialize_entry("interrupted", &true)?;
+        }
+        map.end()
+    }
+}

@@ -1,0 +1,267 @@
+//! The loop: hands every example to every system and gathers the rows.
+//!
+//! Systems take turns example by example (A, B, A, B …), so that an endpoint
+//! that drifts hurts all of them alike. Rows come back grouped by system in
+//! dataset order, whatever finished first.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+
+use super::attempt::attempt;
+use super::event::{Progress, RunEvent};
+use super::feed;
+use super::prepared::Prepared;
+use super::scoring::{Scorer, ScoringRuntime};
+use super::stop::Stop;
+use crate::dataset::{Dataset, DatasetError};
+use crate::evaluator::Evaluator;
+use crate::model::{Counts, EvalRow};
+use crate::system::System;
+use crate::tokens::{TextFields, TokenCounter};
+
+/// Rows that may wait for scoring beyond those in flight. Bounds memory when
+/// scoring is slower than the systems.
+const SCORING_BACKLOG: usize = 1024;
+
+/// A run with nothing left open.
+pub(crate) struct RunSettings {
+    pub(crate) systems: Vec<Arc<dyn System>>,
+    pub(crate) dataset: Dataset,
+    pub(crate) evaluators: Vec<Arc<dyn Evaluator>>,
+    pub(crate) max_examples: Option<usize>,
+    pub(crate) max_workers: usize,
+    pub(crate) text_fields: TextFields,
+    pub(crate) counter: Arc<dyn TokenCounter>,
+    pub(crate) progress: Arc<dyn Progress>,
+    pub(crate) stop: Stop,
+}
+
+/// What a run produced.
+pub(crate) struct Outcome {
+    /// Per system: its rows in dataset order.
+    pub(crate) rows: Vec<Vec<EvalRow>>,
+    /// Per system: what became of the plan.
+    pub(crate) counts: Vec<Counts>,
+    /// Per system: from its first call to the end of its last.
+    pub(crate) wall: Vec<Duration>,
+    /// Examples taken from the dataset.
+    pub(crate) n_examples: usize,
+    /// The error that ended the dataset early.
+    pub(crate) dataset_error: Option<DatasetError>,
+}
+
+/// A row on its way to the collector.
+struct Finished {
+    system: usize,
+    position: usize,
+    row: EvalRow,
+    /// When the call began and ended.
+    span: Option<(Instant, Instant)>,
+}
+
+/// Runs everything and returns when the last row is in, or the run was stopped.
+pub(crate) async fn run(settings: RunSettings) -> std::io::Result<Outcome> {
+    let names: Vec<Arc<str>> = settings.systems.iter().map(|s| s.name().into()).collect();
+    let planned = settings
+        .dataset
+        .known_len()
+        .map(|len| len.min(settings.max_examples.unwrap_or(len)));
+    let progress = settings.progress;
+    progress.on_event(&RunEvent::Started {
+        systems: &names,
+        planned,
+    });
+
+    let feed = feed::start(settings.dataset, settings.max_examples)?;
+    let (sender, receiver) = mpsc::unbounded_channel();
+    // Kept here until the last row is in: dropping the runtime drops its tasks.
+    let scoring = Arc::new(ScoringRuntime::start()?);
+    let dispatcher = Dispatcher {
+        systems: names.iter().cloned().zip(settings.systems).collect(),
+        scorer: Arc::new(Scorer {
+            evaluators: settings.evaluators,
+            counter: settings.counter,
+            text_fields: settings.text_fields,
+        }),
+        scoring: Arc::clone(&scoring),
+        workers: Arc::new(Semaphore::new(settings.max_workers)),
+        backlog: Arc::new(Semaphore::new(settings.max_workers + SCORING_BACKLOG)),
+        stop: settings.stop,
+        sender,
+    };
+    let collector = Collector::new(names.len());
+    let ((n_examples, dataset_error), collector) =
+        tokio::join!(dispatcher.run(feed), collector.gather(receiver, &*progress));
+    drop(scoring);
+    progress.on_event(&RunEvent::Finished);
+    Ok(collector.into_outcome(planned, n_examples, dataset_error))
+}
+
+/// Starts calls; dropped when the dataset is through or the run is stopped.
+struct Dispatcher {
+    systems: Vec<(Arc<str>, Arc<dyn System>)>,
+    scorer: Arc<Scorer>,
+    scoring: Arc<ScoringRuntime>,
+    workers: Arc<Semaphore>,
+    backlog: Arc<Semaphore>,
+    stop: Stop,
+    sender: mpsc::UnboundedSender<Finished>,
+}
+
+impl Dispatcher {
+    /// Starts one call after the other as workers become free. Returns how many
+    /// examples it took and what ended the dataset early.
+    async fn run(
+        self,
+        mut feed: mpsc::Receiver<Result<Arc<Prepared>, DatasetError>>,
+    ) -> (usize, Option<DatasetError>) {
+        let mut n_examples = 0;
+        loop {
+            let item = tokio::select! {
+                biased;
+                () = self.stop.draining() => None,
+                item = feed.recv() => item,
+            };
+            let prepared = match item {
+                None => return (n_examples, None),
+                Some(Err(error)) => return (n_examples, Some(error)),
+                Some(Ok(prepared)) => prepared,
+            };
+            n_examples += 1;
+            for index in 0..self.systems.len() {
+                let Some(slot) = self.slot().await else {
+                    return (n_examples, None);
+                };
+                self.start(index, Arc::clone(&prepared), slot);
+            }
+        }
+    }
+
+    /// Waits for a free worker; `None` when the run is stopped first.
+    async fn slot(&self) -> Option<Slot> {
+        let slot = async {
+            let backlog = Arc::clone(&self.backlog).acquire_owned().await.ok()?;
+            let worker = Arc::clone(&self.workers).acquire_owned().await.ok()?;
+            Some(Slot { worker, backlog })
+        };
+        tokio::select! {
+            biased;
+            () = self.stop.draining() => None,
+            slot = slot => slot,
+        }
+    }
+
+    fn start(&self, index: usize, prepared: Arc<Prepared>, slot: Slot) {
+        let (name, system) = self.systems[index].clone();
+        let scorer = Arc::clone(&self.scorer);
+        let scoring = Arc::clone(&self.scoring);
+        let sender = self.sender.clone();
+        let stop = self.stop.clone();
+        tokio::spawn(async move {
+            let position = prepared.position;
+            let called = if prepared.problem.is_some() {
+                None
+            } else {
+                tokio::select! {
+                    biased;
+                    () = stop.aborted() => return,
+                    called = attempt(&*system, &prepared.example) => Some(called),
+                }
+            };
+            // The worker is free as soon as the system is done; scoring is our own time.
+            drop(slot.worker);
+            scoring.spawn(async move {
+                let span = called.as_ref().map(|c| (c.started, c.started + c.latency));
+                let row = tokio::select! {
+                    biased;
+                    () = stop.aborted() => return,
+                    row = scorer.row(name, &prepared, called) => row,
+                };
+                // The collector outlives all senders; a failed send means a dropped run.
+                let _ = sender.send(Finished {
+                    system: index,
+                    position,
+                    row,
+                    span,
+                });
+                drop(slot.backlog);
+            });
+        });
+    }
+}
+
+/// The right to make one call and to keep its result until it is scored.
+struct Slot {
+    worker: OwnedSemaphorePermit,
+    backlog: OwnedSemaphorePermit,
+}
+
+/// Gathers rows as they finish.
+struct Collector {
+    rows: Vec<Vec<(usize, EvalRow)>>,
+    counts: Vec<Counts>,
+    spans: Vec<Option<(Instant, Instant)>>,
+}
+
+impl Collector {
+    fn new(n_systems: usize) -> Self {
+        Self {
+            rows: vec![Vec::new(); n_systems],
+            counts: vec![Counts::default(); n_systems],
+            spans: vec![None; n_systems],
+        }
+    }
+
+    async fn gather(
+        mut self,
+        mut receiver: mpsc::UnboundedReceiver<Finished>,
+        progress: &dyn Progress,
+    ) -> Self {
+        while let Some(Finished {
+            system,
+            position,
+            row,
+            span,
+        }) = receiver.recv().await
+        {
+            progress.on_event(&RunEvent::RowFinished { system, row: &row });
+            self.counts[system].add(&row);
+            if let Some((start, end)) = span {
+                let (first, last) = self.spans[system].unwrap_or((start, end));
+                self.spans[system] = Some((first.min(start), last.max(end)));
+            }
+            self.rows[system].push((position, row));
+        }
+        self
+    }
+
+    fn into_outcome(
+        self,
+        planned: Option<usize>,
+        n_examples: usize,
+        dataset_error: Option<DatasetError>,
+    ) -> Outcome {
+        let planned = planned.unwrap_or(0).max(n_examples);
+        let in_dataset_order = |mut rows: Vec<(usize, EvalRow)>| {
+            rows.sort_by_key(|(position, _)| *position);
+            rows.into_iter().map(|(_, row)| row).collect()
+        };
+        Outcome {
+            rows: self.rows.into_iter().map(in_dataset_order).collect(),
+            counts: self
+                .counts
+                .into_iter()
+                .map(|counts| Counts { planned, ..counts })
+                .collect(),
+            wall: self
+                .spans
+                .into_iter()
+                .map(|span| span.map_or(Duration::ZERO, |(first, last)| last - first))
+                .collect(),
+            n_examples,
+            dataset_error,
+        }
+    }
+}

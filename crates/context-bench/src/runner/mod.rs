@@ -1,0 +1,18 @@
+//! The runner: examples through systems and evaluators into rows.
+//!
+//! It knows traits, not implementations. Calls of systems run on the caller's
+//! runtime; token counting and scoring run on a runtime of their own, so that
+//! CPU work never delays a reply that is being timed.
+
+mod attempt;
+mod dispatch;
+mod event;
+mod feed;
+mod prepared;
+mod scoring;
+mod stop;
+
+pub use event::{NoProgress, Progress, RunEvent};
+pub use stop::Stop;
+
+pub(crate) use dispatch::{Outcome, RunSettings, run};

@@ -1,0 +1,71 @@
+//! `Prepared`: an example on its way through all systems.
+//!
+//! It is shared by the systems, so its tokens are counted once, and output
+//! fields that a system left as they were are not counted again.
+
+use std::sync::{Arc, OnceLock};
+
+use crate::model::{Example, ExampleError, ExampleId, Output};
+use crate::tokens::{TextFields, TokenCounter, counted_texts};
+
+/// An example with what the runner knows about it.
+pub(super) struct Prepared {
+    pub(super) example: Example,
+    pub(super) position: usize,
+    pub(super) id: ExampleId,
+    pub(super) dataset: Arc<str>,
+    /// Set when the example cannot be used; every system then gets a failed row.
+    pub(super) problem: Option<ExampleError>,
+    tokens: OnceLock<Vec<(Box<str>, u64)>>,
+}
+
+impl Prepared {
+    pub(super) fn new(example: Example, position: usize, last_tag: &mut Arc<str>) -> Self {
+        // Neighbours nearly always share their tag: one allocation for all of them.
+        if **last_tag != *example.dataset() {
+            *last_tag = example.dataset().into();
+        }
+        let (id, problem) = match example.id(position) {
+            Ok(id) => (id, example.conversation().err()),
+            Err(problem) => (ExampleId::from(position), Some(problem)),
+        };
+        Self {
+            position,
+            id,
+            dataset: Arc::clone(last_tag),
+            problem,
+            tokens: OnceLock::new(),
+            example,
+        }
+    }
+
+    /// Tokens of the example.
+    pub(super) fn input_tokens(&self, fields: &TextFields, counter: &dyn TokenCounter) -> u64 {
+        self.by_field(fields, counter).iter().map(|(_, n)| n).sum()
+    }
+
+    /// Tokens of the processed map.
+    pub(super) fn output_tokens(
+        &self,
+        output: &Output,
+        fields: &TextFields,
+        counter: &dyn TokenCounter,
+    ) -> u64 {
+        let known = self.by_field(fields, counter);
+        counted_texts(output.fields(), fields)
+            .map(|(key, text)| {
+                let same = self.example.text(key) == Some(text);
+                let known = known.iter().find(|(field, _)| same && **field == *key);
+                known.map_or_else(|| counter.count(text), |(_, n)| *n)
+            })
+            .sum()
+    }
+
+    fn by_field(&self, fields: &TextFields, counter: &dyn TokenCounter) -> &[(Box<str>, u64)] {
+        self.tokens.get_or_init(|| {
+            counted_texts(self.example.fields(), fields)
+                .map(|(key, text)| (key.into(), counter.count(text)))
+                .collect()
+        })
+    }
+}

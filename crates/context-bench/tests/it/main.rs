@@ -1,0 +1,12 @@
+//! The library from outside: worked cases, runs, endpoints.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    missing_docs,
+    reason = "tests"
+)]
+
+mod evaluate;
+mod vectors;
