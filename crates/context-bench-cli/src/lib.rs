@@ -1,1 +1,55 @@
+//! The `context-bench` program as a library, so that other front ends (tests,
+//! the Python package) enter the same code with a registry of their own.
+//!
+//! Only this crate knows terminals, environment variables and exit codes.
 
+mod args;
+mod commands;
+mod env;
+mod exit;
+mod failure;
+mod output;
+mod progress;
+mod signals;
+
+use std::ffi::OsString;
+
+use clap::{CommandFactory as _, FromArgMatches as _};
+use context_bench::registry::Registry;
+
+pub use exit::Exit;
+
+use args::{Cli, Command};
+
+/// Runs the program and tells how it ended. Never calls `exit` itself.
+pub fn run<I>(args: I, registry: Registry) -> Exit
+where
+    I: IntoIterator<Item = OsString>,
+{
+    let matches = match Cli::command().try_get_matches_from(args) {
+        Ok(matches) => matches,
+        Err(error) => {
+            // Help and version are answers, not errors; they go to stdout.
+            let _ = error.print();
+            return if error.use_stderr() { Exit::BadInput } else { Exit::Done };
+        }
+    };
+    let cli = match Cli::from_arg_matches(&matches) {
+        Ok(cli) => cli,
+        Err(error) => {
+            let _ = error.print();
+            return Exit::BadInput;
+        }
+    };
+    let done = match cli.command {
+        None => commands::run::main(&cli.run, &registry),
+        Some(Command::Run(args)) => commands::run::main(&args, &registry),
+        Some(Command::Demo(args)) => commands::demo::main(&args, &registry),
+        Some(Command::Ls(args)) => commands::ls::main(&args, &registry),
+        Some(Command::Completions { shell }) => commands::completions::main(shell),
+    };
+    done.unwrap_or_else(|failure| {
+        output::error(&failure);
+        failure.exit
+    })
+}

@@ -291,6 +291,11 @@ fn fill(result: &mut EvalResult, names: &[String], outcome: Outcome) -> Option<D
         result.timing.insert(name.clone(), wall.as_secs_f64());
         result.summary.insert(name.clone(), Summary::new());
     }
+    for (name, failure) in names.iter().zip(outcome.gave_up) {
+        result
+            .gave_up
+            .extend(failure.map(|failure| (name.clone(), failure)));
+    }
     outcome.dataset_error
 }
 

@@ -12,7 +12,7 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
 use crate::json::AsciiPretty;
-use crate::model::{Counts, EvalRow, Measurement, Summary};
+use crate::model::{Counts, EvalRow, Failure, Measurement, Summary};
 
 /// What a run found.
 #[derive(Debug, Clone, Default)]
@@ -29,6 +29,8 @@ pub struct EvalResult {
     pub counts: IndexMap<String, Counts>,
     /// How the numbers came about: version, tokenizer, counted fields.
     pub provenance: Map<String, Value>,
+    /// Systems that were given up, with the failure that all their first calls had.
+    pub gave_up: IndexMap<String, Failure>,
     /// Whether the run was stopped before its plan was done.
     pub interrupted: bool,
 }
@@ -58,6 +60,7 @@ impl EvalResult {
             config: self.config.clone(),
             counts: self.counts.clone(),
             provenance: self.provenance.clone(),
+            gave_up: self.gave_up.clone(),
             interrupted: self.interrupted,
         }
     }
@@ -245,6 +248,9 @@ impl Serialize for EvalResult {
         }
         if !self.provenance.is_empty() {
             map.serialize_entry("provenance", &self.provenance)?;
+        }
+        if !self.gave_up.is_empty() {
+            map.serialize_entry("gave_up", &self.gave_up)?;
         }
         if self.interrupted {
             map.serialize_entry("interrupted", &true)?;

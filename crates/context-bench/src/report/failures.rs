@@ -55,7 +55,12 @@ pub(super) fn lines(result: &EvalResult) -> Vec<String> {
                 "{system}: and {more} other problems; the rows name them all"
             ));
         }
-        if counts.not_run() > 0 {
+        if result.gave_up.contains_key(system) {
+            let not_run = counts.not_run();
+            lines.push(format!(
+                "{system}: gave up after the first calls all failed alike; {not_run} not tried"
+            ));
+        } else if counts.not_run() > 0 {
             lines.push(format!(
                 "{system}: {} of {} not run",
                 counts.not_run(),

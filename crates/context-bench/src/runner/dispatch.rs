@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 use super::attempt::attempt;
+use super::breaker::Breaker;
 use super::event::{Progress, RunEvent};
 use super::feed;
 use super::prepared::Prepared;
@@ -17,7 +18,7 @@ use super::scoring::{Scorer, ScoringRuntime};
 use super::stop::Stop;
 use crate::dataset::{Dataset, DatasetError};
 use crate::evaluator::Evaluator;
-use crate::model::{Counts, EvalRow};
+use crate::model::{Counts, EvalRow, Failure};
 use crate::system::System;
 use crate::tokens::{TextFields, TokenCounter};
 
@@ -46,6 +47,8 @@ pub(crate) struct Outcome {
     pub(crate) counts: Vec<Counts>,
     /// Per system: from its first call to the end of its last.
     pub(crate) wall: Vec<Duration>,
+    /// Per system: the failure that made the runner give up on it.
+    pub(crate) gave_up: Vec<Option<Failure>>,
     /// Examples taken from the dataset.
     pub(crate) n_examples: usize,
     /// The error that ended the dataset early.
@@ -74,12 +77,21 @@ pub(crate) async fn run(settings: RunSettings) -> std::io::Result<Outcome> {
         planned,
     });
 
+    let arms: Vec<Arm> = names
+        .iter()
+        .zip(settings.systems)
+        .map(|(name, system)| Arm {
+            name: Arc::clone(name),
+            system,
+            breaker: Arc::default(),
+        })
+        .collect();
     let feed = feed::start(settings.dataset, settings.max_examples)?;
     let (sender, receiver) = mpsc::unbounded_channel();
     // Kept here until the last row is in: dropping the runtime drops its tasks.
     let scoring = Arc::new(ScoringRuntime::start()?);
     let dispatcher = Dispatcher {
-        systems: names.iter().cloned().zip(settings.systems).collect(),
+        systems: arms.clone(),
         scorer: Arc::new(Scorer {
             evaluators: settings.evaluators,
             counter: settings.counter,
@@ -96,12 +108,21 @@ pub(crate) async fn run(settings: RunSettings) -> std::io::Result<Outcome> {
         tokio::join!(dispatcher.run(feed), collector.gather(receiver, &*progress));
     drop(scoring);
     progress.on_event(&RunEvent::Finished);
-    Ok(collector.into_outcome(planned, n_examples, dataset_error))
+    let gave_up = arms.iter().map(|arm| arm.breaker.reason()).collect();
+    Ok(collector.into_outcome(planned, n_examples, dataset_error, gave_up))
+}
+
+/// One of the systems that are compared.
+#[derive(Clone)]
+struct Arm {
+    name: Arc<str>,
+    system: Arc<dyn System>,
+    breaker: Arc<Breaker>,
 }
 
 /// Starts calls; dropped when the dataset is through or the run is stopped.
 struct Dispatcher {
-    systems: Vec<(Arc<str>, Arc<dyn System>)>,
+    systems: Vec<Arm>,
     scorer: Arc<Scorer>,
     scoring: Arc<ScoringRuntime>,
     workers: Arc<Semaphore>,
@@ -130,11 +151,17 @@ impl Dispatcher {
                 Some(Ok(prepared)) => prepared,
             };
             n_examples += 1;
-            for index in 0..self.systems.len() {
+            if self.systems.iter().all(|arm| arm.breaker.is_open()) && !self.systems.is_empty() {
+                return (n_examples, None);
+            }
+            for (index, arm) in self.systems.iter().enumerate() {
+                if arm.breaker.is_open() {
+                    continue;
+                }
                 let Some(slot) = self.slot().await else {
                     return (n_examples, None);
                 };
-                self.start(index, Arc::clone(&prepared), slot);
+                self.start(index, arm.clone(), Arc::clone(&prepared), slot);
             }
         }
     }
@@ -153,8 +180,7 @@ impl Dispatcher {
         }
     }
 
-    fn start(&self, index: usize, prepared: Arc<Prepared>, slot: Slot) {
-        let (name, system) = self.systems[index].clone();
+    fn start(&self, index: usize, arm: Arm, prepared: Arc<Prepared>, slot: Slot) {
         let scorer = Arc::clone(&self.scorer);
         let scoring = Arc::clone(&self.scoring);
         let sender = self.sender.clone();
@@ -167,9 +193,13 @@ impl Dispatcher {
                 tokio::select! {
                     biased;
                     () = stop.aborted() => return,
-                    called = attempt(&*system, &prepared.example) => Some(called),
+                    called = attempt(&*arm.system, &prepared.example) => Some(called),
                 }
             };
+            if let Some(called) = &called {
+                arm.breaker
+                    .record(called.result.as_ref().err().map(|e| &e.failure));
+            }
             // The worker is free as soon as the system is done; scoring is our own time.
             drop(slot.worker);
             scoring.spawn(async move {
@@ -177,7 +207,7 @@ impl Dispatcher {
                 let row = tokio::select! {
                     biased;
                     () = stop.aborted() => return,
-                    row = scorer.row(name, &prepared, called) => row,
+                    row = scorer.row(arm.name, &prepared, called) => row,
                 };
                 // The collector outlives all senders; a failed send means a dropped run.
                 let _ = sender.send(Finished {
@@ -242,6 +272,7 @@ impl Collector {
         planned: Option<usize>,
         n_examples: usize,
         dataset_error: Option<DatasetError>,
+        gave_up: Vec<Option<Failure>>,
     ) -> Outcome {
         let planned = planned.unwrap_or(0).max(n_examples);
         let in_dataset_order = |mut rows: Vec<(usize, EvalRow)>| {
@@ -260,6 +291,7 @@ impl Collector {
                 .into_iter()
                 .map(|span| span.map_or(Duration::ZERO, |(first, last)| last - first))
                 .collect(),
+            gave_up,
             n_examples,
             dataset_error,
         }

@@ -45,3 +45,9 @@ impl<F: Fn(&RunEvent<'_>) + Send + Sync> Progress for F {
         self(event);
     }
 }
+
+impl Progress for Box<dyn Progress> {
+    fn on_event(&self, event: &RunEvent<'_>) {
+        (**self).on_event(event);
+    }
+}

@@ -5,6 +5,7 @@
 //! CPU work never delays a reply that is being timed.
 
 mod attempt;
+mod breaker;
 mod dispatch;
 mod event;
 mod feed;

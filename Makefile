@@ -1,0 +1,38 @@
+# `make` or `make help` lists the targets. The recipes are the plain commands
+# that CI runs; nothing here is needed to build with cargo alone.
+
+CARGO ?= cargo
+
+.DEFAULT_GOAL := help
+.PHONY: help demo build test test-rust lint fmt doc clean
+
+help: ## Show this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+
+demo: ## Build and run the built-in comparison (no key, no network service)
+	@$(CARGO) build --locked --package context-bench-cli
+	@target/debug/context-bench demo
+
+build: ## Build the optimised program: target/release/context-bench
+	$(CARGO) build --locked --release --package context-bench-cli
+
+test: test-rust ## Run every test
+
+test-rust: ## Run the Rust tests, doc tests and examples
+	$(CARGO) test --locked --workspace --all-targets
+	$(CARGO) test --locked --workspace --doc
+
+lint: ## Check formatting, lints and documentation
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --locked --workspace --all-targets -- --deny warnings
+	RUSTDOCFLAGS="--deny warnings" $(CARGO) doc --locked --workspace --no-deps --quiet
+	@! $(CARGO) tree --locked --workspace --invert aws-lc-sys >/dev/null 2>&1 || { echo "aws-lc-sys is back in the tree: a dependency enables reqwest's default TLS"; exit 1; }
+
+fmt: ## Format the code
+	$(CARGO) fmt --all
+
+doc: ## Build the API documentation: target/doc/context_bench/index.html
+	$(CARGO) doc --locked --workspace --no-deps
+
+clean: ## Remove everything that was built
+	$(CARGO) clean

@@ -1,0 +1,246 @@
+//! Arguments as typed. Decisions are made in the commands, not here.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+
+/// Measure what a context layer costs and what it loses.
+#[derive(Debug, Parser)]
+#[command(
+    name = "context-bench",
+    version,
+    about,
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    after_help = EXAMPLES
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  context-bench demo
+  context-bench --proxy http://localhost:7878 --dataset questions.jsonl
+  context-bench --system passthrough --system extractive:ratio=0.3 \\
+                --relay http://localhost:8000 --dataset questions.jsonl --max-workers 16
+
+Exit codes: 0 done, 1 bug, 2 bad input or configuration, 3 rows failed (above
+--max-error-rate), 4 threshold missed (reserved), 130 interrupted.";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run systems over datasets and compare them (the default).
+    Run(Box<RunArgs>),
+    /// Run the built-in comparison: no key, no network.
+    Demo(DemoArgs),
+    /// List datasets, systems, evaluators, metrics and output formats.
+    Ls(LsArgs),
+    /// Print the completion script of a shell.
+    Completions {
+        /// The shell.
+        shell: Shell,
+    },
+}
+
+/// Flags of a run.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct RunArgs {
+    /// OpenAI-compatible endpoint to test; repeat to compare several.
+    #[arg(long, value_name = "URL", help_heading = "Systems")]
+    pub(crate) proxy: Vec<String>,
+    /// Name of the i-th --proxy (then of the i-th --command); default: its host.
+    #[arg(long, value_name = "NAME", help_heading = "Systems")]
+    pub(crate) name: Vec<String>,
+    /// Built-in system, as [LABEL=]NAME[:key=value,...]; `ls systems` lists them.
+    #[arg(long, value_name = "SYSTEM", help_heading = "Systems")]
+    pub(crate) system: Vec<String>,
+    /// Program that answers JSON lines: one example in, one map with `response` out.
+    #[arg(long, value_name = "COMMAND", help_heading = "Systems")]
+    pub(crate) command: Vec<String>,
+    /// Endpoint that answers for the built-in systems; default: the baseline reader.
+    #[arg(long, value_name = "URL", help_heading = "Systems")]
+    pub(crate) relay: Option<String>,
+
+    /// Dataset name, name:config, or a .jsonl, .json or .csv file (also .gz, .zst); repeatable.
+    #[arg(long, value_name = "NAME_OR_PATH", help_heading = "Data")]
+    pub(crate) dataset: Vec<String>,
+    /// Use the first N records of each dataset only.
+    #[arg(short = 'n', long, value_name = "N", help_heading = "Data")]
+    pub(crate) max_examples: Option<usize>,
+    /// Leave out records that cannot be read, and count them.
+    #[arg(long, help_heading = "Data")]
+    pub(crate) skip_bad_lines: bool,
+
+    /// Model to ask for.
+    #[arg(
+        long,
+        value_name = "MODEL",
+        default_value = "claude-haiku-4-5-20251001",
+        help_heading = "Requests"
+    )]
+    pub(crate) model: String,
+    /// Variable that holds the API key.
+    #[arg(
+        long,
+        value_name = "VARIABLE",
+        default_value = crate::env::OPENAI_API_KEY,
+        help_heading = "Requests"
+    )]
+    pub(crate) api_key_env: String,
+    /// System prompt that precedes every example.
+    #[arg(long, value_name = "TEXT", help_heading = "Requests")]
+    pub(crate) system_prompt: Option<String>,
+    /// JSON object merged last into every request body.
+    #[arg(long, value_name = "JSON", help_heading = "Requests")]
+    pub(crate) extra_body: Option<String>,
+    /// Seconds that one attempt may take.
+    #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds, help_heading = "Requests")]
+    pub(crate) timeout: f64,
+    /// Further attempts after a failed one (429, 5xx, broken connections, timeouts).
+    #[arg(long, value_name = "N", default_value_t = 3, help_heading = "Requests")]
+    pub(crate) max_retries: u32,
+    /// Ask for streamed replies and record the time to the first token.
+    #[arg(long, help_heading = "Requests")]
+    pub(crate) stream: bool,
+    /// Calls in flight at the same time, over all systems.
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Requests")]
+    pub(crate) max_workers: usize,
+
+    /// Evaluator by name, instead of the automatic choice; repeatable.
+    #[arg(long, value_name = "NAME", help_heading = "Scoring")]
+    pub(crate) evaluator: Vec<String>,
+    /// Score that means, pass rates and costs are computed from.
+    #[arg(long, value_name = "FIELD", default_value = "f1", help_heading = "Scoring")]
+    pub(crate) score_field: String,
+    /// A row passes when its score is at or above this.
+    #[arg(long, value_name = "NUMBER", default_value = "0.7", value_parser = finite, help_heading = "Scoring")]
+    pub(crate) threshold: f64,
+    /// Endpoint of a model that judges answers; adds `judge_score`.
+    #[arg(long, value_name = "URL", help_heading = "Scoring")]
+    pub(crate) judge_url: Option<String>,
+    /// Model of the judge.
+    #[arg(
+        long,
+        value_name = "MODEL",
+        default_value = "claude-haiku-4-5-20251001",
+        help_heading = "Scoring"
+    )]
+    pub(crate) judge_model: String,
+    /// Tokenizer: cl100k_base, o200k_base or whitespace.
+    #[arg(long, value_name = "NAME", default_value = "cl100k_base", help_heading = "Scoring")]
+    pub(crate) tokenizer: String,
+    /// Count the tokens of this field only; repeatable. Default: every text field.
+    #[arg(long, value_name = "FIELD", help_heading = "Scoring")]
+    pub(crate) text_field: Vec<String>,
+
+    /// Format of the result: table, markdown, json, jsonl or csv.
+    #[arg(long, value_name = "FORMAT", default_value = "table", help_heading = "Output")]
+    pub(crate) output: String,
+    /// Write the result to a file instead of stdout.
+    #[arg(long, value_name = "PATH", help_heading = "Output")]
+    pub(crate) output_file: Option<PathBuf>,
+    /// Share of rows that may fail before the exit code is 3.
+    #[arg(long, value_name = "SHARE", default_value = "0", value_parser = share, help_heading = "Output")]
+    pub(crate) max_error_rate: f64,
+    /// Show no progress.
+    #[arg(short, long, help_heading = "Output")]
+    pub(crate) quiet: bool,
+}
+
+/// Flags of the demo.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct DemoArgs {
+    /// Use the first N questions only.
+    #[arg(short = 'n', long, value_name = "N")]
+    pub(crate) max_examples: Option<usize>,
+    /// Let this endpoint answer instead of the baseline reader.
+    #[arg(long, value_name = "URL")]
+    pub(crate) relay: Option<String>,
+    /// Model to ask for at the relay.
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) model: Option<String>,
+    /// Format of the result: table, markdown, json, jsonl or csv.
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    pub(crate) output: String,
+    /// Show no progress.
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+/// Flags of `ls`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct LsArgs {
+    /// What to list; default: everything.
+    pub(crate) kind: Option<Kind>,
+    /// How to list it.
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    pub(crate) output: ListFormat,
+}
+
+/// What can be listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Kind {
+    /// Datasets.
+    Datasets,
+    /// Systems.
+    Systems,
+    /// Evaluators.
+    Evaluators,
+    /// Metrics.
+    Metrics,
+    /// Output formats.
+    Outputs,
+}
+
+impl Kind {
+    pub(crate) const ALL: [Self; 5] = [
+        Self::Datasets,
+        Self::Systems,
+        Self::Evaluators,
+        Self::Metrics,
+        Self::Outputs,
+    ];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Datasets => "datasets",
+            Self::Systems => "systems",
+            Self::Evaluators => "evaluators",
+            Self::Metrics => "metrics",
+            Self::Outputs => "outputs",
+        }
+    }
+}
+
+/// How a list is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ListFormat {
+    /// For people.
+    Table,
+    /// For programs.
+    Json,
+}
+
+fn number(text: &str, fits: fn(f64) -> bool, expected: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if fits(value) => Ok(value),
+        _ => Err(format!("expected {expected}")),
+    }
+}
+
+fn finite(text: &str) -> Result<f64, String> {
+    number(text, f64::is_finite, "a number")
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    number(text, |value| value > 0.0 && value <= 1e6, "a number of seconds above 0")
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    number(text, |value| (0.0..=1.0).contains(&value), "a share between 0 and 1")
+}

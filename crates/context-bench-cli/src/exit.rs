@@ -1,0 +1,41 @@
+//! How the program ends. The numbers are part of the interface: scripts and CI
+//! jobs decide by them, so they never change their meaning.
+
+use std::process::ExitCode;
+
+/// How a run of the program ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// 0: all done.
+    Done,
+    /// 1: a bug in context-bench.
+    Bug,
+    /// 2: bad input or configuration; nothing or not everything was run.
+    BadInput,
+    /// 3: more rows failed than `--max-error-rate` allows.
+    RowsFailed,
+    /// 4: a threshold was missed (reserved).
+    ThresholdMissed,
+    /// 130: interrupted; what was finished has been printed.
+    Interrupted,
+}
+
+impl Exit {
+    /// The number that the shell sees.
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Bug => 1,
+            Self::BadInput => 2,
+            Self::RowsFailed => 3,
+            Self::ThresholdMissed => 4,
+            Self::Interrupted => 130,
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        exit.code().into()
+    }
+}

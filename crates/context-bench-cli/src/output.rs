@@ -1,0 +1,148 @@
+//! What the program prints: data to stdout, everything else to stderr.
+//!
+//! Colours follow the terminal, `NO_COLOR` and `CLICOLOR_FORCE`; all texts read
+//! well without them.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use anstyle::{AnsiColor, Style};
+
+use crate::failure::Failure;
+
+const ERROR: Style = AnsiColor::Red.on_default().bold();
+const WARNING: Style = AnsiColor::Yellow.on_default().bold();
+const HINT: Style = AnsiColor::Cyan.on_default().bold();
+
+/// Prints an error and its hint.
+pub(crate) fn error(failure: &Failure) {
+    labelled("error", ERROR, &failure.what);
+    if let Some(hint) = &failure.hint {
+        labelled("hint", HINT, hint);
+    }
+}
+
+/// Prints a warning.
+pub(crate) fn warning(text: &str) {
+    labelled("warning", WARNING, text);
+}
+
+/// Prints advice that stands by itself.
+pub(crate) fn hint(text: &str) {
+    labelled("hint", HINT, text);
+}
+
+/// Prints a remark.
+pub(crate) fn note(text: &str) {
+    // A closed stderr must not end the program.
+    let _ = writeln!(anstream::stderr(), "{text}");
+}
+
+fn labelled(label: &str, style: Style, text: &str) {
+    let _ = writeln!(anstream::stderr(), "{style}{label}:{style:#} {text}");
+}
+
+/// How wide a table on stdout may be: the terminal's width, 80 when piped.
+pub(crate) fn width() -> u16 {
+    match terminal_size::terminal_size_of(io::stdout()) {
+        Some((width, _)) => width.0.clamp(60, 200),
+        None => 80,
+    }
+}
+
+/// Where the report goes. A file is opened before the run, so that a path that
+/// cannot be written is found out before anything is paid for.
+pub(crate) enum Sink {
+    /// Standard output.
+    Stdout,
+    /// A file that appears whole or not at all.
+    File {
+        /// Where it shall be.
+        path: PathBuf,
+        /// Where it is being written.
+        partial: PathBuf,
+        /// The open file.
+        file: std::fs::File,
+    },
+}
+
+impl Sink {
+    /// Opens the sink.
+    pub(crate) fn open(path: Option<&Path>) -> Result<Self, Failure> {
+        let Some(path) = path else {
+            return Ok(Self::Stdout);
+        };
+        let mut partial = path.as_os_str().to_owned();
+        partial.push(".partial");
+        let partial = PathBuf::from(partial);
+        match std::fs::File::create(&partial) {
+            Ok(file) => Ok(Self::File {
+                path: path.to_owned(),
+                partial,
+                file,
+            }),
+            Err(error) => Err(Failure::bad_input(format!(
+                "cannot write `{}`: {error}",
+                path.display()
+            ))
+            .hint("choose a folder that exists and is writable for `--output-file`")),
+        }
+    }
+
+    /// Writes the report. When a file cannot be written, the report goes to
+    /// stdout instead: results are never lost.
+    pub(crate) fn write(
+        self,
+        report: impl Fn(&mut dyn Write) -> io::Result<()>,
+    ) -> io::Result<()> {
+        match self {
+            Self::Stdout => to_stdout(&report),
+            Self::File {
+                path,
+                partial,
+                file,
+            } => {
+                let mut out = io::BufWriter::new(file);
+                let written = report(&mut out)
+                    .and_then(|()| out.flush())
+                    .and_then(|()| std::fs::rename(&partial, &path));
+                match written {
+                    Ok(()) => {
+                        note(&format!("wrote {}", path.display()));
+                        Ok(())
+                    }
+                    Err(error) => {
+                        let _ = std::fs::remove_file(&partial);
+                        warning(&format!(
+                            "cannot write `{}`: {error}; the report follows on stdout",
+                            path.display()
+                        ));
+                        to_stdout(&report)?;
+                        Err(error)
+                    }
+                }
+            }
+        }
+    }
+
+    /// Gives up a file that was opened for nothing.
+    pub(crate) fn discard(self) {
+        if let Self::File { partial, .. } = self {
+            let _ = std::fs::remove_file(partial);
+        }
+    }
+}
+
+fn to_stdout(report: &dyn Fn(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    match report(&mut out).and_then(|()| out.flush()) {
+        // The reader has seen enough (`| head`).
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        done => done,
+    }
+}
+
+/// Prints text to stdout.
+pub(crate) fn stdout(text: &str) {
+    let _ = to_stdout(&|out| out.write_all(text.as_bytes()));
+}

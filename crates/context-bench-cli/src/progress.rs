@@ -1,0 +1,153 @@
+//! Progress on stderr: one bar per system on a terminal, plain lines elsewhere.
+
+use std::io::IsTerminal as _;
+use std::sync::{Mutex, OnceLock};
+use std::time::{Duration, Instant};
+
+use context_bench::{Progress, RunEvent};
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+
+use crate::output;
+
+/// The display that suits where stderr goes.
+pub(crate) fn display(quiet: bool) -> Box<dyn Progress> {
+    if quiet {
+        Box::new(context_bench::NoProgress)
+    } else if std::io::stderr().is_terminal() {
+        Box::new(Bars::default())
+    } else {
+        Box::new(Lines::default())
+    }
+}
+
+/// One bar per system with done/total, rate, errors and time left.
+#[derive(Default)]
+struct Bars {
+    bars: OnceLock<Vec<ProgressBar>>,
+    errors: Mutex<Vec<usize>>,
+}
+
+impl Progress for Bars {
+    fn on_event(&self, event: &RunEvent<'_>) {
+        match event {
+            RunEvent::Started { systems, planned } => {
+                let all = MultiProgress::new();
+                let width = systems.iter().map(|name| name.chars().count()).max();
+                let width = width.unwrap_or(0).min(24);
+                let template = if planned.is_some() {
+                    format!(
+                        "{{prefix:{width}}} {{bar:20}} {{pos}}/{{len}} {{per_sec:>9}} {{msg}} {{eta}} left"
+                    )
+                } else {
+                    format!("{{prefix:{width}}} {{spinner}} {{pos}} {{per_sec:>9}} {{msg}}")
+                };
+                let style = ProgressStyle::with_template(&template)
+                    .unwrap_or_else(|_| ProgressStyle::default_bar());
+                let bar = |name: &std::sync::Arc<str>| {
+                    let bar = match planned {
+                        Some(total) => ProgressBar::new(*total as u64),
+                        None => ProgressBar::new_spinner(),
+                    };
+                    let bar = all.add(bar.with_style(style.clone()));
+                    bar.set_prefix(name.to_string());
+                    bar
+                };
+                let _ = self.bars.set(systems.iter().map(bar).collect());
+                if let Ok(mut errors) = self.errors.lock() {
+                    errors.resize(systems.len(), 0);
+                }
+            }
+            RunEvent::RowFinished { system, row } => {
+                let Some(bar) = self.bars.get().and_then(|bars| bars.get(*system)) else {
+                    return;
+                };
+                bar.inc(1);
+                if !row.is_scored()
+                    && let Ok(mut errors) = self.errors.lock()
+                {
+                    errors[*system] += 1;
+                    let n = errors[*system];
+                    bar.set_message(format!("{n} error{}", if n == 1 { "" } else { "s" }));
+                }
+            }
+            RunEvent::Finished => {
+                for bar in self.bars.get().into_iter().flatten() {
+                    bar.finish_and_clear();
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// How often plain lines come.
+const EVERY: Duration = Duration::from_secs(2);
+
+/// A line per system now and then, for logs.
+#[derive(Default)]
+struct Lines {
+    state: Mutex<Option<LinesState>>,
+}
+
+struct LinesState {
+    names: Vec<String>,
+    planned: Option<usize>,
+    done: Vec<usize>,
+    errors: Vec<usize>,
+    started: Instant,
+    last: Instant,
+}
+
+impl Progress for Lines {
+    fn on_event(&self, event: &RunEvent<'_>) {
+        let Ok(mut state) = self.state.lock() else {
+            return;
+        };
+        match (event, &mut *state) {
+            (RunEvent::Started { systems, planned }, state) => {
+                let now = Instant::now();
+                *state = Some(LinesState {
+                    names: systems.iter().map(ToString::to_string).collect(),
+                    planned: *planned,
+                    done: vec![0; systems.len()],
+                    errors: vec![0; systems.len()],
+                    started: now,
+                    last: now,
+                });
+            }
+            (RunEvent::RowFinished { system, row }, Some(state)) => {
+                state.done[*system] += 1;
+                state.errors[*system] += usize::from(!row.is_scored());
+                if state.last.elapsed() >= EVERY {
+                    state.last = Instant::now();
+                    state.print();
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+impl LinesState {
+    fn print(&self) {
+        let seconds = self.started.elapsed().as_secs_f64();
+        for (i, name) in self.names.iter().enumerate() {
+            let (done, errors) = (self.done[i], self.errors[i]);
+            let rate = done as f64 / seconds;
+            let mut line = format!("  {name}: {done}");
+            if let Some(planned) = self.planned {
+                line += &format!("/{planned}");
+            }
+            line += &format!(", {rate:.1}/s");
+            if errors > 0 {
+                line += &format!(", {errors} errors");
+            }
+            if let Some(left) = self.planned.and_then(|planned| planned.checked_sub(done))
+                && rate > 0.0
+            {
+                line += &format!(", {:.0} s left", left as f64 / rate);
+            }
+            output::note(&line);
+        }
+    }
+}
