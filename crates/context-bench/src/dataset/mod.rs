@@ -5,11 +5,13 @@
 
 use crate::model::Example;
 
+mod demo;
 mod error;
 mod local;
 mod reference;
 mod skipped;
 
+pub use demo::demo;
 pub use error::DatasetError;
 pub use local::{LocalFile, LocalSettings};
 pub use reference::{DatasetRef, DatasetTarget};
