@@ -1,14 +1,38 @@
 //! What can be wrong with a dataset.
+//!
+//! An error about one record can be skipped on request; an error about a whole
+//! file never is, because what follows it cannot be trusted.
 
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
+use super::skipped::SkippedRecord;
 use crate::error::{Hint, Location};
 use crate::model::ExampleError;
+use crate::text::suggest::quoted_list;
 
 /// Why a dataset cannot be read, or a record of it not used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DatasetError {
+    /// A file does not exist.
+    #[error("no dataset file `{}`", path.display())]
+    Missing {
+        /// The file as the user named it.
+        path: PathBuf,
+        /// The folder of the file, when that does not exist either.
+        folder: Option<PathBuf>,
+        /// Files of the same folder with a similar name.
+        near: Vec<PathBuf>,
+    },
+    /// A file is expected, but the path is a folder.
+    #[error("dataset `{}` is a folder, not a file", path.display())]
+    Folder {
+        /// The folder as the user named it.
+        path: PathBuf,
+        /// Some of the dataset files in it.
+        files: Vec<PathBuf>,
+    },
     /// A file cannot be opened or read.
     #[error("cannot read dataset file `{}`: {source}", path.display())]
     Unreadable {
@@ -16,6 +40,14 @@ pub enum DatasetError {
         path: PathBuf,
         /// What the system said.
         source: std::io::Error,
+    },
+    /// A file as a whole is not valid in its format; no record can be blamed.
+    #[error("{problem}\n  at {at}")]
+    BadFile {
+        /// What is wrong.
+        problem: String,
+        /// Where.
+        at: Location,
     },
     /// A record is not valid in its format.
     #[error("{problem}\n  at {at}")]
@@ -39,26 +71,81 @@ pub enum DatasetError {
         /// The file as the user named it.
         path: PathBuf,
     },
+    /// A dataset value is neither a file nor `name` nor `name:config`.
+    #[error("`{typed}` does not name a dataset")]
+    BadReference {
+        /// The value as the user typed it.
+        typed: String,
+    },
     /// A failure of user code that yields examples.
     #[error("the dataset failed: {0}")]
     Custom(String),
 }
 
+impl DatasetError {
+    /// The error as a skipped record, or itself when it is about more than one record.
+    pub(super) fn into_skipped(self) -> Result<SkippedRecord, Self> {
+        match self {
+            Self::BadRecord { problem, at } => Ok(SkippedRecord { at, problem }),
+            Self::BadExample { source, at } => Ok(SkippedRecord {
+                at,
+                problem: source.to_string(),
+            }),
+            other => Err(other),
+        }
+    }
+}
+
 impl Hint for DatasetError {
     fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::Unreadable { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
+            Self::Missing {
+                folder: Some(folder),
+                ..
+            } => format!("the folder `{}` does not exist", folder.display()),
+            Self::Missing { near, .. } if !near.is_empty() => {
+                format!("did you mean {}?", quoted_list(&displayed(near), "or"))
+            }
+            Self::Missing { .. } => {
                 "check the path; it is taken relative to the current folder".into()
             }
-            Self::Unreadable { .. } => "check the permissions of the file".into(),
+            Self::Folder { files, .. } if !files.is_empty() => {
+                format!(
+                    "name a file in it, such as {}",
+                    quoted_list(&displayed(files), "or")
+                )
+            }
+            Self::Folder { .. } => "name a file; there is no dataset file in this folder".into(),
+            Self::Unreadable { source, .. } if source.kind() == ErrorKind::PermissionDenied => {
+                "check the permissions of the file".into()
+            }
+            // What the system did not say, a decompressor did.
+            Self::Unreadable { source, .. } if source.raw_os_error().is_none() => {
+                "the file is damaged, cut short or not what its name says; get it again".into()
+            }
+            Self::Unreadable { .. } => return None,
+            Self::BadFile { .. } => {
+                "mend the file; bad records can be skipped, a broken file cannot".into()
+            }
             Self::BadRecord { .. } | Self::BadExample { .. } => {
                 "mend the record, or pass `--skip-bad-lines` to leave bad ones out and count them"
                     .into()
             }
             Self::UnknownFormat { .. } => {
-                "use a file ending in .jsonl, .json or .csv, each also with .gz or .zst".into()
+                "use a file ending in .jsonl, .json, .csv or .tsv, each also with .gz or .zst"
+                    .into()
+            }
+            Self::BadReference { .. } => {
+                "write a file path, a name such as `demo`, or `name:config`".into()
             }
             Self::Custom(_) => return None,
         })
     }
+}
+
+fn displayed(paths: &[PathBuf]) -> Vec<String> {
+    paths
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect()
 }

@@ -5,9 +5,17 @@
 
 use crate::model::Example;
 
+mod demo;
 mod error;
+mod local;
+mod reference;
+mod skipped;
 
+pub use demo::demo;
 pub use error::DatasetError;
+pub use local::{LocalFile, LocalSettings};
+pub use reference::{DatasetRef, DatasetTarget};
+pub use skipped::{Skipped, SkippedRecord};
 
 /// What a dataset yields: examples, or what is wrong with a record.
 pub type Examples = Box<dyn Iterator<Item = Result<Example, DatasetError>> + Send>;
@@ -16,6 +24,7 @@ pub type Examples = Box<dyn Iterator<Item = Result<Example, DatasetError>> + Sen
 pub struct Dataset {
     examples: Examples,
     len: Option<usize>,
+    skipped: Skipped,
 }
 
 impl Dataset {
@@ -26,6 +35,7 @@ impl Dataset {
         Self {
             examples: Box::new(examples),
             len: None,
+            skipped: Skipped::default(),
         }
     }
 
@@ -41,12 +51,25 @@ impl Dataset {
         self.len
     }
 
+    /// The bad records that were left out because the user asked so.
+    pub fn skipped(&self) -> &Skipped {
+        &self.skipped
+    }
+
+    /// States which bad records are left out.
+    #[must_use]
+    fn with_skipped(mut self, skipped: impl Into<Skipped>) -> Self {
+        self.skipped = skipped.into();
+        self
+    }
+
     /// At most the first `max` examples.
     #[must_use]
     pub fn take(self, max: usize) -> Self {
         Self {
             len: self.len.map(|len| len.min(max)),
             examples: Box::new(self.examples.take(max)),
+            skipped: self.skipped,
         }
     }
 
@@ -56,6 +79,7 @@ impl Dataset {
         let tag = tag.into();
         Self {
             len: self.len,
+            skipped: self.skipped,
             examples: Box::new(self.examples.map(move |example| {
                 let mut example = example?;
                 let fields = example.fields_mut();
@@ -73,6 +97,7 @@ impl Dataset {
         Self {
             len: self.len.zip(other.len).map(|(a, b)| a + b),
             examples: Box::new(self.examples.chain(other.examples)),
+            skipped: self.skipped.chain(other.skipped),
         }
     }
 }

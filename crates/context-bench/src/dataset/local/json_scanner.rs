@@ -1,0 +1,239 @@
+//! Cuts JSON text into tokens and whole values, without knowing what they mean.
+//!
+//! A value ends where its brackets and quotes close. Whether it is valid is for
+//! the parser to say, which sees one value at a time.
+
+use std::io::{self, BufRead};
+use std::path::Path;
+use std::sync::Arc;
+
+use serde::de::IgnoredAny;
+
+use super::json_record::{MAX_RECORD_BYTES, too_long};
+use super::source::{Input, unreadable};
+use crate::dataset::DatasetError;
+use crate::error::Location;
+
+pub(super) struct Scanner {
+    pub(super) path: Arc<Path>,
+    /// Where the next byte is, counted from 1.
+    pub(super) line: usize,
+    pub(super) column: usize,
+    /// The bytes of the last scanned value.
+    pub(super) value: Vec<u8>,
+    input: Input,
+}
+
+impl Scanner {
+    pub(super) fn new(input: Input, path: Arc<Path>) -> Self {
+        Self {
+            path,
+            line: 1,
+            column: 1,
+            value: Vec::new(),
+            input,
+        }
+    }
+
+    /// Skips the mark that some editors put at the start of UTF-8 files.
+    pub(super) fn skip_byte_order_mark(&mut self) -> Result<(), DatasetError> {
+        if self.peek()? == Some(0xEF) {
+            for byte in [0xEF, 0xBB, 0xBF] {
+                if self.peek()? != Some(byte) {
+                    return Err(self.unexpected("JSON text")?);
+                }
+                self.bump()?;
+            }
+            self.column = 1;
+        }
+        Ok(())
+    }
+
+    /// Skips white space and looks at the byte after it; nothing at the end.
+    pub(super) fn peek_token(&mut self) -> Result<Option<u8>, DatasetError> {
+        while let Some(byte) = self.peek()? {
+            if !matches!(byte, b' ' | b'\t' | b'\r' | b'\n') {
+                return Ok(Some(byte));
+            }
+            self.bump()?;
+        }
+        Ok(None)
+    }
+
+    /// Moves past the byte that `peek_token` showed.
+    pub(super) fn bump(&mut self) -> Result<(), DatasetError> {
+        match self.peek()? {
+            None => return Ok(()),
+            Some(b'\n') => {
+                self.line += 1;
+                self.column = 1;
+            }
+            Some(_) => self.column += 1,
+        }
+        self.input.consume(1);
+        Ok(())
+    }
+
+    /// Reads the value that begins at the next byte.
+    pub(super) fn scan_value(&mut self) -> Result<(), DatasetError> {
+        if let None | Some(b',' | b':' | b']' | b'}') = self.peek_token()? {
+            return Err(self.unexpected("a value")?);
+        }
+        let start = self.here();
+        self.value.clear();
+        let mut end = ValueEnd::default();
+        loop {
+            let chunk = fill(&mut self.input).map_err(|error| unreadable(&self.path, error))?;
+            if chunk.is_empty() {
+                if end.is_inside() {
+                    return Err(DatasetError::BadFile {
+                        problem: "the file ends before this JSON value is closed".into(),
+                        at: start,
+                    });
+                }
+                return Ok(());
+            }
+            let (n_bytes, is_over) = end.find(chunk);
+            let part = &chunk[..n_bytes];
+            match part.iter().rposition(|byte| *byte == b'\n') {
+                Some(last) => {
+                    self.line += part.iter().filter(|byte| **byte == b'\n').count();
+                    self.column = n_bytes - last;
+                }
+                None => self.column += n_bytes,
+            }
+            self.value.extend_from_slice(part);
+            self.input.consume(n_bytes);
+            if is_over {
+                return Ok(());
+            }
+            if self.value.len() as u64 > MAX_RECORD_BYTES {
+                return Err(too_long(&self.path, start.line.unwrap_or(1)));
+            }
+        }
+    }
+
+    /// Reads a key and the colon after it.
+    pub(super) fn scan_key(&mut self) -> Result<String, DatasetError> {
+        if self.peek_token()? != Some(b'"') {
+            return Err(self.unexpected("a key in quotes")?);
+        }
+        let start = self.here();
+        self.scan_value()?;
+        let key = serde_json::from_slice(&self.value).map_err(|_| DatasetError::BadFile {
+            problem: "this key is not valid JSON".into(),
+            at: start,
+        })?;
+        if self.peek_token()? != Some(b':') {
+            return Err(self.unexpected("`:`")?);
+        }
+        self.bump()?;
+        Ok(key)
+    }
+
+    /// Reads a value that is no record and checks that it is valid.
+    pub(super) fn skip_value(&mut self) -> Result<(), DatasetError> {
+        self.peek_token()?;
+        let start = self.here();
+        self.scan_value()?;
+        serde_json::from_slice::<IgnoredAny>(&self.value)
+            .map(drop)
+            .map_err(|_| DatasetError::BadFile {
+                problem: "this value is not valid JSON".into(),
+                at: start,
+            })
+    }
+
+    /// The error of finding something else than what must come next.
+    ///
+    /// Outside an error it has the error of finding out.
+    pub(super) fn unexpected(&mut self, expected: &str) -> Result<DatasetError, DatasetError> {
+        let found = match self.peek_token()? {
+            None => "the end of the file".into(),
+            Some(byte) if byte.is_ascii_graphic() => format!("`{}`", char::from(byte)),
+            Some(byte) => format!("byte 0x{byte:02x}"),
+        };
+        Ok(self.bad(format!("expected {expected}, found {found}")))
+    }
+
+    /// An error about the file at the next byte.
+    pub(super) fn bad(&self, problem: String) -> DatasetError {
+        DatasetError::BadFile {
+            problem,
+            at: self.here(),
+        }
+    }
+
+    fn here(&self) -> Location {
+        Location::line(&*self.path, self.line).column(self.column)
+    }
+
+    fn peek(&mut self) -> Result<Option<u8>, DatasetError> {
+        fill(&mut self.input)
+            .map(|chunk| chunk.first().copied())
+            .map_err(|error| unreadable(&self.path, error))
+    }
+}
+
+/// The bytes at hand, after trying again when a signal came in between.
+fn fill(input: &mut Input) -> io::Result<&[u8]> {
+    loop {
+        match input.fill_buf() {
+            Ok(_) => break,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    // The buffer is full now, so this neither reads nor fails.
+    input.fill_buf()
+}
+
+/// Finds the end of a value that may come in several chunks.
+#[derive(Default)]
+struct ValueEnd {
+    depth: usize,
+    is_text: bool,
+    is_escaped: bool,
+}
+
+impl ValueEnd {
+    /// Whether the bytes so far leave a bracket or a quote open.
+    fn is_inside(&self) -> bool {
+        self.depth > 0 || self.is_text
+    }
+
+    /// How many bytes of the chunk belong to the value, and whether it ends there.
+    fn find(&mut self, chunk: &[u8]) -> (usize, bool) {
+        for (i, byte) in chunk.iter().enumerate() {
+            if self.is_text {
+                match byte {
+                    _ if self.is_escaped => self.is_escaped = false,
+                    b'\\' => self.is_escaped = true,
+                    b'"' => {
+                        self.is_text = false;
+                        if self.depth == 0 {
+                            return (i + 1, true);
+                        }
+                    }
+                    _ => {}
+                }
+                continue;
+            }
+            match byte {
+                b'"' => self.is_text = true,
+                b'{' | b'[' => self.depth += 1,
+                b'}' | b']' if self.depth > 0 => {
+                    self.depth -= 1;
+                    if self.depth == 0 {
+                        return (i + 1, true);
+                    }
+                }
+                b'}' | b']' | b',' | b':' | b' ' | b'\t' | b'\r' | b'\n' if self.depth == 0 => {
+                    return (i, true);
+                }
+                _ => {}
+            }
+        }
+        (chunk.len(), false)
+    }
+}

@@ -1,0 +1,92 @@
+//! Follows the rows and quotes of a table on their way to the `csv` crate.
+//!
+//! The crate miscounts lines after blank ones and in files with CRLF, and takes
+//! a quote that is never closed as closed at the end of the file: one stray
+//! quote would swallow all further rows into a single value, unnoticed.
+
+use std::collections::VecDeque;
+use std::io::{self, Read};
+
+/// Passes bytes on and notes where rows begin, by the rules of the `csv` crate.
+pub(super) struct RowWatch<R> {
+    inner: R,
+    delimiter: u8,
+    place: Place,
+    line: usize,
+    row_lines: VecDeque<usize>,
+    quote_line: usize,
+    is_at_end: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Before the first row, where a byte order mark may stand.
+    FileStart,
+    /// Between rows, where blank lines are skipped.
+    RowStart,
+    FieldStart,
+    Bare,
+    Quoted,
+    /// After a quote in a quoted field: the end of the field or half of `""`.
+    MaybeClosed,
+}
+
+impl<R> RowWatch<R> {
+    pub(super) fn new(inner: R, delimiter: u8) -> Self {
+        Self {
+            inner,
+            delimiter,
+            place: Place::FileStart,
+            line: 1,
+            row_lines: VecDeque::new(),
+            quote_line: 1,
+            is_at_end: false,
+        }
+    }
+
+    /// The first line of the next row; to be called once for each row, after it was read.
+    pub(super) fn next_row_line(&mut self) -> usize {
+        self.row_lines.pop_front().unwrap_or(self.line)
+    }
+
+    /// The line of the opening quote, when the bytes ended in a quoted field.
+    ///
+    /// The end is only seen by a reader that has used up everything before it,
+    /// so the answer is about the row that was read last.
+    pub(super) fn left_open_at_line(&self) -> Option<usize> {
+        (self.is_at_end && self.place == Place::Quoted).then_some(self.quote_line)
+    }
+
+    fn follow(&mut self, byte: u8) {
+        use Place::{Bare, FieldStart, FileStart, MaybeClosed, Quoted, RowStart};
+
+        let before = self.place;
+        self.place = match (before, byte) {
+            (Quoted, b'"') => MaybeClosed,
+            (Quoted, _) => Quoted,
+            (FileStart, 0xEF | 0xBB | 0xBF) => FileStart,
+            (_, b'\n' | b'\r') => RowStart,
+            (FileStart | RowStart | FieldStart | MaybeClosed, b'"') => Quoted,
+            (_, byte) if byte == self.delimiter => FieldStart,
+            _ => Bare,
+        };
+        if matches!(before, FileStart | RowStart) && !matches!(self.place, FileStart | RowStart) {
+            self.row_lines.push_back(self.line);
+        }
+        if self.place == Quoted && !matches!(before, Quoted | MaybeClosed) {
+            self.quote_line = self.line;
+        }
+        self.line += usize::from(byte == b'\n');
+    }
+}
+
+impl<R: Read> Read for RowWatch<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n_bytes = self.inner.read(buffer)?;
+        self.is_at_end = n_bytes == 0 && !buffer.is_empty();
+        for &byte in &buffer[..n_bytes] {
+            self.follow(byte);
+        }
+        Ok(n_bytes)
+    }
+}

@@ -1,0 +1,127 @@
+//! `Skipped`: the bad records that a dataset left out because the user asked so.
+//!
+//! A number that hides what it left out is a wrong number, so every skipped
+//! record is counted and the first few are kept for the report. The counts are
+//! shared with the reader: of a pipe they are complete only after the last example.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::error::Location;
+
+/// How many skipped records are kept for display; the rest is only counted.
+const KEPT: usize = 5;
+
+/// One record that was left out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkippedRecord {
+    /// Where the record is.
+    pub at: Location,
+    /// What is wrong with it.
+    pub problem: String,
+}
+
+/// The bad records that were left out; clones see the same counts.
+#[derive(Debug, Clone, Default)]
+pub struct Skipped {
+    tallies: Vec<Tally>,
+}
+
+impl Skipped {
+    /// How many records were left out so far.
+    pub fn total(&self) -> usize {
+        self.tallies.iter().map(|tally| tally.lock().total).sum()
+    }
+
+    /// The first few of them, in reading order.
+    pub fn first(&self) -> Vec<SkippedRecord> {
+        let mut first: Vec<SkippedRecord> = Vec::new();
+        for tally in &self.tallies {
+            first.extend(tally.lock().first.iter().cloned());
+        }
+        first.truncate(KEPT);
+        first
+    }
+
+    /// Those of this dataset, then those of another.
+    pub(super) fn chain(mut self, other: Self) -> Self {
+        self.tallies.extend(other.tallies);
+        self
+    }
+}
+
+impl From<Tally> for Skipped {
+    fn from(tally: Tally) -> Self {
+        Self {
+            tallies: vec![tally],
+        }
+    }
+}
+
+/// The count of one file, shared by its readers and whoever reports it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Tally(Arc<Mutex<Counted>>);
+
+#[derive(Debug, Default)]
+struct Counted {
+    total: usize,
+    first: Vec<SkippedRecord>,
+}
+
+impl Tally {
+    /// Notes the bad record that is number `nth` (from 0) of a pass over the
+    /// file. A file is read twice, so one that an earlier pass noted is not counted again.
+    pub(super) fn note(&self, nth: usize, record: SkippedRecord) {
+        let mut counted = self.lock();
+        if nth < counted.total {
+            return;
+        }
+        counted.total = nth + 1;
+        if counted.first.len() < KEPT {
+            counted.first.push(record);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Counted> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(line: usize) -> SkippedRecord {
+        SkippedRecord {
+            at: Location::line("f.jsonl", line),
+            problem: "bad".into(),
+        }
+    }
+
+    #[test]
+    fn a_second_pass_counts_only_what_is_new() {
+        let tally = Tally::default();
+        let skipped = Skipped::from(tally.clone());
+        for nth in 0..3 {
+            tally.note(nth, record(nth));
+        }
+        for nth in 0..4 {
+            tally.note(nth, record(nth));
+        }
+        assert_eq!(skipped.total(), 4);
+        assert_eq!(skipped.first(), [0, 1, 2, 3].map(record));
+    }
+
+    #[test]
+    fn the_list_is_bounded_and_the_count_is_not() {
+        let (a, b) = (Tally::default(), Tally::default());
+        for nth in 0..4 {
+            a.note(nth, record(nth));
+        }
+        for nth in 0..100 {
+            b.note(nth, record(10 + nth));
+        }
+        let both = Skipped::from(a).chain(b.into());
+        assert_eq!(both.total(), 104);
+        assert_eq!(both.first(), [0, 1, 2, 3, 10].map(record));
+    }
+}
