@@ -3,8 +3,11 @@
 //! A system gets one example and returns the processed map. It never scores and
 //! never counts tokens; its time is what the run reports as latency.
 
+mod context_layer;
 mod function;
+pub mod transform;
 
+pub use context_layer::ContextLayer;
 pub use function::{FnSystem, from_fn};
 
 use async_trait::async_trait;
