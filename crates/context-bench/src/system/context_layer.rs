@@ -9,13 +9,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::Value;
 
+use super::offload::offload;
 use super::transform::Transform;
 use super::{Conversation, System, SystemError};
-use crate::model::{Example, FailureKind, Output};
-
-/// Larger contexts are transformed on a thread of their own, so that requests
-/// of other examples go on meanwhile.
-const INLINE_BYTES: usize = 256 * 1024;
+use crate::model::{Example, Output};
 
 /// Transforms the context of each example, then asks another system.
 #[derive(Clone)]
@@ -38,25 +35,6 @@ impl ContextLayer {
             answerer,
         }
     }
-
-    async fn transformed(&self, context: &str, question: &str) -> Result<String, SystemError> {
-        if context.len() <= INLINE_BYTES {
-            return Ok(self.transform.transform(context, question));
-        }
-        let transform = Arc::clone(&self.transform);
-        let (context, question) = (context.to_owned(), question.to_owned());
-        tokio::task::spawn_blocking(move || transform.transform(&context, &question))
-            .await
-            .map_err(|error| {
-                let kind = if error.is_panic() {
-                    FailureKind::Panic
-                } else {
-                    FailureKind::Other
-                };
-                let name = self.transform.name();
-                SystemError::new(kind, format!("transform `{name}` failed: {error}"))
-            })
-    }
 }
 
 #[async_trait]
@@ -70,7 +48,9 @@ impl System for ContextLayer {
             return self.answerer.process(example).await;
         };
         let question = example.question().unwrap_or_default();
-        let context = self.transformed(context, question).await?;
+        let transform = Arc::clone(&self.transform);
+        let work = move |context: &str, question: &str| transform.transform(context, question);
+        let context = offload(self.transform.name(), context, question, work).await?;
         // Large contexts are copied once more than needed if the map is cloned
         // whole, so the old context is left out while copying.
         let changed: Example = example
@@ -151,7 +131,7 @@ mod tests {
 
     #[tokio::test]
     async fn large_contexts_are_transformed_elsewhere() {
-        let large = format!("one {}", "x ".repeat(INLINE_BYTES));
+        let large = format!("one {}", "x ".repeat(256 * 1024));
         let output = layer()
             .process(&example(json!({"context": large})))
             .await

@@ -5,10 +5,13 @@
 
 mod context_layer;
 mod function;
+mod offload;
+mod reader;
 pub mod transform;
 
 pub use context_layer::ContextLayer;
 pub use function::{FnSystem, from_fn};
+pub use reader::Reader;
 
 use async_trait::async_trait;
 
