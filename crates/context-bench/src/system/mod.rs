@@ -3,9 +3,15 @@
 //! A system gets one example and returns the processed map. It never scores and
 //! never counts tokens; its time is what the run reports as latency.
 
+mod context_layer;
 mod function;
+mod offload;
+mod reader;
+pub mod transform;
 
+pub use context_layer::ContextLayer;
 pub use function::{FnSystem, from_fn};
+pub use reader::Reader;
 
 use async_trait::async_trait;
 

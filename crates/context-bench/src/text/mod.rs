@@ -3,8 +3,12 @@
 //! No I/O, no async: given bytes, they give the same answer. Where a rule must
 //! equal what the Python tools of our users compute, it says so.
 
+pub mod bm25;
 pub mod normalize;
 pub mod overlap;
+pub mod sentence;
+pub mod stem;
 pub mod stringify;
 pub mod suggest;
+pub mod terms;
 pub mod words;

@@ -1,0 +1,28 @@
+//! `Transform`: what a context layer does to the context.
+//!
+//! A transform is plain computing: text in, text out, no waiting and no I/O. It
+//! sees the question but changes only the context; who answers is the business
+//! of [`ContextLayer`](super::ContextLayer).
+
+mod budget;
+mod dedup;
+mod extractive;
+mod fit;
+mod passthrough;
+mod truncate;
+
+pub use budget::{Budget, BudgetError};
+pub use dedup::Dedup;
+pub use extractive::Extractive;
+pub use passthrough::Passthrough;
+pub use truncate::{Keep, Truncate};
+
+/// Makes a (usually shorter) context out of a context.
+pub trait Transform: Send + Sync {
+    /// The name that reports show.
+    fn name(&self) -> &str;
+
+    /// The new context. `question` is empty when the example has none; equal
+    /// input gives equal output.
+    fn transform(&self, context: &str, question: &str) -> String;
+}
