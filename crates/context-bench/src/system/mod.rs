@@ -4,8 +4,10 @@
 //! never counts tokens; its time is what the run reports as latency.
 
 mod function;
+mod openai;
 
 pub use function::{FnSystem, from_fn};
+pub use openai::{BuildMessages, OpenAiProxy, OpenAiProxySettings};
 
 use async_trait::async_trait;
 

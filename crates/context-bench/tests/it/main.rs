@@ -9,4 +9,5 @@
 )]
 
 mod evaluate;
+mod openai;
 mod vectors;
