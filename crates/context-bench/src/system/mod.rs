@@ -3,9 +3,11 @@
 //! A system gets one example and returns the processed map. It never scores and
 //! never counts tokens; its time is what the run reports as latency.
 
+mod command;
 mod function;
 mod openai;
 
+pub use command::{CommandError, CommandSettings, CommandSystem, split_command};
 pub use function::{FnSystem, from_fn};
 pub use openai::{BuildMessages, OpenAiProxy, OpenAiProxySettings};
 

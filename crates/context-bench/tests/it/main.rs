@@ -1,4 +1,4 @@
-//! The library from outside: worked cases, runs, endpoints.
+//! The library from outside: worked cases, runs, endpoints, commands.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -8,6 +8,7 @@
     reason = "tests"
 )]
 
+mod command;
 mod evaluate;
 mod openai;
 mod vectors;
