@@ -10,7 +10,6 @@ use clap_complete::Shell;
 #[command(
     name = "context-bench",
     version,
-    about,
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
     after_help = EXAMPLES
@@ -115,7 +114,12 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "NAME", help_heading = "Scoring")]
     pub(crate) evaluator: Vec<String>,
     /// Score that means, pass rates and costs are computed from.
-    #[arg(long, value_name = "FIELD", default_value = "f1", help_heading = "Scoring")]
+    #[arg(
+        long,
+        value_name = "FIELD",
+        default_value = "f1",
+        help_heading = "Scoring"
+    )]
     pub(crate) score_field: String,
     /// A row passes when its score is at or above this.
     #[arg(long, value_name = "NUMBER", default_value = "0.7", value_parser = finite, help_heading = "Scoring")]
@@ -132,14 +136,24 @@ pub(crate) struct RunArgs {
     )]
     pub(crate) judge_model: String,
     /// Tokenizer: cl100k_base, o200k_base or whitespace.
-    #[arg(long, value_name = "NAME", default_value = "cl100k_base", help_heading = "Scoring")]
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = "cl100k_base",
+        help_heading = "Scoring"
+    )]
     pub(crate) tokenizer: String,
     /// Count the tokens of this field only; repeatable. Default: every text field.
     #[arg(long, value_name = "FIELD", help_heading = "Scoring")]
     pub(crate) text_field: Vec<String>,
 
     /// Format of the result: table, markdown, json, jsonl or csv.
-    #[arg(long, value_name = "FORMAT", default_value = "table", help_heading = "Output")]
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        default_value = "table",
+        help_heading = "Output"
+    )]
     pub(crate) output: String,
     /// Write the result to a file instead of stdout.
     #[arg(long, value_name = "PATH", help_heading = "Output")]
@@ -238,9 +252,17 @@ fn finite(text: &str) -> Result<f64, String> {
 }
 
 fn seconds(text: &str) -> Result<f64, String> {
-    number(text, |value| value > 0.0 && value <= 1e6, "a number of seconds above 0")
+    number(
+        text,
+        |value| value > 0.0 && value <= 1e6,
+        "a number of seconds above 0",
+    )
 }
 
 fn share(text: &str) -> Result<f64, String> {
-    number(text, |value| (0.0..=1.0).contains(&value), "a share between 0 and 1")
+    number(
+        text,
+        |value| (0.0..=1.0).contains(&value),
+        "a share between 0 and 1",
+    )
 }

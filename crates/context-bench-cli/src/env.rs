@@ -7,3 +7,12 @@ pub(crate) const OPENAI_API_KEY: &str = "OPENAI_API_KEY";
 pub(crate) fn get(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
+
+/// Whether requests may go through a proxy, which the HTTP client takes from
+/// these variables.
+pub(crate) fn has_http_proxy() -> bool {
+    let names = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"];
+    names
+        .iter()
+        .any(|name| get(name).is_some() || get(&name.to_lowercase()).is_some())
+}

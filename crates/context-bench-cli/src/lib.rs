@@ -5,12 +5,14 @@
 
 mod args;
 mod commands;
+mod datasets;
 mod env;
 mod exit;
 mod failure;
 mod output;
 mod progress;
 mod signals;
+mod systems;
 
 use std::ffi::OsString;
 
@@ -22,7 +24,7 @@ pub use exit::Exit;
 use args::{Cli, Command};
 
 /// Runs the program and tells how it ended. Never calls `exit` itself.
-pub fn run<I>(args: I, registry: Registry) -> Exit
+pub fn run<I>(args: I, registry: &Registry) -> Exit
 where
     I: IntoIterator<Item = OsString>,
 {
@@ -31,7 +33,11 @@ where
         Err(error) => {
             // Help and version are answers, not errors; they go to stdout.
             let _ = error.print();
-            return if error.use_stderr() { Exit::BadInput } else { Exit::Done };
+            return if error.use_stderr() {
+                Exit::BadInput
+            } else {
+                Exit::Done
+            };
         }
     };
     let cli = match Cli::from_arg_matches(&matches) {
@@ -42,10 +48,10 @@ where
         }
     };
     let done = match cli.command {
-        None => commands::run::main(&cli.run, &registry),
-        Some(Command::Run(args)) => commands::run::main(&args, &registry),
-        Some(Command::Demo(args)) => commands::demo::main(&args, &registry),
-        Some(Command::Ls(args)) => commands::ls::main(&args, &registry),
+        None => commands::run::main(&cli.run, registry),
+        Some(Command::Run(args)) => commands::run::main(&args, registry),
+        Some(Command::Demo(args)) => commands::demo::main(&args, registry),
+        Some(Command::Ls(args)) => commands::ls::main(&args, registry),
         Some(Command::Completions { shell }) => commands::completions::main(shell),
     };
     done.unwrap_or_else(|failure| {

@@ -91,10 +91,7 @@ impl Sink {
 
     /// Writes the report. When a file cannot be written, the report goes to
     /// stdout instead: results are never lost.
-    pub(crate) fn write(
-        self,
-        report: impl Fn(&mut dyn Write) -> io::Result<()>,
-    ) -> io::Result<()> {
+    pub(crate) fn write(self, report: impl Fn(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
         match self {
             Self::Stdout => to_stdout(&report),
             Self::File {

@@ -28,7 +28,7 @@ pub(crate) struct Systems {
 pub(crate) fn build(
     args: &RunArgs,
     registry: &Registry,
-    counter: Arc<dyn TokenCounter>,
+    counter: &Arc<dyn TokenCounter>,
 ) -> Result<Systems, Failure> {
     let extra_body = extra_body(args)?;
     let mut built = Systems {
@@ -43,7 +43,7 @@ pub(crate) fn build(
     if !args.system.is_empty() {
         let answerer: Arc<dyn System> = match &args.relay {
             Some(url) => built.endpoint(args, url, "relay", &extra_body)?,
-            None => Arc::new(Reader::default()),
+            None => Arc::new(Reader),
         };
         for typed in &args.system {
             let reference: SystemRef = typed.parse()?;
@@ -51,7 +51,7 @@ pub(crate) fn build(
             let context = SystemContext {
                 name: reference.label,
                 answerer: Arc::clone(&answerer),
-                counter: Arc::clone(&counter),
+                counter: Arc::clone(counter),
             };
             built.systems.push(factory(reference.params, context)?);
         }
@@ -59,7 +59,7 @@ pub(crate) fn build(
     for (command, name) in args.command.iter().zip(&names[args.proxy.len()..]) {
         let mut settings = CommandSettings::parse(command)?;
         settings.name = Some(name.clone());
-        settings.max_processes = args.max_workers.max(1);
+        settings.processes = args.max_workers.max(1);
         settings.timeout = Duration::from_secs_f64(args.timeout);
         built.systems.push(Arc::new(CommandSystem::new(settings)?));
     }
@@ -69,8 +69,10 @@ pub(crate) fn build(
         ));
     }
     if args.relay.is_some() && args.system.is_empty() {
-        return Err(Failure::bad_input("`--relay` answers for built-in systems, but none is given")
-            .hint("add `--system passthrough`, or use `--proxy` to test the endpoint itself"));
+        return Err(Failure::bad_input(
+            "`--relay` answers for built-in systems, but none is given",
+        )
+        .hint("add `--system passthrough`, or use `--proxy` to test the endpoint itself"));
     }
     Ok(built)
 }
@@ -83,6 +85,7 @@ pub(crate) fn judge(args: &RunArgs) -> Result<Option<Arc<dyn Evaluator>>, Failur
     let settings = LlmJudgeSettings {
         model: args.judge_model.clone(),
         api_key: key(args)?,
+        max_in_flight: args.max_workers,
         ..LlmJudgeSettings::new(url)
     };
     Ok(Some(Arc::new(LlmJudge::new(settings)?)))
@@ -93,6 +96,10 @@ impl Systems {
     /// second and not a run full of retries.
     pub(crate) async fn check_reachable(&self) -> Result<(), Failure> {
         for endpoint in &self.endpoints {
+            // Behind an outgoing proxy the host itself need not be reachable.
+            if env::has_http_proxy() && !endpoint.is_loopback() {
+                continue;
+            }
             endpoint.check_reachable().await?;
         }
         Ok(())
@@ -105,7 +112,7 @@ impl Systems {
         name: &str,
         extra_body: &Map<String, Value>,
     ) -> Result<Arc<dyn System>, Failure> {
-        let proxy = OpenAiProxy::new(OpenAiProxySettings {
+        let proxy = OpenAiProxy::with_settings(OpenAiProxySettings {
             model: args.model.clone(),
             name: Some(name.to_owned()),
             api_key: key(args)?,
@@ -116,7 +123,7 @@ impl Systems {
             stream: args.stream,
             ..OpenAiProxySettings::new(url)
         })?;
-        self.endpoints.push(Endpoint::parse(url)?);
+        self.endpoints.push(proxy.endpoint().clone());
         Ok(Arc::new(proxy))
     }
 }
@@ -155,7 +162,10 @@ fn extra_body(args: &RunArgs) -> Result<Map<String, Value>, Failure> {
 fn names(args: &RunArgs) -> Vec<String> {
     let given = args.name.iter().cloned().map(Some);
     let given = given.chain(std::iter::repeat(None));
-    let proxies = args.proxy.iter().map(|url| (derive_name(url), with_port(url)));
+    let proxies = args
+        .proxy
+        .iter()
+        .map(|url| (derive_name(url), with_port(url)));
     let commands = args.command.iter().map(|command| {
         let name = program_name(command);
         (name.clone(), name)
@@ -164,7 +174,9 @@ fn names(args: &RunArgs) -> Vec<String> {
         given.zip(proxies.chain(commands)).collect();
     let mut uses: HashMap<String, usize> = HashMap::new();
     for (given, (short, _)) in &wanted {
-        *uses.entry(given.as_ref().unwrap_or(short).clone()).or_default() += 1;
+        *uses
+            .entry(given.as_ref().unwrap_or(short).clone())
+            .or_default() += 1;
     }
     let mut taken: HashMap<String, usize> = HashMap::new();
     let mut unique = Vec::new();
@@ -191,11 +203,18 @@ fn with_port(url: &str) -> String {
 /// The file name of the last word that looks like a program or script:
 /// `python my_system.py` is `my_system.py`.
 fn program_name(command: &str) -> String {
-    let words = command.split_whitespace().filter(|word| !word.starts_with('-'));
+    let words = command
+        .split_whitespace()
+        .filter(|word| !word.starts_with('-'));
     let file = |word: &str| word.rsplit(['/', '\\']).next().unwrap_or(word).to_owned();
-    let words: Vec<String> = words.map(|word| file(word.trim_matches(['"', '\'']))).collect();
+    let words: Vec<String> = words
+        .map(|word| file(word.trim_matches(['"', '\''])))
+        .collect();
     let script = words.iter().take(2).find(|word| word.contains('.'));
-    script.or(words.first()).cloned().unwrap_or_else(|| command.to_owned())
+    script
+        .or(words.first())
+        .cloned()
+        .unwrap_or_else(|| command.to_owned())
 }
 
 #[cfg(test)]
@@ -221,7 +240,14 @@ mod tests {
                 vec!["h:1", "h:1#2"],
             ),
             (
-                vec!["--proxy", "http://h:1", "--proxy", "http://i", "--name", "mine"],
+                vec![
+                    "--proxy",
+                    "http://h:1",
+                    "--proxy",
+                    "http://i",
+                    "--name",
+                    "mine",
+                ],
                 vec!["mine", "i"],
             ),
             (
@@ -229,7 +255,16 @@ mod tests {
                 vec!["my_system.py"],
             ),
             (
-                vec!["--proxy", "http://h", "--command", "./run", "--name", "a", "--name", "b"],
+                vec![
+                    "--proxy",
+                    "http://h",
+                    "--command",
+                    "./run",
+                    "--name",
+                    "a",
+                    "--name",
+                    "b",
+                ],
                 vec!["a", "b"],
             ),
         ] {

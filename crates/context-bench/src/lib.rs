@@ -9,6 +9,7 @@
 //! This page is the whole public API. Layers point one way: `model` knows
 //! nothing, `evaluate` knows everything; see `ARCHITECTURE.md`.
 
+pub mod chat;
 pub mod dataset;
 pub mod error;
 mod evaluate;

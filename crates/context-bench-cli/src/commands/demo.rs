@@ -10,21 +10,28 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
 
-/// What is compared: nothing, three strengths of extraction, two of truncation, deduplication.
+/// What is compared: nothing, deduplication, two strengths of extraction and
+/// three of truncation.
 const SYSTEMS: [&str; 7] = [
     "passthrough",
     "dedup",
-    "extractive 50%=extractive:ratio=0.5",
-    "extractive 25%=extractive:ratio=0.25",
     "extractive 10%=extractive:ratio=0.1",
+    "extractive 2%=extractive:ratio=0.02",
     "truncate 50%=truncate:ratio=0.5",
+    "truncate 25%=truncate:ratio=0.25",
     "truncate 10%=truncate:ratio=0.1",
 ];
 
 pub(crate) fn main(args: &DemoArgs, registry: &Registry) -> Result<Exit, Failure> {
     // The same arguments that a user would type, so that the demo cannot do
     // what the program cannot.
-    let mut line = vec!["context-bench", "--dataset", "demo", "--text-field", "context"];
+    let mut line = vec![
+        "context-bench",
+        "--dataset",
+        "demo",
+        "--text-field",
+        "context",
+    ];
     line.extend(["--max-workers", "8", "--output", &args.output]);
     for system in SYSTEMS {
         line.extend(["--system", system]);

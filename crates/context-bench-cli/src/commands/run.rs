@@ -33,7 +33,7 @@ async fn run(args: &RunArgs, registry: &Registry) -> Result<Exit, Failure> {
     let reporter = reporter(args, registry)?;
     let tokenizer: Tokenizer = args.tokenizer.parse()?;
     let evaluators = evaluators(args, registry)?;
-    let systems = systems::build(args, registry, tokenizer.counter())?;
+    let systems = systems::build(args, registry, &tokenizer.counter())?;
     let dataset = datasets::open(args, registry)?;
     let sink = Sink::open(args.output_file.as_deref())?;
     if let Err(failure) = systems.check_reachable().await {
@@ -123,7 +123,10 @@ fn finish(
 ) -> Result<Exit, Failure> {
     for (system, failure) in &result.gave_up {
         output::error(&Failure {
-            what: format!("system `{system}` cannot work as it is configured: {}", failure.message),
+            what: format!(
+                "system `{system}` cannot work as it is configured: {}",
+                failure.message
+            ),
             hint: failure.kind.hint().map(str::to_owned),
             exit: Exit::BadInput,
         });
@@ -139,7 +142,9 @@ fn finish(
         return Ok(failure.exit);
     }
     if let Err(error) = written {
-        output::error(&Failure::bad_input(format!("cannot write the report: {error}")));
+        output::error(&Failure::bad_input(format!(
+            "cannot write the report: {error}"
+        )));
         return Ok(Exit::RowsFailed);
     }
     if stopped {
@@ -159,7 +164,10 @@ fn verdict(args: &RunArgs, result: &EvalResult) -> Exit {
                 "system `{system}`: {errors} of {} rows have no complete score",
                 counts.planned
             ));
-            let kinds = result.rows_of(system).iter().filter_map(|row| row.failure.as_ref());
+            let kinds = result
+                .rows_of(system)
+                .iter()
+                .filter_map(|row| row.failure.as_ref());
             if let Some(hint) = kinds.filter_map(|failure| failure.kind.hint()).next() {
                 output::hint(hint);
             }

@@ -3,15 +3,18 @@
 use std::sync::LazyLock;
 
 use async_trait::async_trait;
+use serde_json::Value;
 
 use super::{Evaluator, EvaluatorError};
 use crate::model::{Example, Output, ScoreName, Scores};
 use crate::text::overlap::Overlap;
+use crate::text::stringify::python_str;
 
 static NAMES: LazyLock<[ScoreName; 4]> =
     LazyLock::new(|| ["f1", "exact_match", "recall", "contains"].map(ScoreName::from));
 
-/// `f1`, `exact_match`, `recall` and `contains` of the response against `answer`.
+/// `f1`, `exact_match`, `recall` and `contains` of the response against
+/// `answer`; with a list of accepted `answers`, the best value over all of them.
 ///
 /// An empty gold answer scores 1 throughout, checked first; then an empty
 /// response scores 0 throughout.
@@ -49,8 +52,45 @@ impl Evaluator for AnswerQuality {
     }
 
     async fn score(&self, example: &Example, output: &Output) -> Result<Scores, EvaluatorError> {
-        let gold = example.stringified("answer");
-        let values = Self::compare(&output.response(), &gold);
+        let response = output.response();
+        let values = match example.get("answers").and_then(Value::as_array) {
+            Some(accepted) if !accepted.is_empty() => {
+                let each = accepted
+                    .iter()
+                    .map(|gold| Self::compare(&response, &python_str(gold)));
+                each.fold([0.0; 4], |best, one| {
+                    std::array::from_fn(|i| best[i].max(one[i]))
+                })
+            }
+            _ => Self::compare(&response, &example.stringified("answer")),
+        };
         Ok(NAMES.iter().cloned().zip(values).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[tokio::test]
+    async fn the_best_accepted_answer_counts() {
+        let example = Example::new()
+            .with("answer", "58")
+            .with("answers", json!(["58", "fifty-eight"]));
+        let output = Output::reply(&example, "fifty-eight");
+        let scores = AnswerQuality
+            .score(&example, &output)
+            .await
+            .expect("scores");
+        assert_eq!(scores.value("exact_match"), Some(1.0));
+        let without = Example::new()
+            .with("answer", "58")
+            .with("answers", json!([]));
+        let scores = AnswerQuality
+            .score(&without, &output)
+            .await
+            .expect("scores");
+        assert_eq!(scores.value("exact_match"), Some(0.0));
     }
 }

@@ -2,22 +2,127 @@
 
 use std::sync::Arc;
 
-use super::{Params, Registry};
+use super::{BuildError, DatasetRequest, Params, Registry, SystemContext};
+use crate::dataset;
 use crate::evaluator::AnswerQuality;
 use crate::metric::{
     CompressionRatio, CostOfPass, DEFAULT_THRESHOLD, Latency, MeanScore, Metric, PassRate,
     PerDatasetBreakdown,
 };
 use crate::report::{CsvReport, JsonReport, JsonlReport, MarkdownReport, TableReport};
-
-use super::BuildError;
+use crate::system::ContextLayer;
+use crate::system::transform::{Budget, Dedup, Extractive, Keep, Passthrough, Transform, Truncate};
 
 pub(super) fn registry() -> Registry {
     let mut registry = Registry::empty();
+    datasets(&mut registry);
+    systems(&mut registry);
     evaluators(&mut registry);
     metrics(&mut registry);
     reporters(&mut registry);
     registry
+}
+
+fn datasets(registry: &mut Registry) {
+    registry.datasets.register(
+        "demo",
+        "110 questions over 14 invented documents, with distractors; bundled",
+        Arc::new(|request: &DatasetRequest| {
+            if let Some(config) = &request.config {
+                return Err(BuildError::Other {
+                    what: format!("dataset `demo` has no config `{config}`"),
+                    hint: Some("write `--dataset demo`".into()),
+                });
+            }
+            let demo = dataset::demo();
+            Ok(match request.max_examples {
+                Some(max) => demo.take(max),
+                None => demo,
+            })
+        }),
+    );
+}
+
+fn systems(registry: &mut Registry) {
+    type Make = fn(&mut Params, &SystemContext) -> Result<Arc<dyn Transform>, BuildError>;
+    let mut add = |name: &str, about: &str, make: Make| {
+        registry.systems.register(
+            name,
+            about,
+            Arc::new(move |mut params: Params, context: SystemContext| {
+                let transform = make(&mut params, &context)?;
+                params.finish()?;
+                let SystemContext { name, answerer, .. } = context;
+                Ok(Arc::new(ContextLayer::new(name, transform, answerer)) as _)
+            }),
+        );
+    };
+    add(
+        "passthrough",
+        "leaves the context as it is: the baseline",
+        |_, _| Ok(Arc::new(Passthrough)),
+    );
+    add(
+        "truncate",
+        "keeps a part of the text: keep=head|tail|middle, ratio=0.5 or tokens=512",
+        |params, context| {
+            let keep = keep(params)?;
+            let budget = budget(params, "truncate")?;
+            let transform = Truncate::new(keep, budget, Arc::clone(&context.counter));
+            Ok(Arc::new(
+                transform.map_err(|error| BuildError::other(&error))?,
+            ))
+        },
+    );
+    add(
+        "extractive",
+        "keeps the sentences that rank best for the question: ratio=0.5 or tokens=512",
+        |params, context| {
+            let budget = budget(params, "extractive")?;
+            let transform = Extractive::new(budget, Arc::clone(&context.counter));
+            Ok(Arc::new(
+                transform.map_err(|error| BuildError::other(&error))?,
+            ))
+        },
+    );
+    add(
+        "dedup",
+        "drops repeated sentences and paragraphs",
+        |_, _| Ok(Arc::new(Dedup)),
+    );
+}
+
+/// `keep=head|tail|middle`. `middle` cuts the middle out, as long-context
+/// benchmarks call it; `ends` says the same.
+fn keep(params: &mut Params) -> Result<Keep, BuildError> {
+    match params.take("keep").as_deref() {
+        None | Some("head") => Ok(Keep::Head),
+        Some("tail") => Ok(Keep::Tail),
+        Some("middle" | "ends") => Ok(Keep::Ends),
+        Some(other) => Err(BuildError::Other {
+            what: format!("parameter `keep` of `truncate` cannot be `{other}`"),
+            hint: Some(
+                "use `head`, `tail`, or `middle` to cut the middle and keep both ends".into(),
+            ),
+        }),
+    }
+}
+
+fn budget(params: &mut Params, of: &str) -> Result<Budget, BuildError> {
+    let ratio: Option<f64> = params.take_parsed("ratio", "a share above 0 and up to 1")?;
+    let tokens: Option<u64> = params.take_parsed("tokens", "a whole number")?;
+    match (ratio, tokens) {
+        (Some(ratio), None) => Budget::ratio(ratio).map_err(|error| BuildError::other(&error)),
+        (None, Some(tokens)) => Ok(Budget::Tokens(tokens)),
+        (None, None) => Err(BuildError::Other {
+            what: format!("`{of}` needs a budget"),
+            hint: Some(format!("write `{of}:ratio=0.5` or `{of}:tokens=512`")),
+        }),
+        (Some(_), Some(_)) => Err(BuildError::Other {
+            what: format!("`{of}` has two budgets, `ratio` and `tokens`"),
+            hint: Some("give one of them".into()),
+        }),
+    }
 }
 
 fn evaluators(registry: &mut Registry) {

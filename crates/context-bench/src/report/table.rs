@@ -290,11 +290,12 @@ fn new_table() -> Table {
     table
 }
 
-/// Names to the left, numbers to the right, two spaces between columns.
+/// Names to the left, numbers to the right, two spaces between columns (the
+/// empty junction is one of them).
 fn align(table: &mut Table) {
     let last = table.column_count().saturating_sub(1);
     for (i, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, if i == last { 0 } else { 2 }));
+        column.set_padding((0, if i == last { 0 } else { 1 }));
         column.set_cell_alignment(if i == 0 {
             CellAlignment::Left
         } else {

@@ -3,14 +3,18 @@
 //! A system gets one example and returns the processed map. It never scores and
 //! never counts tokens; its time is what the run reports as latency.
 
+mod command;
 mod context_layer;
 mod function;
 mod offload;
+mod openai;
 mod reader;
 pub mod transform;
 
+pub use command::{CommandError, CommandSettings, CommandSystem, split_command};
 pub use context_layer::ContextLayer;
 pub use function::{FnSystem, from_fn};
+pub use openai::{BuildMessages, OpenAiProxy, OpenAiProxySettings};
 pub use reader::Reader;
 
 use async_trait::async_trait;

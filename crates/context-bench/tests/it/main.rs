@@ -1,4 +1,4 @@
-//! The library from outside: worked cases, runs, endpoints.
+//! The library from outside: worked cases, runs, endpoints, commands.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -8,5 +8,8 @@
     reason = "tests"
 )]
 
+mod command;
+mod context_layers;
 mod evaluate;
+mod openai;
 mod vectors;

@@ -2,7 +2,7 @@
 //!
 //! These are floors and orders, not exact figures: they fail when the reader or
 //! a transform breaks, and stay quiet when it gets a little better.
-//! `cargo test --test context_layers -- --nocapture` prints the figures.
+//! `cargo test --test it context_layers -- --nocapture` prints the figures.
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -105,10 +105,6 @@ fn extractive(ratio: f64) -> Outcome<Arc<dyn Transform>> {
     Ok(Arc::new(Extractive::new(Budget::ratio(ratio)?, counter)?))
 }
 
-#[expect(
-    clippy::print_stdout,
-    reason = "the figures are what a person runs this for"
-)]
 async fn figures(distractors: Distractors) -> Outcome<HashMap<&'static str, f64>> {
     let cases = demo(distractors)?;
     let layers: Vec<(&str, Arc<dyn Transform>)> = vec![
@@ -168,10 +164,6 @@ async fn distractors_do_not_change_the_picture() -> Outcome<()> {
     Ok(())
 }
 
-#[expect(
-    clippy::print_stdout,
-    reason = "the figures are what a person runs this for"
-)]
 #[tokio::test]
 async fn the_reader_holds_up_on_documents_it_was_not_set_on() -> Outcome<()> {
     for distractors in [Distractors::Without, Distractors::With] {

@@ -1,0 +1,428 @@
+//! `ChatClient`: sends a request until it is answered, refused or too late.
+//!
+//! One call is one loop of attempts. Each attempt reads the whole reply, so a
+//! reply that breaks off is a failed attempt and not a failed call. This file
+//! waits and measures; what to wait for and how to read is decided elsewhere.
+
+use std::fmt;
+use std::time::{Duration, SystemTime};
+
+use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue, LOCATION};
+use tokio::time::{Instant, sleep};
+
+use super::clock::Clock;
+use super::endpoint::{Endpoint, EndpointError};
+use super::error::{ChatError, ChatFailure, seconds};
+use super::http;
+use super::retry::{Chance, Decision, GaveUp, RetryPolicy, asked_wait};
+use super::secret::{Secret, Secrets};
+use super::sse::EventParser;
+use super::wire::{self, ChatReply, ChatRequest, StreamedReply};
+use crate::error::Hint;
+use crate::model::CallStats;
+
+/// The largest reply that is read, so that a broken server cannot fill memory.
+const MAX_REPLY: usize = 64_000_000;
+/// How much of the body of an error status is read for its message.
+const MAX_ERROR_BODY: usize = 64 * 1024;
+
+/// How long the end of a body is waited for once all its events have come.
+const END_OF_BODY: Duration = Duration::from_millis(5);
+
+/// How to reach an endpoint.
+#[derive(Debug, Clone)]
+pub struct ClientSettings {
+    /// Where to send to.
+    pub endpoint: Endpoint,
+    /// The key for `Authorization: Bearer`; an empty one is none. Credentials in
+    /// the URL go first, since they were written for this very endpoint.
+    pub api_key: Option<Secret>,
+    /// How long an attempt may take; in a stream, how long it may stay silent.
+    pub timeout: Duration,
+    /// What happens after a failed attempt.
+    pub policy: RetryPolicy,
+    /// Connections to share with other clients; `None` makes new ones.
+    pub http: Option<reqwest::Client>,
+}
+
+impl ClientSettings {
+    /// The defaults: no key, 30 seconds per attempt, the default policy.
+    pub fn new(endpoint: Endpoint) -> Self {
+        Self {
+            endpoint,
+            api_key: None,
+            timeout: Duration::from_secs(30),
+            policy: RetryPolicy::default(),
+            http: None,
+        }
+    }
+}
+
+/// A client for one chat endpoint. Calls may run at the same time.
+pub struct ChatClient {
+    http: reqwest::Client,
+    endpoint: Endpoint,
+    authorization: Option<HeaderValue>,
+    secrets: Secrets,
+    timeout: Duration,
+    connect_timeout: Duration,
+    policy: RetryPolicy,
+    chance: Chance,
+}
+
+/// A failed attempt, and how long the server asks to wait before the next one.
+struct Failed {
+    failure: ChatFailure,
+    asked: Option<Duration>,
+}
+
+impl From<ChatFailure> for Failed {
+    fn from(failure: ChatFailure) -> Self {
+        Self {
+            failure,
+            asked: None,
+        }
+    }
+}
+
+impl ChatClient {
+    /// Makes a client; no connection is opened yet.
+    ///
+    /// # Errors
+    ///
+    /// When the key cannot be sent in a header, or when HTTPS is needed and the
+    /// machine has no root certificates.
+    pub fn new(settings: ClientSettings) -> Result<Self, ClientError> {
+        let endpoint = settings.endpoint;
+        let connect_timeout = http::CONNECT_TIMEOUT.min(settings.timeout);
+        let http = match settings.http {
+            Some(http) => http,
+            None => http::build(&endpoint, connect_timeout).map_err(|error| ClientError::Http {
+                reason: http::root_cause(&error),
+            })?,
+        };
+        let key = settings.api_key.filter(|key| !key.is_empty());
+        let authorization = authorization(&http, &endpoint, key.as_ref())?;
+        let sent = authorization
+            .as_ref()
+            .and_then(|value| value.to_str().ok()?.split_once(' '))
+            .map(|(_, token)| Secret::new(token));
+        let secrets = Secrets::new(endpoint.secrets().into_iter().chain(key).chain(sent));
+        Ok(Self {
+            http,
+            endpoint,
+            authorization,
+            secrets,
+            timeout: settings.timeout,
+            connect_timeout,
+            policy: settings.policy,
+            chance: Chance::new(),
+        })
+    }
+
+    /// Where this client sends to.
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    /// Sends a request and waits for its reply, trying again as the policy says.
+    ///
+    /// # Errors
+    ///
+    /// The failure of the last attempt, with what the call cost.
+    pub async fn send(&self, request: &ChatRequest) -> Result<ChatReply, ChatError> {
+        let started = Instant::now();
+        let mut call = CallStats::default();
+        loop {
+            call.attempts += 1;
+            let Failed { failure, asked } = match self.attempt(request, started).await {
+                Ok(mut reply) => {
+                    call.first_token = reply.call.first_token;
+                    reply.call = call;
+                    return Ok(reply);
+                }
+                Err(failed) => failed,
+            };
+            let decision = if failure.is_retryable() {
+                let (retry, chance) = (call.attempts - 1, self.chance.next());
+                self.policy.decide(retry, asked, started.elapsed(), chance)
+            } else {
+                Decision::Stop(GaveUp::Pointless)
+            };
+            match decision {
+                Decision::Wait(wait) => {
+                    let waiting = Instant::now();
+                    sleep(wait).await;
+                    call.retry_wait += waiting.elapsed();
+                }
+                Decision::Stop(gave_up) => {
+                    return Err(ChatError {
+                        failure,
+                        gave_up,
+                        call,
+                    });
+                }
+            }
+        }
+    }
+
+    async fn attempt(&self, request: &ChatRequest, started: Instant) -> Result<ChatReply, Failed> {
+        let mut clock = Clock::new(request.stream, self.timeout, started, self.policy.deadline);
+        let sent_at = Instant::now();
+        let mut builder = self
+            .http
+            .post(self.endpoint.url().clone())
+            .header(CONTENT_TYPE, "application/json")
+            .body(request.body.clone());
+        if let Some(value) = &self.authorization {
+            builder = builder.header(AUTHORIZATION, value.clone());
+        }
+        let mut response = clock
+            .wait(builder.send())
+            .await?
+            .map_err(|error| self.not_sent(&error))?;
+        clock.reply_began();
+        if !response.status().is_success() {
+            return Err(self.refused(response, &clock).await);
+        }
+        let streamed = response
+            .headers()
+            .get(CONTENT_TYPE)
+            .and_then(|value| value.to_str().ok())
+            .is_some_and(|kind| {
+                kind.trim()
+                    .to_ascii_lowercase()
+                    .starts_with("text/event-stream")
+            });
+        if streamed {
+            return Ok(self.read_stream(&mut response, &clock, sent_at).await?);
+        }
+        // A server may ignore the wish for a stream and answer in one piece.
+        let body = self.read_whole(&mut response, &clock).await?;
+        Ok(wire::parse(&body, &self.secrets)?)
+    }
+
+    async fn read_whole(
+        &self,
+        response: &mut reqwest::Response,
+        clock: &Clock,
+    ) -> Result<Vec<u8>, ChatFailure> {
+        let mut body = Vec::new();
+        while let Some(piece) = clock
+            .wait(response.chunk())
+            .await?
+            .map_err(|error| self.broken_off(&error))?
+        {
+            if body.len() + piece.len() > MAX_REPLY {
+                return Err(ChatFailure::TooLarge { limit: MAX_REPLY });
+            }
+            body.extend_from_slice(&piece);
+        }
+        Ok(body)
+    }
+
+    async fn read_stream(
+        &self,
+        response: &mut reqwest::Response,
+        clock: &Clock,
+        sent_at: Instant,
+    ) -> Result<ChatReply, ChatFailure> {
+        let mut parser = EventParser::default();
+        let mut reply = StreamedReply::default();
+        let mut events = Vec::new();
+        let mut received = 0;
+        let mut first_token = None;
+        while !reply.is_done() {
+            let piece = match clock.wait(response.chunk()).await {
+                Ok(Ok(piece)) => piece,
+                // Nothing that matters is missing but, perhaps, the usage.
+                Ok(Err(_)) | Err(_) if reply.is_whole() => break,
+                Ok(Err(error)) => return Err(self.broken_off(&error)),
+                Err(late) => return Err(late),
+            };
+            let at_end = piece.is_none();
+            match piece {
+                Some(piece) => {
+                    received += piece.len();
+                    if received > MAX_REPLY {
+                        return Err(ChatFailure::TooLarge { limit: MAX_REPLY });
+                    }
+                    parser.push(&piece, |data| events.push(data));
+                }
+                None => parser.finish(|data| events.push(data)),
+            }
+            for data in events.drain(..) {
+                reply.event(&data, &self.secrets)?;
+                if first_token.is_none() && reply.has_text() {
+                    first_token = Some(sent_at.elapsed());
+                }
+            }
+            if at_end {
+                break;
+            }
+        }
+        if reply.is_done() {
+            // The end of the body follows at once or is not worth the wait; with
+            // it the connection can be used again.
+            let _ = tokio::time::timeout(END_OF_BODY, response.chunk()).await;
+        }
+        let mut reply = reply.finish()?;
+        reply.call.first_token = first_token;
+        Ok(reply)
+    }
+
+    /// A status that is no success, with what the server says about it.
+    async fn refused(&self, mut response: reqwest::Response, clock: &Clock) -> Failed {
+        let status = response.status();
+        let asked = asked_wait(response.headers(), SystemTime::now());
+        let location = response.headers().get(LOCATION).cloned();
+        let mut body = Vec::new();
+        // The status is known; what is missing of its explanation is no failure.
+        while let Ok(Ok(Some(piece))) = clock.wait(response.chunk()).await {
+            body.extend_from_slice(&piece);
+            if body.len() >= MAX_ERROR_BODY {
+                break;
+            }
+        }
+        let message = match location {
+            Some(place) if status.is_redirection() => {
+                format!(
+                    "redirects to {}",
+                    self.secrets.excerpt(place.as_bytes(), 300)
+                )
+            }
+            _ => wire::server_message(&body, &self.secrets),
+        };
+        let reason = match status.as_u16() {
+            529 => "Overloaded",
+            _ => status.canonical_reason().unwrap_or_default(),
+        };
+        let failure = ChatFailure::Status {
+            code: status.as_u16(),
+            reason: reason.to_owned(),
+            message,
+        };
+        Failed { failure, asked }
+    }
+
+    fn not_sent(&self, error: &reqwest::Error) -> ChatFailure {
+        let reason = if error.is_timeout() && error.is_connect() {
+            let limit = seconds(self.connect_timeout);
+            format!("no connection within {limit} s")
+        } else {
+            self.secrets.redact(&http::root_cause(error))
+        };
+        ChatFailure::Connect {
+            url: self.endpoint.to_string(),
+            reason,
+        }
+    }
+
+    fn broken_off(&self, error: &reqwest::Error) -> ChatFailure {
+        ChatFailure::BrokenOff {
+            reason: self.secrets.redact(&http::root_cause(error)),
+        }
+    }
+}
+
+impl fmt::Debug for ChatClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ChatClient")
+            .field("endpoint", &self.endpoint)
+            .field("timeout", &self.timeout)
+            .field("policy", &self.policy)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The `Authorization` header. It is taken from a request that is never sent,
+/// because that is where reqwest encodes and checks it.
+fn authorization(
+    http: &reqwest::Client,
+    endpoint: &Endpoint,
+    key: Option<&Secret>,
+) -> Result<Option<HeaderValue>, ClientError> {
+    let blank = http.post(endpoint.url().clone());
+    let request = match (endpoint.credentials(), key) {
+        (Some(known), _) => blank.basic_auth(&known.user, Some(known.password.expose())),
+        (None, Some(key)) => blank.bearer_auth(key.expose()),
+        (None, None) => return Ok(None),
+    };
+    let request = request.build().map_err(|_| ClientError::BadKey)?;
+    Ok(request.headers().get(AUTHORIZATION).cloned())
+}
+
+/// Why a client cannot be made.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ClientError {
+    /// The address is wrong.
+    #[error(transparent)]
+    Endpoint(#[from] EndpointError),
+    /// The key has characters that no header may hold.
+    #[error("the API key has characters that cannot be sent in a header")]
+    BadKey,
+    /// The HTTP side could not be set up.
+    #[error("cannot set up HTTP: {reason}")]
+    Http {
+        /// The root cause.
+        reason: String,
+    },
+}
+
+impl Hint for ClientError {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Endpoint(error) => return error.hint(),
+            Self::BadKey => "check the key for line breaks or quotes copied with it".into(),
+            Self::Http { .. } => {
+                "HTTPS needs the root certificates of the system (package `ca-certificates`)".into()
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(url: &str, key: Option<&str>) -> ClientSettings {
+        ClientSettings {
+            api_key: key.map(Secret::new),
+            ..ClientSettings::new(Endpoint::parse(url).expect("valid"))
+        }
+    }
+
+    #[test]
+    fn credentials_of_the_url_go_before_the_key() {
+        for (url, key, expected) in [
+            ("http://localhost", None, None),
+            ("http://localhost", Some(" "), None),
+            ("http://localhost", Some("k\n"), Some("Bearer k")),
+            ("http://me:pw@localhost", Some("k"), Some("Basic bWU6cHc=")),
+        ] {
+            let client = ChatClient::new(settings(url, key)).expect("valid");
+            let value = client
+                .authorization
+                .as_ref()
+                .map(|value| value.to_str().expect("text"));
+            assert_eq!(value, expected, "{url} {key:?}");
+        }
+        let bad = ChatClient::new(settings("http://localhost", Some("a\nb")));
+        assert_eq!(bad.err(), Some(ClientError::BadKey));
+    }
+
+    #[test]
+    fn nothing_that_is_printed_holds_a_secret() {
+        let settings = settings("http://me:hunter22@localhost", Some("sk-123456"));
+        let shown = format!("{settings:?} {:?}", ChatClient::new(settings.clone()));
+        for secret in ["hunter22", "sk-123456", "bWU6aHVudGVyMjI="] {
+            assert!(!shown.contains(secret), "{shown}");
+        }
+        let client = ChatClient::new(settings).expect("valid");
+        let echoed = "Basic bWU6aHVudGVyMjI= hunter22 sk-123456";
+        assert_eq!(
+            client.secrets.redact(echoed),
+            "Basic [redacted] [redacted] [redacted]"
+        );
+    }
+}

@@ -1,0 +1,385 @@
+//! Where chat requests go: from what a user writes to one address.
+//!
+//! Credentials in a URL are taken out at once and kept as secrets; what is
+//! displayed never holds them, nor the query, which may carry a key. Nothing
+//! here opens a connection.
+
+use std::fmt;
+use std::net::IpAddr;
+
+use url::{Host, Url};
+
+use super::secret::Secret;
+use crate::error::Hint;
+
+const CHAT_PATH: &str = "/chat/completions";
+
+/// Names of query parameters whose values are treated as secrets.
+const SECRET_PARAMETERS: [&str; 5] = ["key", "token", "secret", "password", "sig"];
+
+/// The address of a chat endpoint.
+///
+/// `Display` writes it without credentials and without its query.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Endpoint {
+    url: Url,
+    credentials: Option<Credentials>,
+}
+
+/// A user and password for basic authentication.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Credentials {
+    pub(crate) user: String,
+    pub(crate) password: Secret,
+}
+
+impl Endpoint {
+    /// Reads a base URL. It may end in `/v1` or not, in any number of slashes,
+    /// or be the whole address ending in `/chat/completions`, which is then used
+    /// as it is. A query is kept for the requests.
+    ///
+    /// # Errors
+    ///
+    /// When the text is not an absolute `http` or `https` URL with a host.
+    pub fn parse(text: &str) -> Result<Self, EndpointError> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Err(EndpointError::Empty);
+        }
+        let shown = || without_credentials(text);
+        let Some((scheme, _)) = text.split_once("://") else {
+            return Err(EndpointError::NoScheme { url: shown() });
+        };
+        if !["http", "https"].contains(&scheme.to_ascii_lowercase().as_str()) {
+            return Err(EndpointError::BadScheme { url: shown() });
+        }
+        let mut url = Url::parse(text).map_err(|error| match error {
+            url::ParseError::EmptyHost => EndpointError::NoHost { url: shown() },
+            other => EndpointError::Invalid {
+                url: shown(),
+                reason: other.to_string(),
+            },
+        })?;
+        // The URL standard reads `http:///v1` as host `v1`; nobody means that.
+        if authority(text).is_none_or(str::is_empty) {
+            return Err(EndpointError::NoHost { url: shown() });
+        }
+        let credentials = take_credentials(&mut url);
+        url.set_fragment(None);
+        let path = url.path().trim_end_matches('/').to_owned();
+        url.set_path(&if path.ends_with(CHAT_PATH) {
+            path
+        } else if path.ends_with("/v1") {
+            path + CHAT_PATH
+        } else {
+            path + "/v1" + CHAT_PATH
+        });
+        Ok(Self { url, credentials })
+    }
+
+    /// The address to send to; it holds no credentials, but it may have a query.
+    pub(crate) fn url(&self) -> &Url {
+        &self.url
+    }
+
+    /// The credentials that the URL carried.
+    pub(crate) fn credentials(&self) -> Option<&Credentials> {
+        self.credentials.as_ref()
+    }
+
+    /// Everything in the URL that must not be shown.
+    pub(crate) fn secrets(&self) -> Vec<Secret> {
+        let parameters = self.url.query_pairs().filter(|(name, _)| {
+            let name = name.to_ascii_lowercase();
+            SECRET_PARAMETERS.iter().any(|part| name.contains(part))
+        });
+        parameters
+            .map(|(_, value)| Secret::new(value))
+            .chain(self.credentials.iter().map(|known| known.password.clone()))
+            .collect()
+    }
+
+    /// Whether the host is this machine.
+    pub fn is_loopback(&self) -> bool {
+        let local = |ip: IpAddr| ip.is_loopback() || ip.is_unspecified();
+        match self.url.host() {
+            Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+            Some(Host::Ipv4(ip)) => local(ip.into()),
+            Some(Host::Ipv6(ip)) => local(ip.into()),
+            None => false,
+        }
+    }
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = self.url.clone();
+        shown.set_query(None);
+        f.write_str(shown.as_str())
+    }
+}
+
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Endpoint({self})")
+    }
+}
+
+fn take_credentials(url: &mut Url) -> Option<Credentials> {
+    let user = percent_decoded(url.username());
+    let password = percent_decoded(url.password().unwrap_or_default());
+    // Both fail only for a URL without a host, which cannot have credentials.
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
+    (!user.is_empty() || !password.is_empty()).then(|| Credentials {
+        user,
+        password: Secret::new(password),
+    })
+}
+
+/// `%40` as `@` and so on; what is no escape stays as it is.
+fn percent_decoded(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        let escape = text
+            .get(at + 1..at + 3)
+            .filter(|digits| bytes[at] == b'%' && digits.bytes().all(|b| b.is_ascii_hexdigit()))
+            .and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        out.push(escape.unwrap_or(bytes[at]));
+        at += if escape.is_some() { 3 } else { 1 };
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+/// The name for a proxy that was given none: the host of its URL in lower case,
+/// without port, credentials, path or brackets. Without a recognisable host
+/// (`localhost:7878`), the text itself, still without credentials.
+pub fn derive_name(url: &str) -> String {
+    let Some(authority) = authority(url) else {
+        return without_credentials(url);
+    };
+    let host = match authority.strip_prefix('[') {
+        Some(rest) => rest.split(']').next(),
+        None => authority.split(':').next(),
+    };
+    match host {
+        Some(host) if !host.is_empty() => host.to_lowercase(),
+        _ if authority.is_empty() => without_credentials(url),
+        _ => authority.to_owned(),
+    }
+}
+
+/// What stands between `://` and the path (or the whole text up to its first
+/// slash), port and case kept, credentials left out.
+pub(crate) fn host_part(url: &str) -> &str {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    without_user(rest.split(['/', '?', '#', '\\']).next().unwrap_or_default())
+}
+
+/// `host:port` of a text with a scheme (or that starts with `//`).
+fn authority(url: &str) -> Option<&str> {
+    let rest = match url.split_once("://") {
+        Some((scheme, rest)) if is_scheme(scheme) => rest,
+        _ => url.strip_prefix("//")?,
+    };
+    rest.split(['/', '?', '#', '\\']).next().map(without_user)
+}
+
+fn is_scheme(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphabetic())
+        && text
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
+}
+
+fn without_user(authority: &str) -> &str {
+    authority
+        .rsplit_once('@')
+        .map_or(authority, |(_, host)| host)
+}
+
+/// A URL that may be wrong, for showing: everything up to its last `@` is left
+/// out, because in a wrong URL nobody knows where a password ends.
+fn without_credentials(text: &str) -> String {
+    let text = text.split(['?', '#']).next().unwrap_or_default();
+    match (text.split_once("://"), text.rsplit_once('@')) {
+        (Some((scheme, _)), Some((_, rest))) => format!("{scheme}://{rest}"),
+        (None, Some((_, rest))) => rest.to_owned(),
+        (_, None) => text.to_owned(),
+    }
+}
+
+/// Why a text is not the address of an endpoint.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EndpointError {
+    /// Nothing was written.
+    #[error("the URL of the endpoint is empty")]
+    Empty,
+    /// There is no `http://` before the host.
+    #[error("the URL `{url}` has no scheme")]
+    NoScheme {
+        /// The text without credentials.
+        url: String,
+    },
+    /// The scheme is neither `http` nor `https`.
+    #[error("the URL `{url}` is neither http nor https")]
+    BadScheme {
+        /// The text without credentials.
+        url: String,
+    },
+    /// There is no host.
+    #[error("the URL `{url}` has no host")]
+    NoHost {
+        /// The text without credentials.
+        url: String,
+    },
+    /// The text is not a URL for another reason.
+    #[error("`{url}` is not a URL: {reason}")]
+    Invalid {
+        /// The text without credentials.
+        url: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+impl Hint for EndpointError {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::NoScheme { url } => format!("write `http://{}`", url.trim_start_matches('/')),
+            Self::BadScheme { .. } => "the URL must start with `http://` or `https://`".into(),
+            _ => "write the base URL of the endpoint, such as `http://localhost:8080`".into(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_base_url_becomes_one_address() {
+        for (text, expected) in [
+            ("http://h:1//", "http://h:1/v1/chat/completions"),
+            ("http://h", "http://h/v1/chat/completions"),
+            ("http://h/v1", "http://h/v1/chat/completions"),
+            ("http://h/v1///", "http://h/v1/chat/completions"),
+            (
+                "http://h/v1/chat/completions/",
+                "http://h/v1/chat/completions",
+            ),
+            (
+                "https://h/openai/chat/completions?api-version=1",
+                "https://h/openai/chat/completions",
+            ),
+            (" HTTP://H/prefix/ ", "http://h/prefix/v1/chat/completions"),
+            ("http://h/xv1", "http://h/xv1/v1/chat/completions"),
+            ("https://u:p@h:1/a", "https://h:1/a/v1/chat/completions"),
+            ("http://[::1]:8080", "http://[::1]:8080/v1/chat/completions"),
+        ] {
+            let endpoint = Endpoint::parse(text).expect(text);
+            assert_eq!(endpoint.to_string(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn credentials_and_queries_are_used_but_not_shown() {
+        let endpoint = Endpoint::parse("https://me:p%40ss@h/v1?key=abc").expect("valid");
+        let known = endpoint.credentials().expect("given");
+        assert_eq!(
+            (known.user.as_str(), known.password.expose()),
+            ("me", "p@ss")
+        );
+        assert_eq!(endpoint.url().query(), Some("key=abc"));
+        assert_eq!(
+            endpoint.secrets(),
+            [Secret::new("abc"), Secret::new("p@ss")]
+        );
+        let shown = format!("{endpoint} {endpoint:?}");
+        assert!(!shown.contains("ss") && !shown.contains("abc"), "{shown}");
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_advice_and_without_credentials() {
+        for (text, message, hint) in [
+            (
+                " ",
+                "the URL of the endpoint is empty",
+                "http://localhost:8080",
+            ),
+            (
+                "localhost:8080",
+                "the URL `localhost:8080` has no scheme",
+                "write `http://localhost:8080`",
+            ),
+            ("u:pw@h", "the URL `h` has no scheme", "write `http://h`"),
+            (
+                "ftp://u:pw@h",
+                "the URL `ftp://h` is neither http nor https",
+                "`https://`",
+            ),
+            ("http://", "the URL `http://` has no host", "localhost"),
+            (
+                "http:///v1",
+                "the URL `http:///v1` has no host",
+                "localhost",
+            ),
+            (
+                "http://u:p/w@h:x",
+                "`http://h:x` is not a URL: invalid port number",
+                "localhost",
+            ),
+        ] {
+            let error = Endpoint::parse(text).expect_err(text);
+            assert_eq!(error.to_string(), message, "{text}");
+            assert!(error.hint().expect("advice").contains(hint), "{text}");
+        }
+    }
+
+    #[test]
+    fn loopback_hosts_are_known() {
+        for (url, expected) in [
+            ("http://localhost:1", true),
+            ("http://a.localhost", true),
+            ("http://127.9.9.9", true),
+            ("http://[::1]:80", true),
+            ("http://0.0.0.0:80", true),
+            ("http://localhost.example.com", false),
+            ("http://192.168.1.1", false),
+        ] {
+            assert_eq!(
+                Endpoint::parse(url).expect(url).is_loopback(),
+                expected,
+                "{url}"
+            );
+        }
+    }
+
+    #[test]
+    fn names_come_from_the_host() {
+        for (url, expected) in [
+            ("http://localhost:7878", "localhost"),
+            ("localhost:7878", "localhost:7878"),
+            ("https://USER:pw@My.Host:80/v1", "my.host"),
+            ("http://[::1]:80/", "::1"),
+            ("myhost", "myhost"),
+            ("http://192.168.1.1:8080/x", "192.168.1.1"),
+            ("//Host:80/x", "host"),
+            ("http://:80", ":80"),
+            ("me:pw@host:80", "host:80"),
+        ] {
+            assert_eq!(derive_name(url), expected, "{url}");
+        }
+        for (url, expected) in [
+            ("http://localhost:8080/", "localhost:8080"),
+            ("http://myhost.com/prefix", "myhost.com"),
+            ("https://u:p@h:1/a", "h:1"),
+            ("h:9", "h:9"),
+            ("http://My.Host?key=1", "My.Host"),
+        ] {
+            assert_eq!(host_part(url), expected, "{url}");
+        }
+    }
+}

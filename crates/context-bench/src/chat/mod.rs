@@ -1,0 +1,29 @@
+//! The one client for chat endpoints; systems and judges share it.
+//!
+//! `endpoint` says where, `client` sends through `http` and waits as long as
+//! `clock` allows, `retry` decides about the next attempt, `wire` and `sse` read
+//! replies, `secret` keeps keys out of every text. Nothing here knows examples
+//! or scores.
+
+mod client;
+mod clock;
+mod endpoint;
+mod error;
+mod http;
+mod reach;
+mod retry;
+mod secret;
+mod sse;
+mod wire;
+
+pub use client::{ChatClient, ClientError, ClientSettings};
+pub use endpoint::{Endpoint, EndpointError, derive_name};
+pub use error::{ChatError, ChatFailure, Limit};
+pub use reach::Unreachable;
+pub use retry::{GaveUp, RetryPolicy};
+pub use secret::Secret;
+pub use wire::{ChatReply, ChatRequest};
+
+pub(crate) use endpoint::host_part;
+pub(crate) use error::seconds;
+pub(crate) use secret::Secrets;

@@ -1,0 +1,362 @@
+//! `CommandSystem`: a system in any language, as a child process.
+//!
+//! The child reads one line per example (the example as compact JSON) and
+//! writes one line back: the processed map, or `{"error": "message"}`. Children
+//! are started when needed, used by one call at a time and kept for the next.
+//! No shell is involved.
+
+mod error;
+mod process;
+mod split;
+mod tail;
+
+pub use error::CommandError;
+pub use split::split_command;
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde_json::{Map, Value};
+use tokio::sync::Semaphore;
+
+use self::process::{Broken, Worker};
+use super::{System, SystemError};
+use crate::chat::{Secret, Secrets, seconds};
+use crate::model::{Example, FailureKind, Output};
+use crate::text::stringify;
+
+/// Parts of variable names whose values must not appear in messages.
+const SECRET_NAMES: [&str; 4] = ["KEY", "TOKEN", "SECRET", "PASSWORD"];
+
+/// How much of a line that cannot be used is shown.
+const EXCERPT: usize = 300;
+
+/// How to run a command as a system.
+#[derive(Clone)]
+pub struct CommandSettings {
+    /// The program and its arguments; [`split_command`] makes them of one text.
+    pub command: Vec<String>,
+    /// The name that reports show; unless set, the file name of the program and
+    /// of the script that follows it.
+    pub name: Option<String>,
+    /// The most children at a time, hence the most examples at a time; the
+    /// number of processors unless set. Others wait, which counts as latency.
+    pub processes: usize,
+    /// How long one example may take, the start of its child included; 120
+    /// seconds unless set.
+    pub timeout: Duration,
+    /// Variables for the child, besides those of this process.
+    pub env: Vec<(String, String)>,
+}
+
+impl CommandSettings {
+    /// The defaults for this command.
+    pub fn new<W: Into<String>>(command: impl IntoIterator<Item = W>) -> Self {
+        Self {
+            command: command.into_iter().map(Into::into).collect(),
+            name: None,
+            processes: std::thread::available_parallelism().map_or(1, usize::from),
+            timeout: Duration::from_secs(120),
+            env: Vec::new(),
+        }
+    }
+
+    /// The defaults for a command line.
+    ///
+    /// # Errors
+    ///
+    /// When the text cannot be split into words.
+    pub fn parse(text: &str) -> Result<Self, CommandError> {
+        split_command(text).map(Self::new)
+    }
+}
+
+/// Shows the names of variables, but not their values.
+impl std::fmt::Debug for CommandSettings {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let env: Vec<&str> = self.env.iter().map(|(name, _)| name.as_str()).collect();
+        f.debug_struct("CommandSettings")
+            .field("command", &self.command)
+            .field("name", &self.name)
+            .field("processes", &self.processes)
+            .field("timeout", &self.timeout)
+            .field("env", &env)
+            .finish()
+    }
+}
+
+/// A system that is a command; see [`CommandSettings`].
+///
+/// A child that crashes, writes something else than JSON or takes too long is
+/// killed with all it started, and the next call gets a new one. What it wrote
+/// to standard error last is part of the message of the failed row.
+#[derive(Debug)]
+pub struct CommandSystem {
+    name: String,
+    settings: CommandSettings,
+    secrets: Secrets,
+    slots: Semaphore,
+    idle: Mutex<Vec<Worker>>,
+}
+
+impl CommandSystem {
+    /// Makes a system; no child is started yet.
+    ///
+    /// # Errors
+    ///
+    /// When the command is empty or its program cannot be found.
+    pub fn new(settings: CommandSettings) -> Result<Self, CommandError> {
+        let program = settings.command.first().filter(|word| !word.is_empty());
+        let program = program.ok_or(CommandError::Empty)?;
+        error::check_program(program, &settings.env)?;
+        let secrets = settings
+            .env
+            .iter()
+            .filter(|(name, _)| {
+                let name = name.to_ascii_uppercase();
+                SECRET_NAMES.iter().any(|part| name.contains(part))
+            })
+            .map(|(_, value)| Secret::new(value));
+        Ok(Self {
+            name: match &settings.name {
+                Some(name) => name.clone(),
+                None => default_name(&settings.command),
+            },
+            secrets: Secrets::new(secrets),
+            slots: Semaphore::new(settings.processes.clamp(1, Semaphore::MAX_PERMITS)),
+            idle: Mutex::default(),
+            settings,
+        })
+    }
+
+    /// A child that waits for work.
+    fn idle_worker(&self) -> Option<Worker> {
+        self.idle
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .pop()
+    }
+
+    fn new_worker(&self) -> Result<Worker, SystemError> {
+        let command = &self.settings.command;
+        Worker::start(command, &self.settings.env).map_err(|error| {
+            let program = command.first().map_or("", String::as_str);
+            let error = CommandError::from_start(program, &error);
+            SystemError::new(FailureKind::Process, error.to_string())
+        })
+    }
+
+    fn keep(&self, worker: Worker) {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        idle.push(worker);
+    }
+
+    /// Sends a line to a child and gives both the child and its reply.
+    async fn ask(&self, line: &[u8]) -> Result<(Worker, Vec<u8>), SystemError> {
+        let mut idle = self.idle_worker();
+        loop {
+            let (mut worker, used) = match idle.take() {
+                Some(worker) => (worker, true),
+                None => (self.new_worker()?, false),
+            };
+            if let Some(bytes) = worker.unasked() {
+                // Whose reply is whose is not known any more.
+                let what = format!(
+                    "the command wrote more than one line for an example: `{}`",
+                    self.excerpt(&bytes)
+                );
+                return Err(self.broken(worker, FailureKind::Process, what).await);
+            }
+            let timeout = self.settings.timeout;
+            match tokio::time::timeout(timeout, worker.exchange(line)).await {
+                Ok(Ok(reply)) => return Ok((worker, reply)),
+                // It may have ended after its last reply and not because of this
+                // example; a new child tells.
+                Ok(Err(Broken::Closed)) if used => {}
+                Ok(Err(broken)) => return Err(self.silent(worker, broken).await),
+                Err(_) => {
+                    let what = format!("the command did not answer within {} s", seconds(timeout));
+                    return Err(self.broken(worker, FailureKind::Timeout, what).await);
+                }
+            }
+        }
+    }
+
+    /// Ends a child that broke the protocol and says what it did.
+    async fn broken(&self, worker: Worker, kind: FailureKind, what: String) -> SystemError {
+        let (_, stderr) = worker.end(false).await;
+        self.failed(kind, what, &stderr)
+    }
+
+    fn failed(&self, kind: FailureKind, mut message: String, stderr: &str) -> SystemError {
+        if !stderr.is_empty() {
+            message.push_str("; its standard error ends with:\n");
+            message.push_str(&self.secrets.redact(stderr));
+        }
+        SystemError::new(kind, message)
+    }
+
+    /// Ends a child whose reply did not come.
+    async fn silent(&self, worker: Worker, broken: Broken) -> SystemError {
+        let what = match broken {
+            Broken::Closed => {
+                let (status, stderr) = worker.end(true).await;
+                let what = match status {
+                    Some(status) => format!("the command ended without a reply ({status})"),
+                    None => "the command closed its output without a reply".to_owned(),
+                };
+                return self.failed(FailureKind::Process, what, &stderr);
+            }
+            Broken::TooLong => "the command wrote a line of more than 64 MB".to_owned(),
+            Broken::Pipe(error) => format!("the command cannot be read: {error}"),
+        };
+        self.broken(worker, FailureKind::Process, what).await
+    }
+
+    fn excerpt(&self, line: &[u8]) -> String {
+        self.secrets.excerpt(line, EXCERPT)
+    }
+}
+
+#[async_trait]
+impl System for CommandSystem {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    async fn process(&self, example: &Example) -> Result<Output, SystemError> {
+        // The semaphore is never closed, so this cannot fail.
+        let _slot = self.slots.acquire().await;
+        let mut line = serde_json::to_vec(example)
+            .map_err(|error| SystemError::new(FailureKind::BadExample, error.to_string()))?;
+        line.push(b'\n');
+        let (worker, reply) = self.ask(&line).await?;
+        let fields = match read_reply(&reply, example) {
+            Ok(fields) => fields,
+            Err(what) => {
+                let what = format!("{what}: `{}`", self.excerpt(&reply));
+                return Err(self.broken(worker, FailureKind::Process, what).await);
+            }
+        };
+        self.keep(worker);
+        match error_message(&fields, example) {
+            Some(message) => Err(SystemError::new(
+                FailureKind::Other,
+                self.secrets.redact(&message),
+            )),
+            None => Ok(Output::from(fields)),
+        }
+    }
+}
+
+fn read_reply(line: &[u8], example: &Example) -> Result<Map<String, Value>, String> {
+    let fields = match serde_json::from_slice(line) {
+        Ok(Value::Object(fields)) => fields,
+        Ok(_) => return Err("the command wrote JSON that is not a map".into()),
+        Err(_) => {
+            let advice = "standard output is for replies, messages go to standard error";
+            return Err(format!(
+                "the command wrote a line that is not JSON ({advice})"
+            ));
+        }
+    };
+    match (fields.get("id"), example.get("id")) {
+        // A stray reply would otherwise be scored as the answer to another example.
+        (Some(found), Some(wanted)) if found != wanted => Err(format!(
+            "the command replied to example {found} instead of {wanted}"
+        )),
+        _ => Ok(fields),
+    }
+}
+
+/// The message of a reply that reports an error: one with `error` and no
+/// `response`, unless the example itself has a field `error`.
+fn error_message(fields: &Map<String, Value>, example: &Example) -> Option<String> {
+    let error = fields.get("error").filter(|error| !error.is_null())?;
+    let is_report = !fields.contains_key("response") && example.get("error").is_none();
+    is_report.then(|| stringify::python_str(error).into_owned())
+}
+
+/// `python3 compress.py` of `/usr/bin/python3 tools/compress.py --rate 0.5`.
+fn default_name(command: &[String]) -> String {
+    let script = command.get(1).filter(|word| !word.starts_with('-'));
+    let names = command.first().into_iter().chain(script).map(|word| {
+        let path = std::path::Path::new(word);
+        path.file_name()
+            .map_or_else(|| word.clone(), |name| name.to_string_lossy().into_owned())
+    });
+    names.collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn example(value: Value) -> Example {
+        Example::try_from(value).expect("a map")
+    }
+
+    #[test]
+    fn names_are_short() {
+        for (text, expected) in [
+            (
+                "/usr/bin/python3 tools/compress.py --rate 0.5",
+                "python3 compress.py",
+            ),
+            ("./compress --rate 0.5", "compress"),
+            ("cat", "cat"),
+        ] {
+            let command = split_command(text).expect(text);
+            assert_eq!(default_name(&command), expected);
+        }
+    }
+
+    #[test]
+    fn replies_are_maps_for_the_same_example() {
+        let sent = example(json!({"id": 1}));
+        for (line, expected) in [
+            (r#"{"id": 1, "response": "x"}"#, None),
+            (r#"{"response": "x"}"#, None),
+            (r#"{"id": 2}"#, Some("replied to example 2 instead of 1")),
+            ("[1]", Some("JSON that is not a map")),
+            ("Loading model ...", Some("a line that is not JSON")),
+        ] {
+            let error = read_reply(line.as_bytes(), &sent).err();
+            assert_eq!(error.is_some(), expected.is_some(), "{line}: {error:?}");
+            let text = error.unwrap_or_default();
+            assert!(text.contains(expected.unwrap_or_default()), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_error_reply_is_told_from_a_field_called_error() {
+        let plain = example(json!({"context": "C"}));
+        let with_field = example(json!({"error": "E404"}));
+        let message =
+            |fields: Value, sent: &Example| error_message(fields.as_object().expect("a map"), sent);
+        assert_eq!(message(json!({"error": "no"}), &plain), Some("no".into()));
+        assert_eq!(
+            message(json!({"error": {"a": 1}}), &plain),
+            Some("{'a': 1}".into())
+        );
+        assert_eq!(message(json!({"error": null}), &plain), None);
+        assert_eq!(
+            message(json!({"error": "x", "response": "r"}), &plain),
+            None
+        );
+        assert_eq!(message(json!({"error": "E404"}), &with_field), None);
+    }
+
+    #[test]
+    fn values_of_variables_are_not_shown() {
+        let mut settings = CommandSettings::new(["cat"]);
+        settings.env = vec![("MY_KEY".into(), "sk-123456".into())];
+        let shown = format!("{settings:?}");
+        assert!(
+            shown.contains("MY_KEY") && !shown.contains("sk-123456"),
+            "{shown}"
+        );
+    }
+}

@@ -1,0 +1,424 @@
+//! `OpenAiProxy`: a system behind an OpenAI-compatible chat endpoint.
+//!
+//! It turns examples into messages and replies into outputs; sending, waiting
+//! and retrying are the chat client's. It never reads the environment: a key
+//! is passed in or there is none.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde_json::{Map, Value, json};
+
+use super::{Conversation, Replies, System, SystemError};
+use crate::chat::{
+    ChatClient, ChatReply, ChatRequest, ClientError, ClientSettings, Endpoint, RetryPolicy, Secret,
+    host_part,
+};
+use crate::model::{CallStats, Example, Output, Turn};
+use crate::text::stringify;
+
+/// Makes the messages for an example, instead of the usual ones.
+pub type BuildMessages = Arc<dyn Fn(&Example) -> Vec<Value> + Send + Sync>;
+
+/// How to talk to an OpenAI-compatible endpoint.
+#[derive(Clone)]
+pub struct OpenAiProxySettings {
+    /// The base URL, with or without `/v1`; see [`Endpoint::parse`].
+    pub base_url: String,
+    /// The model to ask for; `gpt-3.5-turbo` unless set.
+    pub model: String,
+    /// The name that reports show; `openai_proxy_<host:port>` unless set.
+    pub name: Option<String>,
+    /// The key; `None` or an empty one sends no `Authorization`.
+    pub api_key: Option<Secret>,
+    /// A system message before all others, even an empty one.
+    pub system_prompt: Option<String>,
+    /// How long one attempt may take; 30 seconds unless set. In a stream, how
+    /// long it may stay silent.
+    pub timeout: Duration,
+    /// Members of the request body; they replace ours of the same name.
+    pub extra_body: Map<String, Value>,
+    /// Attempts after the first one; 3 unless set.
+    pub max_retries: u32,
+    /// The delay before the first retry, doubled with each further one; 1 second
+    /// unless set.
+    pub retry_base_delay: Duration,
+    /// The time for a whole call, retries and waits included. Unless set, five
+    /// minutes, or as long as all attempts may take when that is longer.
+    pub deadline: Option<Duration>,
+    /// Whether to ask for a stream, so that the time to the first token is known.
+    pub stream: bool,
+    /// Makes the messages of an example; conversations do not use it.
+    pub build_messages: Option<BuildMessages>,
+}
+
+impl OpenAiProxySettings {
+    /// The defaults for this base URL.
+    pub fn new(base_url: impl Into<String>) -> Self {
+        let policy = RetryPolicy::default();
+        Self {
+            base_url: base_url.into(),
+            model: "gpt-3.5-turbo".into(),
+            name: None,
+            api_key: None,
+            system_prompt: None,
+            timeout: Duration::from_secs(30),
+            extra_body: Map::new(),
+            max_retries: policy.max_retries,
+            retry_base_delay: policy.base_delay,
+            deadline: None,
+            stream: false,
+            build_messages: None,
+        }
+    }
+
+    fn policy(&self) -> RetryPolicy {
+        let default = RetryPolicy::default();
+        let all_attempts = self
+            .timeout
+            .saturating_mul(self.max_retries.saturating_add(1));
+        RetryPolicy {
+            max_retries: self.max_retries,
+            base_delay: self.retry_base_delay,
+            max_delay: default.max_delay.max(self.retry_base_delay),
+            deadline: self.deadline.unwrap_or(default.deadline.max(all_attempts)),
+            ..default
+        }
+    }
+}
+
+/// Shows neither the key nor credentials in the URL.
+impl fmt::Debug for OpenAiProxySettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OpenAiProxySettings")
+            .field("host", &host_part(&self.base_url))
+            .field("model", &self.model)
+            .field("name", &self.name)
+            .field("api_key", &self.api_key)
+            .field("timeout", &self.timeout)
+            .field("max_retries", &self.max_retries)
+            .field("stream", &self.stream)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A system behind an OpenAI-compatible chat endpoint.
+#[derive(Debug)]
+pub struct OpenAiProxy {
+    name: String,
+    client: ChatClient,
+    settings: OpenAiProxySettings,
+}
+
+impl OpenAiProxy {
+    /// A proxy with default settings.
+    ///
+    /// ```
+    /// use context_bench::system::OpenAiProxy;
+    /// use context_bench::System as _;
+    ///
+    /// let proxy = OpenAiProxy::new("http://localhost:7878/v1")?;
+    /// assert_eq!(proxy.name(), "openai_proxy_localhost:7878");
+    /// # Ok::<(), context_bench::chat::ClientError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`OpenAiProxy::with_settings`].
+    pub fn new(base_url: impl Into<String>) -> Result<Self, ClientError> {
+        Self::with_settings(OpenAiProxySettings::new(base_url))
+    }
+
+    /// A proxy with these settings; no connection is opened yet.
+    ///
+    /// # Errors
+    ///
+    /// When the URL is wrong or the key cannot be sent.
+    pub fn with_settings(settings: OpenAiProxySettings) -> Result<Self, ClientError> {
+        let name = settings
+            .name
+            .clone()
+            .unwrap_or_else(|| default_name(&settings.base_url));
+        let client = ChatClient::new(ClientSettings {
+            api_key: settings.api_key.clone(),
+            timeout: settings.timeout,
+            policy: settings.policy(),
+            ..ClientSettings::new(Endpoint::parse(&settings.base_url)?)
+        })?;
+        Ok(Self {
+            name,
+            client,
+            settings,
+        })
+    }
+
+    /// Where requests go.
+    pub fn endpoint(&self) -> &Endpoint {
+        self.client.endpoint()
+    }
+
+    fn request(&self, messages: Vec<Value>) -> ChatRequest {
+        let mut body = Map::new();
+        body.insert("model".into(), json!(self.settings.model));
+        body.insert("messages".into(), Value::Array(messages));
+        body.extend(self.settings.extra_body.clone());
+        ChatRequest::new(body, self.settings.stream)
+    }
+
+    fn opening(&self) -> Vec<Value> {
+        let prompt = self.settings.system_prompt.as_deref();
+        prompt
+            .map(|text| message("system", text))
+            .into_iter()
+            .collect()
+    }
+
+    fn messages(&self, example: &Example) -> Vec<Value> {
+        if let Some(build) = &self.settings.build_messages {
+            return build(example);
+        }
+        let present = |key: &str| example.get(key).filter(|value| !value.is_null());
+        let mut messages = self.opening();
+        if let Some(turns) = present("turns") {
+            match turns {
+                Value::Array(turns) => messages.extend(turns.iter().cloned()),
+                // The endpoint will say what it thinks of it.
+                other => messages.push(other.clone()),
+            }
+            return messages;
+        }
+        let context = example.get("context").cloned().unwrap_or_else(|| json!(""));
+        if let Some(question) = present("question") {
+            messages.push(message("system", context));
+            messages.push(message("user", question.clone()));
+        } else {
+            messages.push(message("user", context));
+        }
+        messages
+    }
+}
+
+#[async_trait]
+impl System for OpenAiProxy {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    async fn process(&self, example: &Example) -> Result<Output, SystemError> {
+        let request = self.request(self.messages(example));
+        let reply = self.client.send(&request).await?;
+        let mut output = Output::reply(example, reply.content);
+        if let Some(usage) = reply.usage {
+            output = output.with("api_usage", usage);
+        }
+        Ok(output.with_call(reply.call))
+    }
+
+    fn as_conversation(&self) -> Option<&dyn Conversation> {
+        Some(self)
+    }
+}
+
+#[async_trait]
+impl Conversation for OpenAiProxy {
+    async fn process_conversation(&self, turns: &[Turn]) -> Result<Replies, SystemError> {
+        let mut messages = self.opening();
+        let mut replies = Replies::default();
+        let mut total = CallStats::default();
+        for turn in turns {
+            messages.push(message(&turn.role, turn.content.as_str()));
+            let request = self.request(messages.clone());
+            let reply = self.client.send(&request).await.map_err(|error| {
+                let mut error = SystemError::from(error);
+                error.call = error.call.map(|call| together(total, call));
+                error
+            })?;
+            let ChatReply {
+                content,
+                usage,
+                call,
+                ..
+            } = reply;
+            total = together(total, call);
+            if let Some(usage) = usage {
+                add_usage(replies.usage.get_or_insert_default(), &usage);
+            }
+            let text = match &content {
+                Value::Null => String::new(),
+                other => stringify::python_str(other).into_owned(),
+            };
+            messages.push(message("assistant", content));
+            replies.turns.push(Turn::assistant(text));
+        }
+        replies.call = Some(total);
+        Ok(replies)
+    }
+}
+
+fn message(role: &str, content: impl Into<Value>) -> Value {
+    json!({"role": role, "content": content.into()})
+}
+
+/// The name of a proxy that was given none.
+fn default_name(base_url: &str) -> String {
+    format!("openai_proxy_{}", host_part(base_url.trim()))
+}
+
+/// Adds numbers of the same name, also inside details; anything else keeps the
+/// first value that is not `null`.
+fn add_usage(total: &mut Map<String, Value>, usage: &Map<String, Value>) {
+    for (key, value) in usage {
+        let known = total.entry(key.as_str()).or_insert(Value::Null);
+        match (&mut *known, value) {
+            (Value::Object(known), Value::Object(value)) => add_usage(known, value),
+            (Value::Number(a), Value::Number(b)) => {
+                *known = match (a.as_i64(), b.as_i64()) {
+                    (Some(a), Some(b)) => json!(a.saturating_add(b)),
+                    _ => json!(a.as_f64().unwrap_or(0.0) + b.as_f64().unwrap_or(0.0)),
+                };
+            }
+            (Value::Null, value) => *known = value.clone(),
+            _ => {}
+        }
+    }
+}
+
+/// The cost of two calls together. The first token of a conversation is the
+/// first one of its first turn.
+fn together(a: CallStats, b: CallStats) -> CallStats {
+    CallStats {
+        attempts: a.attempts.saturating_add(b.attempts),
+        retry_wait: a.retry_wait + b.retry_wait,
+        first_token: a.first_token.or(b.first_token),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn proxy(change: impl FnOnce(&mut OpenAiProxySettings)) -> OpenAiProxy {
+        let mut settings = OpenAiProxySettings::new("http://localhost:1");
+        change(&mut settings);
+        OpenAiProxy::with_settings(settings).expect("valid settings")
+    }
+
+    fn example(value: Value) -> Example {
+        Example::try_from(value).expect("a map")
+    }
+
+    #[test]
+    fn names_show_the_host_and_no_credentials() {
+        for (url, expected) in [
+            ("http://localhost:8080/", "openai_proxy_localhost:8080"),
+            ("http://myhost.com/prefix", "openai_proxy_myhost.com"),
+            ("https://u:p@h:1/a", "openai_proxy_h:1"),
+            ("h:9", "openai_proxy_h:9"),
+        ] {
+            assert_eq!(default_name(url), expected, "{url}");
+        }
+        assert_eq!(proxy(|s| s.name = Some("kompact".into())).name(), "kompact");
+    }
+
+    #[test]
+    fn messages_follow_the_shape_of_the_example() {
+        let system = |text: &str| message("system", text);
+        let user = |text: &str| message("user", text);
+        let turn = json!({"role": "user", "content": "T"});
+        for (fields, prompt, expected) in [
+            (
+                json!({"context": "C", "question": "Q"}),
+                None,
+                vec![system("C"), user("Q")],
+            ),
+            (json!({"context": "C"}), None, vec![user("C")]),
+            (
+                json!({"context": "C", "question": ""}),
+                None,
+                vec![system("C"), user("")],
+            ),
+            (
+                json!({"context": "C", "question": null}),
+                None,
+                vec![user("C")],
+            ),
+            (json!({}), None, vec![user("")]),
+            (
+                json!({"context": "C", "question": "Q", "turns": [turn]}),
+                Some("SP"),
+                vec![system("SP"), turn],
+            ),
+            (
+                json!({"context": "C", "question": "Q"}),
+                Some("SP"),
+                vec![system("SP"), system("C"), user("Q")],
+            ),
+            (json!({"turns": [], "context": "C"}), None, vec![]),
+            (
+                json!({"context": "C"}),
+                Some(""),
+                vec![system(""), user("C")],
+            ),
+        ] {
+            let proxy = proxy(|s| s.system_prompt = prompt.map(str::to_owned));
+            assert_eq!(
+                proxy.messages(&example(fields.clone())),
+                expected,
+                "{fields}"
+            );
+        }
+    }
+
+    #[test]
+    fn own_messages_replace_all_others() {
+        let proxy = proxy(|s| {
+            s.system_prompt = Some("unused".into());
+            s.build_messages = Some(Arc::new(|example| vec![json!(example.context())]));
+        });
+        assert_eq!(
+            proxy.messages(&example(json!({"context": "C"}))),
+            [json!("C")]
+        );
+    }
+
+    #[test]
+    fn a_long_timeout_is_not_cut_by_the_default_deadline() {
+        let deadline = |timeout: u64, retries: u32, deadline: Option<u64>| {
+            let mut settings = OpenAiProxySettings::new("http://h");
+            settings.timeout = Duration::from_secs(timeout);
+            settings.max_retries = retries;
+            settings.deadline = deadline.map(Duration::from_secs);
+            settings.policy().deadline.as_secs()
+        };
+        assert_eq!(deadline(30, 3, None), 300);
+        assert_eq!(deadline(600, 1, None), 1200);
+        assert_eq!(deadline(600, 1, Some(10)), 10);
+    }
+
+    #[test]
+    fn usage_is_summed_also_inside_details() {
+        let mut total = Map::new();
+        for usage in [
+            json!({"prompt_tokens": 3, "d": {"cached": 1, "x": null}, "model": "m"}),
+            json!({"prompt_tokens": 4, "d": {"cached": 2, "x": 5}, "cost": 0.5, "model": "n"}),
+        ] {
+            add_usage(&mut total, usage.as_object().expect("a map"));
+        }
+        let expected =
+            json!({"prompt_tokens": 7, "d": {"cached": 3, "x": 5}, "model": "m", "cost": 0.5});
+        assert_eq!(Value::Object(total), expected);
+    }
+
+    #[test]
+    fn settings_show_no_secret() {
+        let mut settings = OpenAiProxySettings::new("http://u:hunter22@h");
+        settings.api_key = Some("sk-123456".into());
+        let shown = format!("{settings:?}");
+        assert!(
+            !shown.contains("hunter22") && !shown.contains("sk-123456"),
+            "{shown}"
+        );
+    }
+}
