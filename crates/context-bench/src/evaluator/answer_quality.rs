@@ -58,7 +58,7 @@ impl Evaluator for AnswerQuality {
                 let each = accepted
                     .iter()
                     .map(|gold| Self::compare(&response, &python_str(gold)));
-                each.fold([0.0; 4], |best, one| {
+                each.fold([0.0_f64; 4], |best, one| {
                     std::array::from_fn(|i| best[i].max(one[i]))
                 })
             }
