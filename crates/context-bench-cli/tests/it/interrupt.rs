@@ -1,0 +1,95 @@
+//! Ctrl-C: once finishes what is in flight, twice stops now.
+#![cfg(unix)]
+
+use std::io::Read as _;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use context_bench_testkit::{ChatServer, Reply};
+
+use crate::program::{arg, command, questions};
+
+fn interrupt(child: &Child) {
+    let status = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(status.unwrap().success());
+}
+
+fn end(mut child: Child) -> (Option<i32>, String, String) {
+    let (mut stdout, mut stderr) = (String::new(), String::new());
+    child
+        .stdout
+        .take()
+        .unwrap()
+        .read_to_string(&mut stdout)
+        .unwrap();
+    child
+        .stderr
+        .take()
+        .unwrap()
+        .read_to_string(&mut stderr)
+        .unwrap();
+    (child.wait().unwrap().code(), stdout, stderr)
+}
+
+fn start(server: &ChatServer, path: &str, more: &[&str]) -> Child {
+    let mut command = command();
+    command
+        .args(["--proxy", &server.url(), "--dataset", path])
+        .args(more);
+    command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+#[test]
+fn once_finishes_what_is_in_flight_and_prints_what_is_there() {
+    let server = ChatServer::start(|_| Reply::text("Paris").after(Duration::from_millis(300)));
+    let (_folder, path) = questions(500);
+    let child = start(
+        &server,
+        arg(&path),
+        &["--max-workers", "4", "--output", "json"],
+    );
+    assert!(server.wait_for_requests(6, Duration::from_secs(20)));
+    interrupt(&child);
+    let (code, stdout, stderr) = end(child);
+    assert_eq!(code, Some(130), "{stderr}");
+    assert!(stderr.contains("interrupted"), "{stderr}");
+    let result: serde_json::Value = serde_json::from_str(&stdout).unwrap();
+    let counts = &result["counts"]["127.0.0.1"];
+    // What was asked was waited for: nothing in flight was thrown away.
+    assert_eq!(
+        counts["scored"].as_u64().unwrap() as usize,
+        server.request_count()
+    );
+    assert_eq!(counts["planned"], 500);
+    assert_eq!(result["interrupted"], true);
+    assert!(server.request_count() < 100);
+}
+
+#[test]
+fn twice_stops_now() {
+    let server = ChatServer::start(|_| Reply::hang());
+    let (_folder, path) = questions(50);
+    let child = start(
+        &server,
+        arg(&path),
+        &["--max-workers", "4", "--timeout", "600"],
+    );
+    assert!(server.wait_for_requests(4, Duration::from_secs(20)));
+    let started = Instant::now();
+    interrupt(&child);
+    std::thread::sleep(Duration::from_millis(300));
+    interrupt(&child);
+    let (code, _, stderr) = end(child);
+    assert_eq!(code, Some(130), "{stderr}");
+    assert!(
+        started.elapsed() < Duration::from_secs(10),
+        "{:?}",
+        started.elapsed()
+    );
+}

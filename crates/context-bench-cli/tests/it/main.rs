@@ -1,0 +1,16 @@
+//! The program from outside: exit codes, stdout, stderr, against a real endpoint on loopback.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    missing_docs,
+    reason = "tests"
+)]
+
+mod bad_input;
+mod demo;
+mod faults;
+mod interrupt;
+mod outputs;
+mod program;
+mod systems;

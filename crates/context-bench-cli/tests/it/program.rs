@@ -1,0 +1,105 @@
+//! Starts the program and collects what it says.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+/// What a run of the program left behind.
+pub struct Done {
+    pub code: i32,
+    pub stdout: String,
+    pub stderr: String,
+    pub took: Duration,
+}
+
+impl Done {
+    /// Stdout as JSON.
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|e| panic!("{e}: {self}"))
+    }
+
+    /// Checks an error: exit code 2, these texts on stderr, a hint, nothing on
+    /// stdout, quick, and no trace of a panic.
+    pub fn is_error(&self, texts: &[&str]) {
+        assert_eq!(self.code, 2, "{self}");
+        for text in texts {
+            assert!(self.stderr.contains(text), "no `{text}` in: {self}");
+        }
+        assert!(self.stderr.starts_with("error: "), "{self}");
+        assert!(self.stderr.contains("\nhint: "), "{self}");
+        assert!(!self.stderr.contains("panicked"), "{self}");
+        assert_eq!(self.stdout, "", "{self}");
+        assert!(
+            self.took < Duration::from_secs(5),
+            "{:?}: {self}",
+            self.took
+        );
+    }
+}
+
+impl std::fmt::Display for Done {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self {
+            code,
+            stdout,
+            stderr,
+            ..
+        } = self;
+        write!(f, "exit {code}\n--- stdout\n{stdout}\n--- stderr\n{stderr}")
+    }
+}
+
+/// The program with a clean environment.
+pub fn command() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_context-bench"));
+    command.env_remove("OPENAI_API_KEY").stdin(Stdio::null());
+    for name in ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"] {
+        command.env_remove(name).env_remove(name.to_lowercase());
+    }
+    command
+}
+
+/// Runs the program to its end.
+pub fn run(args: &[&str]) -> Done {
+    run_with(command().args(args))
+}
+
+/// Runs a prepared command to its end.
+pub fn run_with(command: &mut Command) -> Done {
+    let started = Instant::now();
+    let output = command.output().unwrap();
+    Done {
+        code: output.status.code().unwrap_or(-1),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+        took: started.elapsed(),
+    }
+}
+
+/// `n` examples whose answer is Paris, as JSON lines in a folder of their own.
+pub fn questions(n: usize) -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("my questions é.jsonl");
+    write_questions(&path, n);
+    (folder, path)
+}
+
+pub fn write_questions(path: &Path, n: usize) {
+    let line = |i: usize| {
+        let example = json!({
+            "id": format!("q{i}"),
+            "context": format!("Document {i}. Paris is the capital of France. It is large."),
+            "question": format!("Number {i}: what is the capital of France?"),
+            "answer": "Paris",
+        });
+        format!("{example}\n")
+    };
+    std::fs::write(path, (0..n).map(line).collect::<String>()).unwrap();
+}
+
+/// A path as an argument.
+pub fn arg(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
