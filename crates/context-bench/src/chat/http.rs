@@ -78,6 +78,10 @@ pub(super) fn root_cause(error: &reqwest::Error) -> String {
 
 /// `Connection refused (os error 111)` as `connection refused`.
 pub(super) fn plain_reason(text: &str) -> String {
+    // What rustls says when plain HTTP answers its greeting.
+    if text.contains("InvalidContentType") {
+        return "the server does not speak HTTPS".to_owned();
+    }
     let text = text.split(" (os error ").next().unwrap_or(text);
     let mut letters = text.chars();
     match (letters.next(), letters.clone().next()) {

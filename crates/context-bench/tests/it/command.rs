@@ -175,12 +175,12 @@ async fn a_late_child_is_killed_with_all_it_started() {
     let Some((_file, mut settings)) = script() else {
         return;
     };
-    settings.timeout = Duration::from_secs(2);
+    settings.timeout = Duration::from_secs(4);
     let system = CommandSystem::new(settings).unwrap();
     let error = system.process(&does("hang")).await.unwrap_err();
     let text = error.to_string();
     assert!(
-        text.starts_with("the command did not answer within 2 s"),
+        text.starts_with("the command did not answer within 4 s"),
         "{text}"
     );
     assert_eq!(error.failure.kind, FailureKind::Timeout);
