@@ -2,6 +2,7 @@
 # that CI runs; nothing here is needed to build with cargo alone.
 
 CARGO ?= cargo
+EXAMPLES := $(basename $(notdir $(wildcard crates/context-bench/examples/*.rs)))
 
 .DEFAULT_GOAL := help
 .PHONY: help demo build test test-rust lint fmt doc clean
@@ -21,6 +22,7 @@ test: test-rust ## Run every test
 test-rust: ## Run the Rust tests, doc tests and examples
 	$(CARGO) test --locked --workspace --all-targets
 	$(CARGO) test --locked --workspace --doc
+	@for example in $(EXAMPLES); do echo "example $$example"; $(CARGO) run --locked --quiet --package context-bench --example $$example || exit 1; done
 
 lint: ## Check formatting, lints and documentation
 	$(CARGO) fmt --all --check

@@ -1,5 +1,4 @@
-//! A memory system of your own: remembers everything, answers with the last
-//! turn that shares a word with the question.
+//! A memory system of your own: answers with the last turn that shares a word.
 
 use async_trait::async_trait;
 use context_bench::memory::{MemorySystem, Recall};
@@ -13,29 +12,18 @@ impl MemorySystem for LastMention {
     fn name(&self) -> &str {
         "last mention"
     }
-
     async fn reset(&mut self) -> Result<(), SystemError> {
         self.0.clear();
         Ok(())
     }
-
     async fn ingest(&mut self, turns: &[Turn]) -> Result<(), SystemError> {
         self.0.extend_from_slice(turns);
         Ok(())
     }
-
     async fn query(&mut self, question: &str) -> Result<Recall, SystemError> {
         let shares = |turn: &&Turn| question.split(' ').any(|word| turn.content.contains(word));
-        let answer = self
-            .0
-            .iter()
-            .rev()
-            .find(shares)
-            .map(|turn| turn.content.clone());
-        Ok(Recall {
-            answer: answer.ok_or("never mentioned")?,
-            context_tokens: None,
-        })
+        let turn = self.0.iter().rev().find(shares).ok_or("never mentioned")?;
+        Ok(Recall::from(turn.content.as_str()))
     }
 }
 

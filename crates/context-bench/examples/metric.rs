@@ -1,9 +1,8 @@
-//! A metric and a comparison of your own.
+//! A metric of your own: the worst score of a system.
 
 use context_bench::evaluator::AnswerQuality;
-use context_bench::metric::{Comparison, MeanScore, Metric};
+use context_bench::metric::Metric;
 use context_bench::{EvalRow, Example, Output, Summary, evaluate, system};
-use indexmap::IndexMap;
 
 struct Worst;
 
@@ -11,48 +10,30 @@ impl Metric for Worst {
     fn name(&self) -> &str {
         "worst"
     }
-
+    fn score_field(&self) -> Option<&str> {
+        Some("f1") // a run without that score is refused
+    }
     fn compute(&self, rows: &[EvalRow]) -> Summary {
         let scores = rows.iter().filter_map(|row| row.score("f1"));
         Summary::new().with("worst_f1", scores.fold(1.0, f64::min))
     }
 }
 
-struct Gap;
-
-impl Comparison for Gap {
-    fn name(&self) -> &str {
-        "gap"
-    }
-
-    fn compare(&self, all: &IndexMap<String, Summary>) -> IndexMap<String, Summary> {
-        let quality = |summary: &Summary| summary.value("mean_score").unwrap_or(0.0);
-        let best = all.values().map(quality).fold(0.0, f64::max);
-        let gap = |summary| Summary::new().with("gap_to_best", best - quality(summary));
-        all.iter()
-            .map(|(name, summary)| (name.clone(), gap(summary)))
-            .collect()
-    }
-}
-
 #[tokio::main]
 async fn main() -> Result<(), context_bench::Error> {
+    let echo = system::from_fn("echo", |e| Ok(Output::reply(e, e.context())));
+    let examples = ["Paris", "Rome"].map(|answer| {
+        Example::new()
+            .with("context", "Paris")
+            .with("answer", answer)
+    });
     let result = evaluate()
-        .system(system::from_fn("echo", |e| {
-            Ok(Output::reply(e, e.context()))
-        }))
-        .system(system::from_fn("mute", |e| Ok(Output::reply(e, ""))))
-        .dataset(vec![
-            Example::new()
-                .with("context", "Paris")
-                .with("answer", "Paris"),
-        ])
+        .system(echo)
+        .dataset(examples.to_vec())
         .evaluator(AnswerQuality)
-        .metric(MeanScore::of("f1"))
         .metric(Worst)
-        .comparison(Gap)
         .run()
         .await?;
-    assert_eq!(result.summary["mute"].value("gap_to_best"), Some(1.0));
+    assert_eq!(result.summary["echo"].value("worst_f1"), Some(0.0));
     Ok(())
 }

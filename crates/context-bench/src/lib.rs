@@ -39,3 +39,8 @@ pub use model::{
 pub use result::EvalResult;
 pub use runner::{NoProgress, Progress, RunEvent, Stop};
 pub use system::System;
+
+/// The code in the README is compiled and run as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

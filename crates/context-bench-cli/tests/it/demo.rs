@@ -84,8 +84,5 @@ fn help_and_lists_answer_without_anything_else() {
     let json = run(&["ls", "systems", "--output", "json"]).json();
     assert_eq!(json["systems"][0]["name"], "passthrough");
     let completions = run(&["completions", "bash"]);
-    assert!(
-        completions.stdout.contains("_context-bench"),
-        "{completions}"
-    );
+    assert!(completions.stdout.contains("complete -F"), "{completions}");
 }

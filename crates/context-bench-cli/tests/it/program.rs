@@ -7,22 +7,22 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 /// What a run of the program left behind.
-pub struct Done {
-    pub code: i32,
-    pub stdout: String,
-    pub stderr: String,
-    pub took: Duration,
+pub(crate) struct Done {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+    pub(crate) took: Duration,
 }
 
 impl Done {
     /// Stdout as JSON.
-    pub fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.stdout).unwrap_or_else(|e| panic!("{e}: {self}"))
     }
 
     /// Checks an error: exit code 2, these texts on stderr, a hint, nothing on
     /// stdout, quick, and no trace of a panic.
-    pub fn is_error(&self, texts: &[&str]) {
+    pub(crate) fn is_error(&self, texts: &[&str]) {
         assert_eq!(self.code, 2, "{self}");
         for text in texts {
             assert!(self.stderr.contains(text), "no `{text}` in: {self}");
@@ -52,7 +52,7 @@ impl std::fmt::Display for Done {
 }
 
 /// The program with a clean environment.
-pub fn command() -> Command {
+pub(crate) fn command() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_context-bench"));
     command.env_remove("OPENAI_API_KEY").stdin(Stdio::null());
     for name in ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"] {
@@ -62,12 +62,12 @@ pub fn command() -> Command {
 }
 
 /// Runs the program to its end.
-pub fn run(args: &[&str]) -> Done {
+pub(crate) fn run(args: &[&str]) -> Done {
     run_with(command().args(args))
 }
 
 /// Runs a prepared command to its end.
-pub fn run_with(command: &mut Command) -> Done {
+pub(crate) fn run_with(command: &mut Command) -> Done {
     let started = Instant::now();
     let output = command.output().unwrap();
     Done {
@@ -79,14 +79,14 @@ pub fn run_with(command: &mut Command) -> Done {
 }
 
 /// `n` examples whose answer is Paris, as JSON lines in a folder of their own.
-pub fn questions(n: usize) -> (tempfile::TempDir, PathBuf) {
+pub(crate) fn questions(n: usize) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("my questions é.jsonl");
     write_questions(&path, n);
     (folder, path)
 }
 
-pub fn write_questions(path: &Path, n: usize) {
+pub(crate) fn write_questions(path: &Path, n: usize) {
     let line = |i: usize| {
         let example = json!({
             "id": format!("q{i}"),
@@ -100,6 +100,6 @@ pub fn write_questions(path: &Path, n: usize) {
 }
 
 /// A path as an argument.
-pub fn arg(path: &Path) -> &str {
+pub(crate) fn arg(path: &Path) -> &str {
     path.to_str().unwrap()
 }

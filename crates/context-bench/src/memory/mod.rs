@@ -35,3 +35,13 @@ pub struct Recall {
     /// Tokens of memory that the answer rests on, when the system knows.
     pub context_tokens: Option<u64>,
 }
+
+/// A plain answer; how much was read is not known.
+impl From<&str> for Recall {
+    fn from(answer: &str) -> Self {
+        Self {
+            answer: answer.to_owned(),
+            context_tokens: None,
+        }
+    }
+}

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use context_bench::evaluator::AnswerQuality;
+use context_bench::evaluator::{AnswerQuality, parse_rating};
 use context_bench::metric::{
     CompressionRatio, CostOfPass, Latency, MeanScore, Metric, ParetoRank, PassRate,
     PerDatasetBreakdown,
@@ -28,6 +28,12 @@ const DIFFERENCES: &[(&str, &str)] = &[
     ("cb-0274", r#"{"pass_rate": null}"#),
     ("cb-0303", r#"{"dataset:x": null}"#),
     ("cb-0306", r#"{"dataset:x": null}"#),
+    // A reply without a rating on the scale is no rating; halves count.
+    ("cb-0231", "null"),
+    ("cb-0232", "3.5"),
+    ("cb-0233", "null"),
+    ("cb-0234", "null"),
+    ("cb-0238", "null"),
     // A comparison of systems is no metric of one system.
     ("cb-0308", "null"),
 ];
@@ -295,4 +301,11 @@ fn results_filter_and_export() {
             .replace("Infinity", "null");
         assert_eq!(result(&case["input"]).to_json(), expected);
     }
+}
+
+#[test]
+fn ratings_of_a_judge() {
+    check(&["LLMJudge.parse_rating"], |_, input| {
+        json!(parse_rating(text(input, "text")))
+    });
 }
