@@ -17,7 +17,8 @@ static NAMES: LazyLock<[ScoreName; 4]> =
 /// `answer`; with a list of accepted `answers`, the best value over all of them.
 ///
 /// An empty gold answer scores 1 throughout, checked first; then an empty
-/// response scores 0 throughout.
+/// response scores 0 throughout. In a run, examples without a gold answer are
+/// not applicable.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct AnswerQuality;
 
@@ -49,6 +50,10 @@ impl Evaluator for AnswerQuality {
 
     fn score_names(&self) -> &[ScoreName] {
         &*NAMES
+    }
+
+    fn required_fields(&self) -> &[&[&str]] {
+        &[&["answer", "answers"]]
     }
 
     async fn score(&self, example: &Example, output: &Output) -> Result<Scores, EvaluatorError> {

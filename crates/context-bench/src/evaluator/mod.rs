@@ -13,6 +13,7 @@ pub use function::{FnEvaluator, from_fn};
 pub use llm_judge::{LlmJudge, LlmJudgeError, LlmJudgeSettings, parse_rating};
 
 use async_trait::async_trait;
+use serde_json::Value;
 
 use crate::model::{Example, Output, ScoreName, Scores};
 
@@ -26,8 +27,29 @@ pub trait Evaluator: Send + Sync {
     /// known in advance; checks of score fields then wait for the first rows.
     fn score_names(&self) -> &[ScoreName];
 
+    /// The fields that an example must have for this evaluator to apply: for
+    /// each entry at least one of the alternatives, neither `null` nor empty.
+    /// Examples that lack one are *not applicable*: no score, and counted.
+    fn required_fields(&self) -> &[&[&str]] {
+        &[]
+    }
+
     /// Scores one output against the untouched example.
     async fn score(&self, example: &Example, output: &Output) -> Result<Scores, EvaluatorError>;
+}
+
+/// Whether an evaluator applies to an example.
+pub(crate) fn applies(evaluator: &dyn Evaluator, example: &Example) -> bool {
+    let has = |field: &&str| match example.get(field) {
+        None | Some(Value::Null) => false,
+        Some(Value::String(text)) => !text.is_empty(),
+        Some(Value::Array(list)) => !list.is_empty(),
+        Some(_) => true,
+    };
+    let required = evaluator.required_fields().iter();
+    required
+        .clone()
+        .all(|alternatives| alternatives.iter().any(has))
 }
 
 /// Why an evaluator gave no scores for a row: all its scores become unscored with this reason.

@@ -18,6 +18,8 @@ pub struct Counts {
     pub unscored: usize,
     /// Rows without an output.
     pub failed: usize,
+    /// Evaluators that did not apply to the example of a row, summed over all rows.
+    pub not_applicable: usize,
     /// Rows whose output came from an earlier run.
     pub cached: usize,
     /// Requests sent, retries included, as far as systems report them.
@@ -34,6 +36,7 @@ impl Counts {
         } else {
             self.unscored += 1;
         }
+        self.not_applicable += usize::from(row.not_applicable);
         self.cached += usize::from(row.cached);
         if !row.cached {
             self.requests += row.call.as_ref().map_or(0, |call| u64::from(call.attempts));

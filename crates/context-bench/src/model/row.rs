@@ -34,6 +34,8 @@ pub struct EvalRow {
     pub call: Option<Box<CallStats>>,
     /// Whether the output was reused from an earlier run.
     pub cached: bool,
+    /// How many evaluators do not apply to the example.
+    pub not_applicable: u16,
 }
 
 impl EvalRow {
@@ -57,6 +59,7 @@ impl EvalRow {
             failure: None,
             call: None,
             cached: false,
+            not_applicable: 0,
         }
     }
 
@@ -106,6 +109,9 @@ impl EvalRow {
         }
         if let Some(call) = self.call.as_deref() {
             row.insert("call".into(), call_json(call));
+        }
+        if self.not_applicable > 0 {
+            row.insert("not_applicable".into(), json!(self.not_applicable));
         }
         if self.cached {
             row.insert("cached".into(), json!(true));

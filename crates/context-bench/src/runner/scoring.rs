@@ -12,7 +12,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::attempt::{Attempt, panic_message};
 use super::prepared::Prepared;
-use crate::evaluator::Evaluator;
+use crate::evaluator::{self, Evaluator};
 use crate::model::{EvalRow, FailureKind, Output, Score, Scores};
 use crate::system::SystemError;
 use crate::tokens::{TextFields, TokenCounter};
@@ -46,7 +46,7 @@ impl Scorer {
                     prepared.output_tokens(&output, &self.text_fields, &*self.counter);
                 row.metadata = usage_metadata(&output).map(Box::new);
                 row.call = output.call().map(Box::new);
-                row.scores = self.score(prepared, &output).await;
+                (row.scores, row.not_applicable) = self.score(prepared, &output).await;
             }
             Err(error) => {
                 row.call = error.call.map(Box::new);
@@ -63,9 +63,15 @@ impl Scorer {
         row
     }
 
-    async fn score(&self, prepared: &Prepared, output: &Output) -> Scores {
+    /// All scores, and how many evaluators do not apply to this example.
+    async fn score(&self, prepared: &Prepared, output: &Output) -> (Scores, u16) {
         let mut scores = Scores::new();
+        let mut not_applicable = 0;
         for evaluator in &self.evaluators {
+            if !evaluator::applies(&**evaluator, &prepared.example) {
+                not_applicable += 1;
+                continue;
+            }
             let scored = AssertUnwindSafe(evaluator.score(&prepared.example, output))
                 .catch_unwind()
                 .await;
@@ -79,7 +85,7 @@ impl Scorer {
             }
         }
         scores.shrink();
-        scores
+        (scores, not_applicable)
     }
 }
 

@@ -532,3 +532,22 @@ async fn rows_export_as_csv_and_json_lines() {
     assert_eq!(lines.len(), 2);
     assert_eq!(lines[1]["error"]["kind"], "other");
 }
+
+#[tokio::test]
+async fn an_evaluator_that_does_not_apply_gives_no_score() {
+    let mut dataset = examples(3);
+    dataset[1] = Example::new().with("context", "x").with("answer", "");
+    let result = evaluate()
+        .system(echo("s"))
+        .dataset(dataset)
+        .evaluator(AnswerQuality)
+        .metric(MeanScore::of("f1"))
+        .run()
+        .await
+        .unwrap();
+    let mean = result.summary["s"].get("mean_score").unwrap();
+    assert_eq!((mean.value, mean.n), (Some(1.0), Some(2)));
+    let counts = result.counts["s"];
+    assert_eq!((counts.scored, counts.not_applicable), (3, 1));
+    assert!(result.rows[1].scores.is_empty());
+}
