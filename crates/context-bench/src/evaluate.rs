@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
@@ -15,7 +16,7 @@ use crate::evaluator::Evaluator;
 use crate::metric::{Comparison, Metric};
 use crate::model::{EvalRow, Summary};
 use crate::result::EvalResult;
-use crate::runner::{self, NoProgress, Outcome, Progress, RunSettings, Stop};
+use crate::runner::{self, MaxWorkers, NoProgress, Outcome, Progress, RunSettings, Stop};
 use crate::system::System;
 use crate::text::suggest;
 use crate::tokens::{TextFields, TokenCounter, Tokenizer};
@@ -52,7 +53,8 @@ pub struct Evaluate {
     metrics: Vec<Arc<dyn Metric>>,
     comparisons: Vec<Arc<dyn Comparison>>,
     max_examples: Option<usize>,
-    max_workers: usize,
+    max_workers: MaxWorkers,
+    example_timeout: Option<Duration>,
     text_fields: TextFields,
     counter: Arc<dyn TokenCounter>,
     progress: Arc<dyn Progress>,
@@ -68,7 +70,8 @@ impl Default for Evaluate {
             metrics: Vec::new(),
             comparisons: Vec::new(),
             max_examples: None,
-            max_workers: 1,
+            max_workers: MaxWorkers::Fixed(1),
+            example_timeout: None,
             text_fields: TextFields::All,
             counter: Tokenizer::default().counter(),
             progress: Arc::new(NoProgress),
@@ -138,10 +141,18 @@ impl Evaluate {
         self
     }
 
-    /// How many calls may be in flight, over all systems together; 0 counts as 1.
+    /// How many calls may be in flight, over all systems together: a number (0
+    /// counts as 1), or [`MaxWorkers::Auto`].
     #[must_use]
-    pub fn max_workers(mut self, max: usize) -> Self {
-        self.max_workers = max.clamp(1, tokio::sync::Semaphore::MAX_PERMITS / 2);
+    pub fn max_workers(mut self, max: impl Into<MaxWorkers>) -> Self {
+        self.max_workers = max.into();
+        self
+    }
+
+    /// How long a system may take for one example, all its retries included.
+    #[must_use]
+    pub fn example_timeout(mut self, limit: Duration) -> Self {
+        self.example_timeout = Some(limit);
         self
     }
 
@@ -196,6 +207,7 @@ impl Evaluate {
             evaluators: self.evaluators,
             max_examples: self.max_examples,
             max_workers: self.max_workers,
+            example_timeout: self.example_timeout,
             text_fields: self.text_fields,
             counter: self.counter,
             progress: self.progress,
@@ -251,7 +263,11 @@ impl Evaluate {
         config.insert("evaluators".into(), json!(evaluators));
         config.insert("metrics".into(), json!(metrics));
         config.insert("num_examples".into(), json!(0));
-        config.insert("max_workers".into(), json!(self.max_workers));
+        let max_workers = match self.max_workers {
+            MaxWorkers::Fixed(_) => json!(self.max_workers.most()),
+            MaxWorkers::Auto { .. } => json!("auto"),
+        };
+        config.insert("max_workers".into(), max_workers);
         config
     }
 

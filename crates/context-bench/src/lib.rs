@@ -33,11 +33,11 @@ pub use evaluator::Evaluator;
 pub use memory::MemorySystem;
 pub use metric::{Comparison, Metric};
 pub use model::{
-    CallStats, Counts, EvalRow, Example, ExampleError, ExampleId, Failure, FailureKind, Interval,
-    Measurement, Output, Score, ScoreName, Scores, Summary, Turn, Unit,
+    CallStats, Counts, EvalRow, Example, ExampleError, ExampleId, Failure, FailureKind, Identity,
+    Interval, Measurement, Output, Score, ScoreName, Scores, Summary, Turn, Unit,
 };
 pub use result::EvalResult;
-pub use runner::{NoProgress, Progress, RunEvent, Stop};
+pub use runner::{MaxWorkers, NoProgress, Progress, RunEvent, Stop};
 pub use system::System;
 
 /// The code in the README is compiled and run as a test.

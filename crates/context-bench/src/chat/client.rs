@@ -5,15 +5,18 @@
 //! waits and measures; what to wait for and how to read is decided elsewhere.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue, LOCATION};
+use serde_json::Value;
 use tokio::time::{Instant, sleep};
 
 use super::clock::Clock;
 use super::endpoint::{Endpoint, EndpointError};
 use super::error::{ChatError, ChatFailure, seconds};
 use super::http;
+use super::pace::Pace;
 use super::retry::{Chance, Decision, GaveUp, RetryPolicy, asked_wait};
 use super::secret::{Secret, Secrets};
 use super::sse::EventParser;
@@ -43,6 +46,8 @@ pub struct ClientSettings {
     pub policy: RetryPolicy,
     /// Connections to share with other clients; `None` makes new ones.
     pub http: Option<reqwest::Client>,
+    /// How fast requests may leave, shared with other clients; `None` does not limit.
+    pub pace: Option<Arc<Pace>>,
 }
 
 impl ClientSettings {
@@ -54,6 +59,7 @@ impl ClientSettings {
             timeout: Duration::from_secs(30),
             policy: RetryPolicy::default(),
             http: None,
+            pace: None,
         }
     }
 }
@@ -67,6 +73,7 @@ pub struct ChatClient {
     timeout: Duration,
     connect_timeout: Duration,
     policy: RetryPolicy,
+    pace: Option<Arc<Pace>>,
     chance: Chance,
 }
 
@@ -116,6 +123,7 @@ impl ChatClient {
             timeout: settings.timeout,
             connect_timeout,
             policy: settings.policy,
+            pace: settings.pace,
             chance: Chance::new(),
         })
     }
@@ -131,18 +139,25 @@ impl ChatClient {
     ///
     /// The failure of the last attempt, with what the call cost.
     pub async fn send(&self, request: &ChatRequest) -> Result<ChatReply, ChatError> {
-        let started = Instant::now();
+        let mut started = Instant::now();
         let mut call = CallStats::default();
         loop {
+            let paced = self.pace(request).await;
+            call.pace_wait += paced;
+            // Our own limits do not use up the time that the endpoint has.
+            started += paced;
             call.attempts += 1;
             let Failed { failure, asked } = match self.attempt(request, started).await {
                 Ok(mut reply) => {
+                    call.first_byte = reply.call.first_byte;
                     call.first_token = reply.call.first_token;
                     reply.call = call;
+                    self.settle(request, &reply);
                     return Ok(reply);
                 }
                 Err(failed) => failed,
             };
+            call.throttled += u32::from(failure.is_throttling());
             let decision = if failure.is_retryable() {
                 let (retry, chance) = (call.attempts - 1, self.chance.next());
                 self.policy.decide(retry, asked, started.elapsed(), chance)
@@ -166,6 +181,30 @@ impl ChatClient {
         }
     }
 
+    /// Waits for this request's turn and tells how long that took.
+    async fn pace(&self, request: &ChatRequest) -> Duration {
+        let Some(pace) = &self.pace else {
+            return Duration::ZERO;
+        };
+        let waiting = Instant::now();
+        let wait = pace.reserve(request.body.len(), waiting.into_std());
+        if wait.is_zero() {
+            return wait;
+        }
+        sleep(wait).await;
+        waiting.elapsed()
+    }
+
+    fn settle(&self, request: &ChatRequest, reply: &ChatReply) {
+        if let Some(pace) = &self.pace {
+            let usage = reply
+                .usage
+                .as_ref()
+                .and_then(|usage| usage.get("total_tokens"));
+            pace.settle(request.body.len(), usage.and_then(Value::as_u64));
+        }
+    }
+
     async fn attempt(&self, request: &ChatRequest, started: Instant) -> Result<ChatReply, Failed> {
         let mut clock = Clock::new(request.stream, self.timeout, started, self.policy.deadline);
         let sent_at = Instant::now();
@@ -181,6 +220,7 @@ impl ChatClient {
             .wait(builder.send())
             .await?
             .map_err(|error| self.not_sent(&error))?;
+        let first_byte = sent_at.elapsed();
         clock.reply_began();
         if !response.status().is_success() {
             return Err(self.refused(response, &clock).await);
@@ -195,11 +235,15 @@ impl ChatClient {
                     .starts_with("text/event-stream")
             });
         if streamed {
-            return Ok(self.read_stream(&mut response, &clock, sent_at).await?);
+            let mut reply = self.read_stream(&mut response, &clock, sent_at).await?;
+            reply.call.first_byte = Some(first_byte);
+            return Ok(reply);
         }
         // A server may ignore the wish for a stream and answer in one piece.
         let body = self.read_whole(&mut response, &clock).await?;
-        Ok(wire::parse(&body, &self.secrets)?)
+        let mut reply = wire::parse(&body, &self.secrets)?;
+        reply.call.first_byte = Some(first_byte);
+        Ok(reply)
     }
 
     async fn read_whole(

@@ -116,6 +116,16 @@ impl ChatFailure {
         }
     }
 
+    /// Whether the endpoint says that it has too much to do.
+    pub(crate) fn is_throttling(&self) -> bool {
+        let busy = |code: u16| matches!(code, 429 | 503 | 529);
+        match self {
+            Self::Status { code, .. } => busy(*code),
+            Self::InStream { code, .. } => code.is_some_and(busy),
+            _ => false,
+        }
+    }
+
     /// The kind that reports group by.
     pub fn kind(&self) -> FailureKind {
         match self {

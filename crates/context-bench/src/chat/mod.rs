@@ -1,7 +1,7 @@
 //! The one client for chat endpoints; systems and judges share it.
 //!
 //! `endpoint` says where, `client` sends through `http` and waits as long as
-//! `clock` allows, `retry` decides about the next attempt, `wire` and `sse` read
+//! `clock` allows and as fast as `pace` lets it, `retry` decides about the next attempt, `wire` and `sse` read
 //! replies, `secret` keeps keys out of every text. Nothing here knows examples
 //! or scores.
 
@@ -10,6 +10,7 @@ mod clock;
 mod endpoint;
 mod error;
 mod http;
+mod pace;
 mod reach;
 mod retry;
 mod secret;
@@ -19,6 +20,7 @@ mod wire;
 pub use client::{ChatClient, ClientError, ClientSettings};
 pub use endpoint::{Endpoint, EndpointError, derive_name};
 pub use error::{ChatError, ChatFailure, Limit};
+pub use pace::Pace;
 pub use reach::Unreachable;
 pub use retry::{GaveUp, RetryPolicy};
 pub use secret::Secret;

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use serde_json::Value;
 
 use super::{Evaluator, EvaluatorError};
-use crate::model::{Example, Output, ScoreName, Scores};
+use crate::model::{Example, Identity, Output, ScoreName, Scores};
 use crate::text::overlap::Overlap;
 use crate::text::stringify::python_str;
 
@@ -50,6 +50,10 @@ impl Evaluator for AnswerQuality {
 
     fn score_names(&self) -> &[ScoreName] {
         &*NAMES
+    }
+
+    fn identity(&self) -> Option<Identity> {
+        Some(Identity::new(self.name(), 1, Value::Null))
     }
 
     fn required_fields(&self) -> &[&[&str]] {

@@ -14,7 +14,7 @@ use crate::chat::{
     ChatClient, ChatRequest, ClientError, ClientSettings, Endpoint, EndpointError, Secret,
 };
 use crate::error::Hint;
-use crate::model::{Example, Output, Score, ScoreName, Scores};
+use crate::model::{Example, Identity, Output, Score, ScoreName, Scores};
 use crate::text::stringify::python_str;
 
 /// How to reach the judge.
@@ -104,6 +104,15 @@ impl Evaluator for LlmJudge {
 
     fn score_names(&self) -> &[ScoreName] {
         &self.names
+    }
+
+    fn identity(&self) -> Option<Identity> {
+        let settings = json!({
+            "url": self.endpoint().to_string(),
+            "model": self.model,
+            "prompt": prompt("", "", ""),
+        });
+        Some(Identity::new(self.name(), 1, settings))
     }
 
     async fn score(&self, example: &Example, output: &Output) -> Result<Scores, EvaluatorError> {

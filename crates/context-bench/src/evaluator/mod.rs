@@ -15,7 +15,7 @@ pub use llm_judge::{LlmJudge, LlmJudgeError, LlmJudgeSettings, parse_rating};
 use async_trait::async_trait;
 use serde_json::Value;
 
-use crate::model::{Example, Output, ScoreName, Scores};
+use crate::model::{Example, Identity, Output, ScoreName, Scores};
 
 /// Scores what a system made of an example.
 #[async_trait]
@@ -32,6 +32,12 @@ pub trait Evaluator: Send + Sync {
     /// Examples that lack one are *not applicable*: no score, and counted.
     fn required_fields(&self) -> &[&[&str]] {
         &[]
+    }
+
+    /// Every setting that can change a score, so that stored scores can be
+    /// reused. `None` (the default) means that they never are.
+    fn identity(&self) -> Option<Identity> {
+        None
     }
 
     /// Scores one output against the untouched example.

@@ -6,6 +6,7 @@
 mod counts;
 mod example;
 mod failure;
+mod identity;
 mod measurement;
 mod output;
 mod row;
@@ -14,6 +15,7 @@ mod score;
 pub use counts::Counts;
 pub use example::{Example, ExampleError, ExampleId, Turn};
 pub use failure::{Failure, FailureKind};
+pub use identity::Identity;
 pub use measurement::{Interval, Measurement, Summary, Unit};
 pub use output::{CallStats, Output};
 pub use row::EvalRow;

@@ -96,6 +96,24 @@ pub struct CallStats {
     pub attempts: u32,
     /// Time spent waiting between attempts; part of the latency.
     pub retry_wait: Duration,
+    /// Time spent waiting for our own rate limits; never part of the latency.
+    pub pace_wait: Duration,
+    /// Attempts that the endpoint refused because it had too much to do.
+    pub throttled: u32,
+    /// From sending the attempt that succeeded to the head of its reply.
+    pub first_byte: Option<Duration>,
     /// From sending the attempt that succeeded to its first token, when the reply was streamed.
     pub first_token: Option<Duration>,
+}
+
+impl CallStats {
+    /// Adds a further call, for systems that make several; what came first stays.
+    pub fn add(&mut self, other: Self) {
+        self.attempts += other.attempts;
+        self.retry_wait += other.retry_wait;
+        self.pace_wait += other.pace_wait;
+        self.throttled += other.throttled;
+        self.first_byte = self.first_byte.or(other.first_byte);
+        self.first_token = self.first_token.or(other.first_token);
+    }
 }

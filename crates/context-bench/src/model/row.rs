@@ -124,8 +124,16 @@ fn call_json(call: &CallStats) -> Value {
     let mut map = Map::new();
     map.insert("attempts".into(), json!(call.attempts));
     map.insert("retry_wait".into(), json!(call.retry_wait.as_secs_f64()));
-    if let Some(first_token) = call.first_token {
-        map.insert("first_token".into(), json!(first_token.as_secs_f64()));
+    if call.throttled > 0 {
+        map.insert("throttled".into(), json!(call.throttled));
+    }
+    for (key, seconds) in [
+        ("first_byte", call.first_byte),
+        ("first_token", call.first_token),
+    ] {
+        if let Some(seconds) = seconds {
+            map.insert(key.into(), json!(seconds.as_secs_f64()));
+        }
     }
     Value::Object(map)
 }

@@ -9,26 +9,65 @@ use futures_util::FutureExt as _;
 use crate::model::{Example, FailureKind, Output};
 use crate::system::{System, SystemError};
 
-/// What a call gave and when it ran. `latency` is the time inside the system only.
+/// What a call gave and when it ran.
 pub(super) struct Attempt {
     pub(super) result: Result<Output, SystemError>,
     pub(super) started: Instant,
+    /// From the start to the end of the call.
+    pub(super) elapsed: Duration,
+    /// The time inside the system only.
     pub(super) latency: Duration,
 }
 
-/// Calls the system; a panic inside it becomes an error.
-pub(super) async fn attempt(system: &dyn System, example: &Example) -> Attempt {
+impl Attempt {
+    /// Whether the endpoint said that it has too much to do.
+    pub(super) fn was_throttled(&self) -> bool {
+        let call = match &self.result {
+            Ok(output) => output.call(),
+            Err(error) => error.call,
+        };
+        call.is_some_and(|call| call.throttled > 0)
+    }
+}
+
+/// Calls the system; a panic inside it, or taking longer than `limit`, becomes
+/// an error.
+pub(super) async fn attempt(
+    system: &dyn System,
+    example: &Example,
+    limit: Option<Duration>,
+) -> Attempt {
     let started = Instant::now();
-    let result = AssertUnwindSafe(call(system, example)).catch_unwind().await;
-    let latency = started.elapsed();
+    let calling = AssertUnwindSafe(call(system, example)).catch_unwind();
+    let result = match limit {
+        None => calling.await,
+        Some(limit) => match tokio::time::timeout(limit, calling).await {
+            Ok(result) => result,
+            Err(_) => {
+                let message = format!(
+                    "no answer within {} s for this example",
+                    limit.as_secs_f64()
+                );
+                Ok(Err(SystemError::new(FailureKind::Timeout, message)))
+            }
+        },
+    };
+    let elapsed = started.elapsed();
     let result = result.unwrap_or_else(|panic| {
         let message = format!("the system panicked: {}", panic_message(&*panic));
         Err(SystemError::new(FailureKind::Panic, message))
     });
+    let call = match &result {
+        Ok(output) => output.call(),
+        Err(error) => error.call,
+    };
+    // Waiting for our own rate limits is not the system's time.
+    let paced = call.map_or(Duration::ZERO, |call| call.pace_wait);
     Attempt {
         result,
         started,
-        latency,
+        elapsed,
+        latency: elapsed.saturating_sub(paced),
     }
 }
 

@@ -9,13 +9,14 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
-use super::attempt::attempt;
+use super::attempt::{Attempt, attempt};
 use super::breaker::Breaker;
 use super::event::{Progress, RunEvent};
 use super::feed;
 use super::prepared::Prepared;
 use super::scoring::{Scorer, ScoringRuntime};
 use super::stop::Stop;
+use super::workers::{MaxWorkers, Workers};
 use crate::dataset::{Dataset, DatasetError};
 use crate::evaluator::Evaluator;
 use crate::model::{Counts, EvalRow, Failure};
@@ -32,7 +33,8 @@ pub(crate) struct RunSettings {
     pub(crate) dataset: Dataset,
     pub(crate) evaluators: Vec<Arc<dyn Evaluator>>,
     pub(crate) max_examples: Option<usize>,
-    pub(crate) max_workers: usize,
+    pub(crate) max_workers: MaxWorkers,
+    pub(crate) example_timeout: Option<Duration>,
     pub(crate) text_fields: TextFields,
     pub(crate) counter: Arc<dyn TokenCounter>,
     pub(crate) progress: Arc<dyn Progress>,
@@ -98,8 +100,11 @@ pub(crate) async fn run(settings: RunSettings) -> std::io::Result<Outcome> {
             text_fields: settings.text_fields,
         }),
         scoring: Arc::clone(&scoring),
-        workers: Arc::new(Semaphore::new(settings.max_workers)),
-        backlog: Arc::new(Semaphore::new(settings.max_workers + SCORING_BACKLOG)),
+        workers: Arc::new(Workers::new(settings.max_workers)),
+        backlog: Arc::new(Semaphore::new(
+            settings.max_workers.most() + SCORING_BACKLOG,
+        )),
+        example_timeout: settings.example_timeout,
         stop: settings.stop,
         sender,
     };
@@ -125,7 +130,8 @@ struct Dispatcher {
     systems: Vec<Arm>,
     scorer: Arc<Scorer>,
     scoring: Arc<ScoringRuntime>,
-    workers: Arc<Semaphore>,
+    workers: Arc<Workers>,
+    example_timeout: Option<Duration>,
     backlog: Arc<Semaphore>,
     stop: Stop,
     sender: mpsc::UnboundedSender<Finished>,
@@ -170,7 +176,7 @@ impl Dispatcher {
     async fn slot(&self) -> Option<Slot> {
         let slot = async {
             let backlog = Arc::clone(&self.backlog).acquire_owned().await.ok()?;
-            let worker = Arc::clone(&self.workers).acquire_owned().await.ok()?;
+            let worker = self.workers.acquire().await?;
             Some(Slot { worker, backlog })
         };
         tokio::select! {
@@ -185,6 +191,8 @@ impl Dispatcher {
         let scoring = Arc::clone(&self.scoring);
         let sender = self.sender.clone();
         let stop = self.stop.clone();
+        let workers = Arc::clone(&self.workers);
+        let limit = self.example_timeout;
         tokio::spawn(async move {
             let position = prepared.position;
             let called = if prepared.problem.is_some() {
@@ -193,7 +201,7 @@ impl Dispatcher {
                 tokio::select! {
                     biased;
                     () = stop.aborted() => return,
-                    called = attempt(&*arm.system, &prepared.example) => Some(called),
+                    called = attempt(&*arm.system, &prepared.example, limit) => Some(called),
                 }
             };
             if let Some(called) = &called {
@@ -201,9 +209,12 @@ impl Dispatcher {
                     .record(called.result.as_ref().err().map(|e| &e.failure));
             }
             // The worker is free as soon as the system is done; scoring is our own time.
-            drop(slot.worker);
+            workers.release(
+                slot.worker,
+                called.as_ref().is_some_and(Attempt::was_throttled),
+            );
             scoring.spawn(async move {
-                let span = called.as_ref().map(|c| (c.started, c.started + c.latency));
+                let span = called.as_ref().map(|c| (c.started, c.started + c.elapsed));
                 let row = tokio::select! {
                     biased;
                     () = stop.aborted() => return,

@@ -12,8 +12,10 @@ mod feed;
 mod prepared;
 mod scoring;
 mod stop;
+mod workers;
 
 pub use event::{NoProgress, Progress, RunEvent};
 pub use stop::Stop;
+pub use workers::MaxWorkers;
 
 pub(crate) use dispatch::{Outcome, RunSettings, run};

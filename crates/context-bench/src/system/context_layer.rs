@@ -7,12 +7,12 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::offload::offload;
 use super::transform::Transform;
 use super::{Conversation, System, SystemError};
-use crate::model::{Example, Output};
+use crate::model::{Example, Identity, Output};
 
 /// Transforms the context of each example, then asks another system.
 #[derive(Clone)]
@@ -41,6 +41,14 @@ impl ContextLayer {
 impl System for ContextLayer {
     fn name(&self) -> &str {
         &self.name
+    }
+
+    fn identity(&self) -> Option<Identity> {
+        let settings = json!({
+            "transform": self.transform.identity()?.to_json(),
+            "answerer": self.answerer.identity()?.to_json(),
+        });
+        Some(Identity::new("context_layer", 1, settings))
     }
 
     async fn process(&self, example: &Example) -> Result<Output, SystemError> {
@@ -76,7 +84,6 @@ mod tests {
     use super::*;
     use crate::model::{CallStats, Turn};
     use crate::system::{Replies, from_fn};
-    use serde_json::json;
 
     struct FirstWord;
 

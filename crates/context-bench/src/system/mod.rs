@@ -19,7 +19,7 @@ pub use reader::Reader;
 
 use async_trait::async_trait;
 
-use crate::model::{CallStats, Example, Failure, FailureKind, Output, Turn};
+use crate::model::{CallStats, Example, Failure, FailureKind, Identity, Output, Turn};
 
 /// Something between data and an answer: a compressor, a proxy, a retriever …
 #[async_trait]
@@ -30,6 +30,12 @@ pub trait System: Send + Sync {
     /// Processes one example. By convention the output keeps all fields of the
     /// example and adds `response`.
     async fn process(&self, example: &Example) -> Result<Output, SystemError>;
+
+    /// Every setting that can change an answer, so that stored answers can be
+    /// reused. `None` (the default) means that they never are.
+    fn identity(&self) -> Option<Identity> {
+        None
+    }
 
     /// This system as one that can hold a conversation, if it can.
     fn as_conversation(&self) -> Option<&dyn Conversation> {

@@ -13,10 +13,10 @@ use serde_json::{Map, Value, json};
 
 use super::{Conversation, Replies, System, SystemError};
 use crate::chat::{
-    ChatClient, ChatReply, ChatRequest, ClientError, ClientSettings, Endpoint, RetryPolicy, Secret,
-    host_part,
+    ChatClient, ChatReply, ChatRequest, ClientError, ClientSettings, Endpoint, Pace, RetryPolicy,
+    Secret, host_part,
 };
-use crate::model::{CallStats, Example, Output, Turn};
+use crate::model::{CallStats, Example, Identity, Output, Turn};
 use crate::text::stringify;
 
 /// Makes the messages for an example, instead of the usual ones.
@@ -48,6 +48,8 @@ pub struct OpenAiProxySettings {
     /// The time for a whole call, retries and waits included. Unless set, five
     /// minutes, or as long as all attempts may take when that is longer.
     pub deadline: Option<Duration>,
+    /// How fast requests may leave, shared with other systems of a run.
+    pub pace: Option<Arc<Pace>>,
     /// Whether to ask for a stream, so that the time to the first token is known.
     pub stream: bool,
     /// Makes the messages of an example; conversations do not use it.
@@ -69,6 +71,7 @@ impl OpenAiProxySettings {
             max_retries: policy.max_retries,
             retry_base_delay: policy.base_delay,
             deadline: None,
+            pace: None,
             stream: false,
             build_messages: None,
         }
@@ -145,6 +148,7 @@ impl OpenAiProxy {
             api_key: settings.api_key.clone(),
             timeout: settings.timeout,
             policy: settings.policy(),
+            pace: settings.pace.clone(),
             ..ClientSettings::new(Endpoint::parse(&settings.base_url)?)
         })?;
         Ok(Self {
@@ -216,6 +220,21 @@ impl System for OpenAiProxy {
         Ok(output.with_call(reply.call))
     }
 
+    fn identity(&self) -> Option<Identity> {
+        // Messages made by code that we cannot see cannot be told apart.
+        if self.settings.build_messages.is_some() {
+            return None;
+        }
+        let settings = json!({
+            "url": self.endpoint().to_string(),
+            "model": self.settings.model,
+            "system_prompt": self.settings.system_prompt,
+            "extra_body": self.settings.extra_body,
+            "stream": self.settings.stream,
+        });
+        Some(Identity::new("openai_proxy", 1, settings))
+    }
+
     fn as_conversation(&self) -> Option<&dyn Conversation> {
         Some(self)
     }
@@ -232,7 +251,10 @@ impl Conversation for OpenAiProxy {
             let request = self.request(messages.clone());
             let reply = self.client.send(&request).await.map_err(|error| {
                 let mut error = SystemError::from(error);
-                error.call = error.call.map(|call| together(total, call));
+                if let Some(call) = error.call {
+                    total.add(call);
+                }
+                error.call = Some(total);
                 error
             })?;
             let ChatReply {
@@ -241,7 +263,7 @@ impl Conversation for OpenAiProxy {
                 call,
                 ..
             } = reply;
-            total = together(total, call);
+            total.add(call);
             if let Some(usage) = usage {
                 add_usage(replies.usage.get_or_insert_default(), &usage);
             }
@@ -282,16 +304,6 @@ fn add_usage(total: &mut Map<String, Value>, usage: &Map<String, Value>) {
             (Value::Null, value) => *known = value.clone(),
             _ => {}
         }
-    }
-}
-
-/// The cost of two calls together. The first token of a conversation is the
-/// first one of its first turn.
-fn together(a: CallStats, b: CallStats) -> CallStats {
-    CallStats {
-        attempts: a.attempts.saturating_add(b.attempts),
-        retry_wait: a.retry_wait + b.retry_wait,
-        first_token: a.first_token.or(b.first_token),
     }
 }
 

@@ -48,6 +48,9 @@ pub struct CommandSettings {
     pub timeout: Duration,
     /// Variables for the child, besides those of this process.
     pub env: Vec<(String, String)>,
+    /// A version that you give the program. Stored answers are reused only for
+    /// the same command and version: give another one whenever answers may differ.
+    pub version: Option<String>,
 }
 
 impl CommandSettings {
@@ -59,6 +62,7 @@ impl CommandSettings {
             processes: std::thread::available_parallelism().map_or(1, usize::from),
             timeout: Duration::from_secs(120),
             env: Vec::new(),
+            version: None,
         }
     }
 

@@ -22,11 +22,12 @@ mod token;
 mod yes_no;
 
 use async_trait::async_trait;
+use serde_json::Value;
 
 use self::question::{Kind, Question};
 use super::offload::offload;
 use super::{System, SystemError};
-use crate::model::{Example, Output};
+use crate::model::{Example, Identity, Output};
 
 /// Answers questions by cutting spans out of the context, without a model.
 ///
@@ -62,6 +63,10 @@ impl Reader {
 impl System for Reader {
     fn name(&self) -> &str {
         "reader"
+    }
+
+    fn identity(&self) -> Option<Identity> {
+        Some(Identity::new(self.name(), 1, Value::Null))
     }
 
     async fn process(&self, example: &Example) -> Result<Output, SystemError> {

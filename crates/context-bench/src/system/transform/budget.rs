@@ -13,6 +13,14 @@ pub enum Budget {
 }
 
 impl Budget {
+    /// The budget as data, for identities.
+    pub(crate) fn to_json(self) -> serde_json::Value {
+        match self {
+            Self::Tokens(tokens) => serde_json::json!({"tokens": tokens}),
+            Self::Ratio(ratio) => serde_json::json!({"ratio": ratio}),
+        }
+    }
+
     /// A share of the context's tokens.
     ///
     /// # Errors

@@ -5,7 +5,10 @@
 
 use std::collections::HashSet;
 
+use serde_json::Value;
+
 use super::Transform;
+use crate::model::Identity;
 use crate::text::sentence::{paragraphs, sentences};
 use crate::text::terms::word_spans;
 use crate::text::words::trim;
@@ -23,6 +26,10 @@ pub struct Dedup;
 impl Transform for Dedup {
     fn name(&self) -> &str {
         "dedup"
+    }
+
+    fn identity(&self) -> Option<Identity> {
+        Some(Identity::new(self.name(), 1, Value::Null))
     }
 
     fn transform(&self, context: &str, _question: &str) -> String {

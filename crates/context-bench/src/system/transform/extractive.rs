@@ -6,8 +6,11 @@
 
 use std::sync::Arc;
 
+use serde_json::json;
+
 use super::fit::{End, fit};
 use super::{Budget, BudgetError, Transform};
+use crate::model::Identity;
 use crate::text::bm25;
 use crate::text::sentence::{Sentence, sentences};
 use crate::text::words::is_space;
@@ -37,6 +40,11 @@ impl Extractive {
 impl Transform for Extractive {
     fn name(&self) -> &str {
         "extractive"
+    }
+
+    fn identity(&self) -> Option<Identity> {
+        let settings = json!({"budget": self.budget.to_json(), "tokenizer": self.counter.name()});
+        Some(Identity::new(self.name(), 1, settings))
     }
 
     fn transform(&self, context: &str, question: &str) -> String {

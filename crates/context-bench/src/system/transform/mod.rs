@@ -17,10 +17,19 @@ pub use extractive::Extractive;
 pub use passthrough::Passthrough;
 pub use truncate::{Keep, Truncate};
 
+use crate::model::Identity;
+
 /// Makes a (usually shorter) context out of a context.
 pub trait Transform: Send + Sync {
     /// The name that reports show.
     fn name(&self) -> &str;
+
+    /// Every setting that can change the new context; see
+    /// [`System::identity`](crate::System::identity). `None` means that answers
+    /// behind this transform are never reused.
+    fn identity(&self) -> Option<Identity> {
+        None
+    }
 
     /// The new context. `question` is empty when the example has none; equal
     /// input gives equal output.

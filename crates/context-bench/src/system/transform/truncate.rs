@@ -2,8 +2,11 @@
 
 use std::sync::Arc;
 
+use serde_json::json;
+
 use super::fit::{End, fit};
 use super::{Budget, BudgetError, Transform};
+use crate::model::Identity;
 use crate::tokens::TokenCounter;
 
 /// Which part of the context stays.
@@ -70,6 +73,15 @@ impl Truncate {
 impl Transform for Truncate {
     fn name(&self) -> &str {
         "truncate"
+    }
+
+    fn identity(&self) -> Option<Identity> {
+        let settings = json!({
+            "keep": format!("{:?}", self.keep),
+            "budget": self.budget.to_json(),
+            "tokenizer": self.counter.name(),
+        });
+        Some(Identity::new(self.name(), 1, settings))
     }
 
     fn transform(&self, context: &str, _question: &str) -> String {
