@@ -2,7 +2,9 @@
 
 use async_trait::async_trait;
 use context_bench::evaluator::{Evaluator, EvaluatorError};
-use context_bench::{Example, Output, Score, ScoreName, Scores, evaluate, metric::MeanScore, system};
+use context_bench::{
+    Example, Output, Score, ScoreName, Scores, evaluate, metric::MeanScore, system,
+};
 
 struct CitesSource(Vec<ScoreName>);
 
@@ -27,15 +29,22 @@ impl Evaluator for CitesSource {
 
 #[tokio::main]
 async fn main() -> Result<(), context_bench::Error> {
-    let sourced = Example::new().with("context", "as BIPM says").with("source", "BIPM");
+    let sourced = Example::new()
+        .with("context", "as BIPM says")
+        .with("source", "BIPM");
     let result = evaluate()
-        .system(system::from_fn("echo", |e| Ok(Output::reply(e, e.context()))))
+        .system(system::from_fn("echo", |e| {
+            Ok(Output::reply(e, e.context()))
+        }))
         .dataset(vec![sourced, Example::new().with("context", "hearsay")])
         .evaluator(CitesSource(vec!["cites".into()]))
         .metric(MeanScore::of("cites"))
         .run()
         .await?;
-    let mean = result.summary["echo"].get("mean_score").copied().unwrap_or_default();
+    let mean = result.summary["echo"]
+        .get("mean_score")
+        .copied()
+        .unwrap_or_default();
     assert_eq!((mean.value, mean.n), (Some(1.0), Some(1)));
     Ok(())
 }

@@ -26,15 +26,25 @@ impl MemorySystem for LastMention {
 
     async fn query(&mut self, question: &str) -> Result<Recall, SystemError> {
         let shares = |turn: &&Turn| question.split(' ').any(|word| turn.content.contains(word));
-        let answer = self.0.iter().rev().find(shares).map(|turn| turn.content.clone());
-        Ok(Recall { answer: answer.ok_or("never mentioned")?, context_tokens: None })
+        let answer = self
+            .0
+            .iter()
+            .rev()
+            .find(shares)
+            .map(|turn| turn.content.clone());
+        Ok(Recall {
+            answer: answer.ok_or("never mentioned")?,
+            context_tokens: None,
+        })
     }
 }
 
 #[tokio::main]
 async fn main() -> Result<(), SystemError> {
     let mut memory = LastMention::default();
-    memory.ingest(&[Turn::user("my dog is Rex"), Turn::assistant("nice")]).await?;
+    memory
+        .ingest(&[Turn::user("my dog is Rex"), Turn::assistant("nice")])
+        .await?;
     assert_eq!(memory.query("which dog").await?.answer, "my dog is Rex");
     Ok(())
 }

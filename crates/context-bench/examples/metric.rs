@@ -29,16 +29,24 @@ impl Comparison for Gap {
         let quality = |summary: &Summary| summary.value("mean_score").unwrap_or(0.0);
         let best = all.values().map(quality).fold(0.0, f64::max);
         let gap = |summary| Summary::new().with("gap_to_best", best - quality(summary));
-        all.iter().map(|(name, summary)| (name.clone(), gap(summary))).collect()
+        all.iter()
+            .map(|(name, summary)| (name.clone(), gap(summary)))
+            .collect()
     }
 }
 
 #[tokio::main]
 async fn main() -> Result<(), context_bench::Error> {
     let result = evaluate()
-        .system(system::from_fn("echo", |e| Ok(Output::reply(e, e.context()))))
+        .system(system::from_fn("echo", |e| {
+            Ok(Output::reply(e, e.context()))
+        }))
         .system(system::from_fn("mute", |e| Ok(Output::reply(e, ""))))
-        .dataset(vec![Example::new().with("context", "Paris").with("answer", "Paris")])
+        .dataset(vec![
+            Example::new()
+                .with("context", "Paris")
+                .with("answer", "Paris"),
+        ])
         .evaluator(AnswerQuality)
         .metric(MeanScore::of("f1"))
         .metric(Worst)

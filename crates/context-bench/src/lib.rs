@@ -22,6 +22,7 @@ pub mod report;
 mod result;
 mod runner;
 pub mod stats;
+pub mod store;
 pub mod system;
 pub mod text;
 pub mod tokens;
