@@ -15,8 +15,9 @@ use crate::error::Hint;
 use crate::evaluator::Evaluator;
 use crate::metric::{Comparison, Metric};
 use crate::model::{EvalRow, Summary};
-use crate::result::EvalResult;
-use crate::runner::{self, MaxWorkers, NoProgress, Outcome, Progress, RunSettings, Stop};
+use crate::result::{EvalResult, Kept};
+use crate::runner::{self, MaxWorkers, NoProgress, Outcome, Progress, Reuse, RunSettings, Stop};
+use crate::store::{RunStatus, Store};
 use crate::system::System;
 use crate::text::suggest;
 use crate::tokens::{TextFields, TokenCounter, Tokenizer};
@@ -59,6 +60,8 @@ pub struct Evaluate {
     counter: Arc<dyn TokenCounter>,
     progress: Arc<dyn Progress>,
     stop: Stop,
+    store: Option<Store>,
+    command: String,
 }
 
 impl Default for Evaluate {
@@ -76,6 +79,8 @@ impl Default for Evaluate {
             counter: Tokenizer::default().counter(),
             progress: Arc::new(NoProgress),
             stop: Stop::new(),
+            store: None,
+            command: String::new(),
         }
     }
 }
@@ -184,6 +189,20 @@ impl Evaluate {
         self
     }
 
+    /// Keeps everything in this store, and takes from it what is there already.
+    #[must_use]
+    pub fn store(mut self, store: Store) -> Self {
+        self.store = Some(store);
+        self
+    }
+
+    /// How the run was asked for, without keys; the store remembers it.
+    #[must_use]
+    pub fn command(mut self, command: impl Into<String>) -> Self {
+        self.command = command.into();
+        self
+    }
+
     /// Runs everything. Must be called inside a tokio runtime.
     ///
     /// # Errors
@@ -201,6 +220,7 @@ impl Evaluate {
         let provenance = self.provenance();
         let names: Vec<String> = self.systems.iter().map(|s| s.name().to_owned()).collect();
         let stop = self.stop.clone();
+        let (reuse, mut kept) = self.begin_in_store(&config);
         let outcome = runner::run(RunSettings {
             systems: self.systems,
             dataset: self.dataset.unwrap_or_else(|| Vec::new().into()),
@@ -212,6 +232,7 @@ impl Evaluate {
             counter: self.counter,
             progress: self.progress,
             stop: self.stop,
+            reuse: reuse.clone(),
         })
         .await
         .map_err(Error::Start)?;
@@ -233,12 +254,52 @@ impl Evaluate {
             check_score_fields(&self.metrics, &seen)?;
         }
         summarize(&mut result, &self.metrics, &self.comparisons);
+        if let (Some(reuse), Some(kept)) = (reuse, &mut kept) {
+            let status = match (&dataset_error, result.interrupted) {
+                (Some(_), _) => RunStatus::Failed,
+                (None, true) => RunStatus::Interrupted,
+                (None, false) => RunStatus::Finished,
+            };
+            end_in_store(&reuse, status, kept).await;
+        }
+        result.kept = kept;
         match dataset_error {
             Some(source) => Err(Error::Dataset {
                 source,
                 partial: Box::new(result),
             }),
             None => Ok(result),
+        }
+    }
+
+    /// Begins the run in the store. One that cannot be written does not end the
+    /// run: it goes on in memory, and the result says so.
+    fn begin_in_store(&self, config: &Map<String, Value>) -> (Option<Arc<Reuse>>, Option<Kept>) {
+        let Some(store) = self.store.clone() else {
+            return (None, None);
+        };
+        let mut kept = Kept {
+            path: store.path().to_owned(),
+            ..Kept::default()
+        };
+        let begun = Reuse::begin(
+            store,
+            &self.systems,
+            &self.evaluators,
+            &*self.counter,
+            &self.text_fields,
+            self.command.clone(),
+            config.clone(),
+        );
+        match begun {
+            Ok(reuse) => {
+                kept.run = Some(reuse.run().id().to_string());
+                (Some(Arc::new(reuse)), Some(kept))
+            }
+            Err(error) => {
+                kept.failure = Some(error.to_string());
+                (None, Some(kept))
+            }
         }
     }
 
@@ -288,6 +349,21 @@ impl Evaluate {
         }
         provenance
     }
+}
+
+/// Waits until everything is on disk and notes what the store has to say.
+async fn end_in_store(reuse: &Arc<Reuse>, status: RunStatus, kept: &mut Kept) {
+    let flushed = reuse.store().flush().await;
+    let finishing = Arc::clone(reuse);
+    let finished =
+        tokio::task::spawn_blocking(move || finishing.store().finish_run(finishing.run(), status));
+    let error = match (flushed, finished.await) {
+        (Err(error), _) | (Ok(()), Ok(Err(error))) => Some(error.to_string()),
+        _ => None,
+    };
+    kept.failure = error;
+    kept.damaged = reuse.store().damaged();
+    kept.dropped = reuse.store().dropped();
 }
 
 /// Moves what the run produced into the result.

@@ -23,6 +23,7 @@ pub mod report;
 mod result;
 mod runner;
 pub mod stats;
+pub mod store;
 pub mod system;
 pub mod text;
 pub mod tokens;
@@ -36,7 +37,7 @@ pub use model::{
     CallStats, Counts, EvalRow, Example, ExampleError, ExampleId, Failure, FailureKind, Identity,
     Interval, Measurement, Output, Score, ScoreName, Scores, Summary, Turn, Unit,
 };
-pub use result::EvalResult;
+pub use result::{EvalResult, Kept};
 pub use runner::{MaxWorkers, NoProgress, Progress, RunEvent, Stop};
 pub use system::System;
 

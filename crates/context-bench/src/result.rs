@@ -31,8 +31,32 @@ pub struct EvalResult {
     pub provenance: Map<String, Value>,
     /// Systems that were given up, with the failure that all their first calls had.
     pub gave_up: IndexMap<String, Failure>,
+    /// What the store has to say, when there was one.
+    pub kept: Option<Kept>,
     /// Whether the run was stopped before its plan was done.
     pub interrupted: bool,
+}
+
+/// How a run was kept in a store.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Kept {
+    /// The run's name in the store; `None` when it could not be begun.
+    pub run: Option<String>,
+    /// The file of the store.
+    pub path: std::path::PathBuf,
+    /// Why not everything could be kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
+    /// Stored records that were found damaged and were not used.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub damaged: u64,
+    /// Records that could not be stored.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub dropped: u64,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl EvalResult {
@@ -61,6 +85,7 @@ impl EvalResult {
             counts: self.counts.clone(),
             provenance: self.provenance.clone(),
             gave_up: self.gave_up.clone(),
+            kept: self.kept.clone(),
             interrupted: self.interrupted,
         }
     }
@@ -248,6 +273,9 @@ impl Serialize for EvalResult {
         }
         if !self.provenance.is_empty() {
             map.serialize_entry("provenance", &self.provenance)?;
+        }
+        if let Some(kept) = &self.kept {
+            map.serialize_entry("store", kept)?;
         }
         if !self.gave_up.is_empty() {
             map.serialize_entry("gave_up", &self.gave_up)?;

@@ -9,12 +9,13 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
-use super::attempt::{Attempt, attempt};
+use super::attempt::attempt;
 use super::breaker::Breaker;
 use super::event::{Progress, RunEvent};
-use super::feed;
+use super::feed::{Fed, Feed};
 use super::prepared::Prepared;
-use super::scoring::{Scorer, ScoringRuntime};
+use super::reuse::Reuse;
+use super::scoring::{Scorer, ScoringRuntime, Source};
 use super::stop::Stop;
 use super::workers::{MaxWorkers, Workers};
 use crate::dataset::{Dataset, DatasetError};
@@ -39,6 +40,7 @@ pub(crate) struct RunSettings {
     pub(crate) counter: Arc<dyn TokenCounter>,
     pub(crate) progress: Arc<dyn Progress>,
     pub(crate) stop: Stop,
+    pub(crate) reuse: Option<Arc<Reuse>>,
 }
 
 /// What a run produced.
@@ -88,7 +90,13 @@ pub(crate) async fn run(settings: RunSettings) -> std::io::Result<Outcome> {
             breaker: Arc::default(),
         })
         .collect();
-    let feed = feed::start(settings.dataset, settings.max_examples)?;
+    let feed = Feed {
+        dataset: settings.dataset,
+        max_examples: settings.max_examples,
+        reuse: settings.reuse.clone(),
+        evaluators: settings.evaluators.clone(),
+    }
+    .start()?;
     let (sender, receiver) = mpsc::unbounded_channel();
     // Kept here until the last row is in: dropping the runtime drops its tasks.
     let scoring = Arc::new(ScoringRuntime::start()?);
@@ -98,6 +106,7 @@ pub(crate) async fn run(settings: RunSettings) -> std::io::Result<Outcome> {
             evaluators: settings.evaluators,
             counter: settings.counter,
             text_fields: settings.text_fields,
+            reuse: settings.reuse,
         }),
         scoring: Arc::clone(&scoring),
         workers: Arc::new(Workers::new(settings.max_workers)),
@@ -140,10 +149,7 @@ struct Dispatcher {
 impl Dispatcher {
     /// Starts one call after the other as workers become free. Returns how many
     /// examples it took and what ended the dataset early.
-    async fn run(
-        self,
-        mut feed: mpsc::Receiver<Result<Arc<Prepared>, DatasetError>>,
-    ) -> (usize, Option<DatasetError>) {
+    async fn run(self, mut feed: mpsc::Receiver<Fed>) -> (usize, Option<DatasetError>) {
         let mut n_examples = 0;
         loop {
             let item = tokio::select! {
@@ -161,7 +167,7 @@ impl Dispatcher {
                 return (n_examples, None);
             }
             for (index, arm) in self.systems.iter().enumerate() {
-                if arm.breaker.is_open() {
+                if self.reuse_whole(index, arm, &prepared).await || arm.breaker.is_open() {
                     continue;
                 }
                 let Some(slot) = self.slot().await else {
@@ -170,6 +176,24 @@ impl Dispatcher {
                 self.start(index, arm.clone(), Arc::clone(&prepared), slot);
             }
         }
+    }
+
+    /// Makes the row of an answer that the store holds with all its scores; no
+    /// worker and no scoring is needed for it.
+    async fn reuse_whole(&self, index: usize, arm: &Arm, prepared: &Prepared) -> bool {
+        let stored = prepared.stored.get(index).and_then(Option::as_ref);
+        let Some(stored) = stored.filter(|stored| stored.is_complete()) else {
+            return false;
+        };
+        let name = Arc::clone(&arm.name);
+        let row = self.scorer.stored_row(index, name, prepared, stored).await;
+        let _ = self.sender.send(Finished {
+            system: index,
+            position: prepared.position,
+            row,
+            span: None,
+        });
+        true
     }
 
     /// Waits for a free worker; `None` when the run is stopped first.
@@ -195,30 +219,34 @@ impl Dispatcher {
         let limit = self.example_timeout;
         tokio::spawn(async move {
             let position = prepared.position;
-            let called = if prepared.problem.is_some() {
-                None
+            let source = if prepared.problem.is_some() {
+                Source::Unusable
+            } else if let Some(stored) = prepared.stored.get(index).and_then(Clone::clone) {
+                Source::Store(stored)
             } else {
                 tokio::select! {
                     biased;
                     () = stop.aborted() => return,
-                    called = attempt(&*arm.system, &prepared.example, limit) => Some(called),
+                    called = attempt(&*arm.system, &prepared.example, limit) => Source::Call(called),
                 }
             };
-            if let Some(called) = &called {
+            let mut throttled = false;
+            if let Source::Call(called) = &source {
                 arm.breaker
                     .record(called.result.as_ref().err().map(|e| &e.failure));
+                throttled = called.was_throttled();
             }
             // The worker is free as soon as the system is done; scoring is our own time.
-            workers.release(
-                slot.worker,
-                called.as_ref().is_some_and(Attempt::was_throttled),
-            );
+            workers.release(slot.worker, throttled);
             scoring.spawn(async move {
-                let span = called.as_ref().map(|c| (c.started, c.started + c.elapsed));
+                let span = match &source {
+                    Source::Call(called) => Some((called.started, called.started + called.elapsed)),
+                    _ => None,
+                };
                 let row = tokio::select! {
                     biased;
                     () = stop.aborted() => return,
-                    row = scorer.row(arm.name, &prepared, called) => row,
+                    row = scorer.row(index, arm.name, &prepared, source) => row,
                 };
                 // The collector outlives all senders; a failed send means a dropped run.
                 let _ = sender.send(Finished {

@@ -10,6 +10,7 @@ mod dispatch;
 mod event;
 mod feed;
 mod prepared;
+mod reuse;
 mod scoring;
 mod stop;
 mod workers;
@@ -19,3 +20,4 @@ pub use stop::Stop;
 pub use workers::MaxWorkers;
 
 pub(crate) use dispatch::{Outcome, RunSettings, run};
+pub(crate) use reuse::Reuse;

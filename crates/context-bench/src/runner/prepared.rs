@@ -5,17 +5,23 @@
 
 use std::sync::{Arc, OnceLock};
 
+use super::reuse::Stored;
 use crate::model::{Example, ExampleError, ExampleId, Output};
+use crate::store::Key;
 use crate::tokens::{TextFields, TokenCounter, counted_texts};
 
 /// An example with what the runner knows about it.
 pub(super) struct Prepared {
-    pub(super) example: Example,
+    pub(super) example: Arc<Example>,
     pub(super) position: usize,
     pub(super) id: ExampleId,
     pub(super) dataset: Arc<str>,
     /// Set when the example cannot be used; every system then gets a failed row.
     pub(super) problem: Option<ExampleError>,
+    /// The content address, when there is a store.
+    pub(super) key: Option<Key>,
+    /// Per system: what the store holds.
+    pub(super) stored: Vec<Option<Stored>>,
     tokens: OnceLock<Vec<(Box<str>, u64)>>,
 }
 
@@ -34,8 +40,10 @@ impl Prepared {
             id,
             dataset: Arc::clone(last_tag),
             problem,
+            key: None,
+            stored: Vec::new(),
             tokens: OnceLock::new(),
-            example,
+            example: Arc::new(example),
         }
     }
 

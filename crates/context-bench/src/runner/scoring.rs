@@ -12,9 +12,9 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::attempt::{Attempt, panic_message};
 use super::prepared::Prepared;
+use super::reuse::{self, Answer, Kept, Reuse, Stored};
 use crate::evaluator::{self, Evaluator};
-use crate::model::{EvalRow, FailureKind, Output, Score, Scores};
-use crate::system::SystemError;
+use crate::model::{EvalRow, Failure, FailureKind, Output, Score, Scores};
 use crate::tokens::{TextFields, TokenCounter};
 
 /// Everything needed to score any row of a run.
@@ -22,76 +22,172 @@ pub(super) struct Scorer {
     pub(super) evaluators: Vec<Arc<dyn Evaluator>>,
     pub(super) counter: Arc<dyn TokenCounter>,
     pub(super) text_fields: TextFields,
+    pub(super) reuse: Option<Arc<Reuse>>,
 }
 
 impl Scorer {
-    /// The row of a finished call, or of an example that cannot be used (no call was made).
+    /// The row of a finished call, of a stored answer, or of an example that
+    /// cannot be used. What is new is put into the store.
     pub(super) async fn row(
         &self,
-        system: Arc<str>,
+        system: usize,
+        name: Arc<str>,
         prepared: &Prepared,
-        called: Option<Attempt>,
+        source: Source,
     ) -> EvalRow {
-        let mut row = self.blank_row(system, prepared);
-        let result = match called {
-            Some(called) => {
+        let mut row = self.blank_row(name, prepared);
+        let mut fresh = Vec::new();
+        let (output, known) = match &source {
+            Source::Call(called) => {
                 row.latency = called.latency.as_secs_f64();
-                called.result
+                match &called.result {
+                    Ok(output) => {
+                        row.metadata = output.api_usage().map(usage_metadata).map(Box::new);
+                        row.call = output.call().map(Box::new);
+                        (Some(output), &[][..])
+                    }
+                    Err(error) => {
+                        row.call = error.call.map(Box::new);
+                        row.failure = Some(Box::new(error.failure.clone()));
+                        (None, &[][..])
+                    }
+                }
             }
-            None => Err(unusable(prepared)),
+            Source::Store(stored) => {
+                stored.fill(&mut row);
+                (stored.output.as_ref(), &stored.scores[..])
+            }
+            Source::Unusable => {
+                row.failure = Some(Box::new(unusable(prepared)));
+                (None, &[][..])
+            }
         };
-        match result {
-            Ok(output) => {
-                row.output_tokens =
-                    prepared.output_tokens(&output, &self.text_fields, &*self.counter);
-                row.metadata = usage_metadata(&output).map(Box::new);
-                row.call = output.call().map(Box::new);
-                (row.scores, row.not_applicable) = self.score(prepared, &output).await;
+        if let Some(output) = output {
+            let scored = self.score(prepared, output, known).await;
+            row.scores = scored.scores;
+            row.not_applicable = scored.not_applicable;
+            row.input_tokens = prepared.input_tokens(&self.text_fields, &*self.counter);
+            row.output_tokens = prepared.output_tokens(output, &self.text_fields, &*self.counter);
+            fresh = scored.fresh;
+        }
+        if let Some(reuse) = &self.reuse {
+            if output.is_some() {
+                fresh.push((reuse.tokens_scorer(), reuse::token_scores(&row)));
             }
-            Err(error) => {
-                row.call = error.call.map(Box::new);
-                row.failure = Some(Box::new(error.failure));
-            }
+            let answer = match &source {
+                Source::Call(called) => Answer::of(Some(called)),
+                Source::Store(stored) => Answer::Stored(stored.at),
+                Source::Unusable => Answer::None,
+            };
+            let kept = Kept {
+                row: &row,
+                answer,
+                scores: fresh,
+            };
+            reuse.keep(system, prepared, kept).await;
         }
         row
     }
 
-    fn blank_row(&self, system: Arc<str>, prepared: &Prepared) -> EvalRow {
+    /// The row of an answer for which the store holds everything.
+    pub(super) async fn stored_row(
+        &self,
+        system: usize,
+        name: Arc<str>,
+        prepared: &Prepared,
+        stored: &Stored,
+    ) -> EvalRow {
+        let mut row = EvalRow::new(name, prepared.id.clone(), Scores::new(), 0, 0);
+        row.dataset = Arc::clone(&prepared.dataset);
+        stored.fill(&mut row);
+        (row.input_tokens, row.output_tokens) = stored.tokens().unwrap_or_default();
+        for (evaluator, scores) in self.evaluators.iter().zip(&stored.scores) {
+            match scores {
+                Some(scores) => row.scores.merge(scores.clone()),
+                None if evaluator::applies(&**evaluator, &prepared.example) => {}
+                None => row.not_applicable += 1,
+            }
+        }
+        row.scores.shrink();
+        if let Some(reuse) = &self.reuse {
+            let kept = Kept {
+                row: &row,
+                answer: Answer::Stored(stored.at),
+                scores: Vec::new(),
+            };
+            reuse.keep(system, prepared, kept).await;
+        }
+        row
+    }
+
+    fn blank_row(&self, name: Arc<str>, prepared: &Prepared) -> EvalRow {
         let tokens = prepared.input_tokens(&self.text_fields, &*self.counter);
-        let mut row = EvalRow::new(system, prepared.id.clone(), Scores::new(), tokens, 0);
+        let mut row = EvalRow::new(name, prepared.id.clone(), Scores::new(), tokens, 0);
         row.dataset = Arc::clone(&prepared.dataset);
         row
     }
 
-    /// All scores, and how many evaluators do not apply to this example.
-    async fn score(&self, prepared: &Prepared, output: &Output) -> (Scores, u16) {
-        let mut scores = Scores::new();
-        let mut not_applicable = 0;
-        for evaluator in &self.evaluators {
+    /// Asks every evaluator whose scores are not known yet.
+    async fn score(
+        &self,
+        prepared: &Prepared,
+        output: &Output,
+        known: &[Option<Scores>],
+    ) -> Scored {
+        let mut scored = Scored::default();
+        for (index, evaluator) in self.evaluators.iter().enumerate() {
             if !evaluator::applies(&**evaluator, &prepared.example) {
-                not_applicable += 1;
+                scored.not_applicable += 1;
                 continue;
             }
-            let scored = AssertUnwindSafe(evaluator.score(&prepared.example, output))
+            if let Some(Some(scores)) = known.get(index) {
+                scored.scores.merge(scores.clone());
+                continue;
+            }
+            let given = AssertUnwindSafe(evaluator.score(&prepared.example, output))
                 .catch_unwind()
                 .await;
-            match scored {
-                Ok(Ok(given)) => scores.merge(checked(&**evaluator, given)),
-                Ok(Err(error)) => scores.merge(unscored(&**evaluator, &error.0)),
+            let scores = match given {
+                Ok(Ok(given)) => checked(&**evaluator, given),
+                Ok(Err(error)) => unscored(&**evaluator, &error.0),
                 Err(panic) => {
                     let reason = format!("panicked: {}", panic_message(&*panic));
-                    scores.merge(unscored(&**evaluator, &reason));
+                    unscored(&**evaluator, &reason)
                 }
+            };
+            // Only whole scores are kept: what failed is tried again next time.
+            if self.reuse.is_some() && scores.unscored().next().is_none() {
+                scored.fresh.push((index, scores.clone()));
             }
+            scored.scores.merge(scores);
         }
-        scores.shrink();
-        (scores, not_applicable)
+        scored.scores.shrink();
+        scored
     }
 }
 
-fn unusable(prepared: &Prepared) -> SystemError {
+/// Where the answer of a row comes from.
+pub(super) enum Source {
+    /// A call that was just made.
+    Call(Attempt),
+    /// The store, with something left to score.
+    Store(Stored),
+    /// Nowhere: the example cannot be used.
+    Unusable,
+}
+
+/// What the evaluators said about one output.
+#[derive(Default)]
+struct Scored {
+    scores: Scores,
+    not_applicable: u16,
+    /// What is worth keeping, by the number of the evaluator.
+    fresh: Vec<(usize, Scores)>,
+}
+
+fn unusable(prepared: &Prepared) -> Failure {
     let problem = prepared.problem.as_ref().map(ToString::to_string);
-    SystemError::new(FailureKind::BadExample, problem.unwrap_or_default())
+    Failure::new(FailureKind::BadExample, problem.unwrap_or_default())
 }
 
 /// Declared scores that did not come, or came as NaN, are unscored, not numbers.
@@ -129,15 +225,12 @@ fn unscored(evaluator: &dyn Evaluator, reason: &str) -> Scores {
 }
 
 /// The three usage members that users know; missing ones are 0, others are dropped.
-fn usage_metadata(output: &Output) -> Option<Map<String, Value>> {
-    let usage = output.api_usage()?;
+pub(super) fn usage_metadata(usage: &Map<String, Value>) -> Map<String, Value> {
     let keys = ["prompt_tokens", "completion_tokens", "total_tokens"];
     let member = |key: &str| usage.get(key).cloned().unwrap_or_else(|| 0.into());
-    Some(
-        keys.map(|key| (key.to_owned(), member(key)))
-            .into_iter()
-            .collect(),
-    )
+    keys.map(|key| (key.to_owned(), member(key)))
+        .into_iter()
+        .collect()
 }
 
 /// The runtime that scoring happens on. Dropping it never blocks.

@@ -1,0 +1,366 @@
+//! Reuse: what the store already holds for an example, and what is put into it.
+//!
+//! Keys cover content only: the example, the identity of the system, and for
+//! scores the identity of the evaluator. What has no identity gets a key of this
+//! run alone, so it is stored for later looks but never reused.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+use super::attempt::Attempt;
+use super::prepared::Prepared;
+use crate::evaluator::{self, Evaluator};
+use crate::model::{CallStats, EvalRow, Identity, Output, Scores};
+use crate::store::{
+    Found, Key, Located, NewOutcome, NewResponse, NewScores, OutputDelta, ResponseKey, ResponseRef,
+    Run, RunRow, RunStart, ScorerEntry, Store, StoreError, SystemEntry, Wanted,
+};
+use crate::system::System;
+use crate::tokens::{TextFields, TokenCounter};
+
+/// Raised whenever token counts change for the same text.
+const TOKENS_VERSION: u32 = 1;
+const INPUT_TOKENS: &str = "input_tokens";
+const OUTPUT_TOKENS: &str = "output_tokens";
+
+/// The store's side of a run.
+pub(crate) struct Reuse {
+    store: Store,
+    run: Run,
+    /// Per system: its key, and whether what is stored under it may be reused.
+    systems: Vec<(Key, bool)>,
+    /// Per evaluator the same; the token counts come last.
+    scorers: Vec<(Key, bool)>,
+    /// The keys of `scorers`, as look-ups take them.
+    wanted: Vec<Key>,
+}
+
+impl Reuse {
+    /// Begins a run in the store. Blocks for a moment.
+    pub(crate) fn begin(
+        store: Store,
+        systems: &[Arc<dyn System>],
+        evaluators: &[Arc<dyn Evaluator>],
+        counter: &dyn TokenCounter,
+        text_fields: &TextFields,
+        command: String,
+        config: Map<String, Value>,
+    ) -> Result<Self, StoreError> {
+        let nonce = nonce();
+        let unknown = || Identity::new("unidentified", 0, json!({"run": nonce}));
+        let system_entries: Vec<(SystemEntry, bool)> = systems
+            .iter()
+            .map(|system| {
+                let identity = system.identity();
+                let known = identity.is_some();
+                let identity = identity.unwrap_or_else(unknown);
+                let mut settings = json!({
+                    "version": identity.version,
+                    "settings": identity.settings,
+                });
+                if !known {
+                    // Two of them in one run are different systems.
+                    settings["name"] = json!(system.name());
+                }
+                let entry = SystemEntry {
+                    name: system.name().to_owned(),
+                    kind: identity.kind,
+                    settings,
+                };
+                (entry, known)
+            })
+            .collect();
+        let tokens = json!({
+            "tokenizer": counter.name(),
+            "fields": match text_fields {
+                TextFields::All => Value::Null,
+                TextFields::Only(fields) => json!(fields),
+            },
+        });
+        let mut scorer_entries: Vec<(ScorerEntry, bool)> = evaluators
+            .iter()
+            .map(|evaluator| {
+                let identity = evaluator.identity();
+                let known = identity.is_some();
+                let identity = identity.unwrap_or_else(unknown);
+                let entry = ScorerEntry {
+                    name: evaluator.name().to_owned(),
+                    version: identity.version,
+                    settings: identity.settings,
+                };
+                (entry, known)
+            })
+            .collect();
+        scorer_entries.push((
+            ScorerEntry {
+                name: "tokens".into(),
+                version: TOKENS_VERSION,
+                settings: tokens,
+            },
+            true,
+        ));
+        let start = RunStart {
+            command,
+            config,
+            systems: system_entries
+                .iter()
+                .map(|(entry, _)| entry.clone())
+                .collect(),
+            scorers: scorer_entries
+                .iter()
+                .map(|(entry, _)| entry.clone())
+                .collect(),
+        };
+        let run = store.begin_run(start)?;
+        let systems = system_entries
+            .iter()
+            .map(|(e, known)| (e.key(), *known))
+            .collect();
+        let scorers: Vec<(Key, bool)> = scorer_entries
+            .iter()
+            .map(|(e, known)| (e.key(), *known))
+            .collect();
+        Ok(Self {
+            wanted: scorers.iter().map(|(key, _)| *key).collect(),
+            store,
+            run,
+            systems,
+            scorers,
+        })
+    }
+
+    pub(crate) fn run(&self) -> &Run {
+        &self.run
+    }
+
+    pub(crate) fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// Looks up what is there for some examples and attaches it to them. Blocks;
+    /// called from the feed's thread only. A store that cannot be read has nothing.
+    pub(super) fn look_up(&self, batch: &mut [Prepared], evaluators: &[Arc<dyn Evaluator>]) {
+        let mut wanted = Vec::new();
+        let mut places = Vec::new();
+        for (i, prepared) in batch.iter_mut().enumerate() {
+            let example = Key::example(&prepared.example);
+            prepared.key = Some(example);
+            prepared.stored.resize_with(self.systems.len(), || None);
+            for (system, (key, reusable)) in self.systems.iter().enumerate() {
+                if *reusable && prepared.problem.is_none() {
+                    wanted.push(Wanted {
+                        response: ResponseKey::new(example, *key, 0),
+                        scorers: &self.wanted,
+                    });
+                    places.push((i, system));
+                }
+            }
+        }
+        let Ok(found) = self.store.find(&wanted) else {
+            return;
+        };
+        for ((i, system), found) in places.into_iter().zip(found) {
+            if let Some(found) = found {
+                let stored = self.stored(found, &batch[i], evaluators);
+                batch[i].stored[system] = stored;
+            }
+        }
+    }
+
+    /// What can be reused of a response: all of it, or the output to be scored again.
+    fn stored(
+        &self,
+        found: Found,
+        prepared: &Prepared,
+        evaluators: &[Arc<dyn Evaluator>],
+    ) -> Option<Stored> {
+        let scores: Vec<Option<Scores>> = found
+            .scores
+            .into_iter()
+            .zip(&self.scorers)
+            .map(|(scores, (_, reusable))| scores.filter(|_| *reusable))
+            .collect();
+        let complete =
+            evaluators.iter().zip(&scores).all(|(e, scores)| {
+                scores.is_some() || !evaluator::applies(&**e, &prepared.example)
+            }) && scores.last().is_some_and(Option::is_some);
+        let output = if complete {
+            None
+        } else {
+            // Damaged or gone: then the system is asked again.
+            Some(
+                self.store
+                    .output(&found.response.at, &prepared.example)
+                    .ok()??,
+            )
+        };
+        let response = found.response;
+        Some(Stored {
+            at: response.at,
+            latency: response.latency,
+            call: response.call.map(|call| CallStats {
+                first_byte: response.first_byte,
+                ..call
+            }),
+            usage: response.usage,
+            scores,
+            output,
+        })
+    }
+
+    /// Puts a fresh response, or what was scored anew of a stored one, and the row.
+    pub(super) async fn keep(&self, system: usize, prepared: &Prepared, kept: Kept<'_>) {
+        let Some(example) = prepared.key else {
+            return;
+        };
+        let Kept {
+            row,
+            answer,
+            scores,
+        } = kept;
+        let reference: Option<ResponseRef> = match answer {
+            Answer::Fresh(output) => {
+                let key = ResponseKey::new(example, self.systems[system].0, 0);
+                let call = row.call.as_deref().copied();
+                self.store
+                    .put(NewResponse {
+                        key,
+                        example: Arc::clone(&prepared.example),
+                        output: OutputDelta::between(&prepared.example, output),
+                        latency: row.latency,
+                        call,
+                        first_byte: call.and_then(|call| call.first_byte),
+                        usage: output.api_usage().cloned(),
+                    })
+                    .await;
+                Some(key.into())
+            }
+            Answer::Stored(at) => Some(at.into()),
+            Answer::None => None,
+        };
+        if let Some(response) = reference {
+            for (index, scores) in scores {
+                let scorer = self.scorers[index].0;
+                self.store
+                    .put(NewScores {
+                        response,
+                        scorer,
+                        scores,
+                    })
+                    .await;
+            }
+        }
+        let outcome = match (reference, row.failure.as_deref()) {
+            (Some(response), _) => NewOutcome::Response(response),
+            (None, Some(failure)) => NewOutcome::Failed {
+                example: Arc::clone(&prepared.example),
+                key: example,
+                failure: failure.clone(),
+                latency: row.latency,
+                call: row.call.as_deref().copied(),
+            },
+            (None, None) => return,
+        };
+        self.store
+            .put(RunRow {
+                run: self.run.clone(),
+                system,
+                position: prepared.position,
+                repeat: 0,
+                example_id: row.example_id.clone(),
+                dataset: Arc::clone(&row.dataset),
+                input_tokens: row.input_tokens,
+                output_tokens: row.output_tokens,
+                cached: row.cached,
+                outcome,
+            })
+            .await;
+    }
+
+    /// The number under which token counts are stored.
+    pub(super) fn tokens_scorer(&self) -> usize {
+        self.scorers.len() - 1
+    }
+}
+
+/// What the store holds for one example and system.
+#[derive(Clone)]
+pub(super) struct Stored {
+    pub(super) at: Located,
+    latency: f64,
+    call: Option<CallStats>,
+    usage: Option<Map<String, Value>>,
+    /// Per evaluator, then the token counts.
+    pub(super) scores: Vec<Option<Scores>>,
+    /// The output, when something must be scored anew.
+    pub(super) output: Option<Output>,
+}
+
+impl Stored {
+    /// Whether nothing is left to compute.
+    pub(super) fn is_complete(&self) -> bool {
+        self.output.is_none()
+    }
+
+    /// The token counts: input, output.
+    pub(super) fn tokens(&self) -> Option<(u64, u64)> {
+        let scores = self.scores.last()?.as_ref()?;
+        let count = |name| scores.value(name).map(|value| value as u64);
+        Some((count(INPUT_TOKENS)?, count(OUTPUT_TOKENS)?))
+    }
+
+    /// Fills a row with what the call cost when it was made.
+    pub(super) fn fill(&self, row: &mut EvalRow) {
+        row.latency = self.latency;
+        row.call = self.call.map(Box::new);
+        row.metadata = self
+            .usage
+            .as_ref()
+            .map(|usage| Box::new(super::scoring::usage_metadata(usage)));
+        row.cached = true;
+    }
+}
+
+/// Token counts as they are stored.
+pub(super) fn token_scores(row: &EvalRow) -> Scores {
+    [
+        (INPUT_TOKENS, row.input_tokens as f64),
+        (OUTPUT_TOKENS, row.output_tokens as f64),
+    ]
+    .into_iter()
+    .collect()
+}
+
+/// What is to be kept of a finished row.
+pub(super) struct Kept<'a> {
+    pub(super) row: &'a EvalRow,
+    pub(super) answer: Answer<'a>,
+    /// Scores that are new, by the number of their evaluator.
+    pub(super) scores: Vec<(usize, Scores)>,
+}
+
+/// Where the answer of a row comes from.
+pub(super) enum Answer<'a> {
+    Fresh(&'a Output),
+    Stored(Located),
+    None,
+}
+
+impl<'a> Answer<'a> {
+    pub(super) fn of(attempt: Option<&'a Attempt>) -> Self {
+        match attempt.map(|attempt| &attempt.result) {
+            Some(Ok(output)) => Self::Fresh(output),
+            _ => Self::None,
+        }
+    }
+}
+
+/// A text that no other run has.
+fn nonce() -> String {
+    let now = std::time::SystemTime::now();
+    let since = now
+        .duration_since(std::time::UNIX_EPOCH)
+        .unwrap_or_default();
+    format!("{}-{}", since.as_nanos(), std::process::id())
+}

@@ -1,0 +1,377 @@
+//! The run store: responses, scores and runs in one SQLite file.
+//!
+//! Responses are expensive and scores are cheap, so they are kept apart. Both are
+//! found by content: a change of anything that can change a response or a score
+//! never meets an old row, and a change of nothing always does. One thread
+//! writes, any number of threads and processes read. Nothing here decides what
+//! is worth storing; the runner does. `docs/reference/store.md` has the tables.
+
+mod body;
+mod checksum;
+mod columns;
+mod delta;
+mod error;
+mod insert;
+mod key;
+mod open;
+mod queue;
+mod reader;
+mod record;
+mod rows;
+mod run;
+mod schema;
+mod score_json;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
+use std::thread::JoinHandle;
+
+use rusqlite::Connection;
+
+pub use delta::OutputDelta;
+pub use error::StoreError;
+pub use key::{Key, ResponseKey};
+pub use reader::{Found, StoredResponse, Wanted};
+pub use record::{Located, NewOutcome, NewResponse, NewScores, Record, ResponseRef, RunRow};
+pub use rows::{RunRows, StoredOutcome, StoredRow};
+pub use run::{Removed, Run, RunId, RunStart, RunStatus, ScorerEntry, StoredRun, SystemEntry};
+
+use crate::model::{Example, Output};
+use queue::Queue;
+use reader::{Damage, Reader};
+use writer::{Job, Shared, Writer};
+
+/// Idle reading connections that are kept for the next look-up.
+const IDLE_READERS: usize = 4;
+
+/// An open store. Cheap to clone; the last clone to go commits what is left.
+#[derive(Clone)]
+pub struct Store(Arc<Inner>);
+
+/// A store that was just opened, and what there is to say about it.
+pub struct Opened {
+    /// The store.
+    pub store: Store,
+    /// Sentences for the user: a damaged file was moved aside, for example.
+    pub notes: Vec<String>,
+}
+
+struct Inner {
+    path: PathBuf,
+    shared: Arc<Shared>,
+    writer: Option<JoinHandle<()>>,
+    readers: Mutex<Vec<Reader>>,
+    damaged: AtomicU64,
+}
+
+impl Store {
+    /// Opens the store of a folder: `store.sqlite` inside it. Both are made when
+    /// missing. A damaged file is moved aside and a fresh one begun.
+    ///
+    /// # Errors
+    ///
+    /// When the folder or the file cannot be written, or the store was made by a
+    /// later version. A run can go on without a store.
+    pub fn open(dir: impl AsRef<Path>) -> Result<Opened, StoreError> {
+        Self::open_with(dir.as_ref(), |_| Ok(()))
+    }
+
+    /// Opens with further settings of the writing connection, for tests.
+    fn open_with(
+        dir: &Path,
+        settings: impl FnOnce(&Connection) -> rusqlite::Result<()>,
+    ) -> Result<Opened, StoreError> {
+        let opening = open::open(dir)?;
+        settings(&opening.connection)?;
+        let shared = Arc::new(Shared {
+            queue: Queue::new(),
+            failure: Default::default(),
+            dropped: AtomicU64::new(0),
+            path: opening.path.clone(),
+        });
+        let writer = writer::start(opening.connection, Arc::clone(&shared)).map_err(|error| {
+            StoreError::Unusable {
+                path: opening.path.clone(),
+                problem: error.to_string(),
+            }
+        })?;
+        let store = Self(Arc::new(Inner {
+            path: opening.path,
+            shared,
+            writer: Some(writer),
+            readers: Mutex::default(),
+            damaged: AtomicU64::new(0),
+        }));
+        Ok(Opened {
+            store,
+            notes: opening.notes,
+        })
+    }
+
+    /// The file of the store.
+    pub fn path(&self) -> &Path {
+        &self.0.path
+    }
+
+    /// Puts a record. Waits only while too much is waiting already; never fails.
+    /// A record that cannot be stored is counted in [`dropped`](Self::dropped).
+    pub async fn put(&self, record: impl Into<Record>) {
+        let record = record.into();
+        let weight = record.weight();
+        self.0.shared.queue.push(Job::Record(record), weight).await;
+    }
+
+    /// Like [`put`](Self::put), blocking the thread instead of waiting.
+    pub fn put_blocking(&self, record: impl Into<Record>) {
+        let record = record.into();
+        let weight = record.weight();
+        self.0
+            .shared
+            .queue
+            .push_blocking(Job::Record(record), weight);
+    }
+
+    /// Waits until everything put so far is on disk.
+    ///
+    /// # Errors
+    ///
+    /// When the store has failed; what was put since then is lost.
+    pub async fn flush(&self) -> Result<(), StoreError> {
+        self.0.shared.queue.flush().await;
+        self.check()
+    }
+
+    /// Like [`flush`](Self::flush), blocking the thread instead of waiting.
+    ///
+    /// # Errors
+    ///
+    /// As for `flush`.
+    pub fn flush_blocking(&self) -> Result<(), StoreError> {
+        self.0.shared.queue.flush_blocking();
+        self.check()
+    }
+
+    fn check(&self) -> Result<(), StoreError> {
+        match self.failure() {
+            Some(reason) => Err(StoreError::Failed { reason }),
+            None => Ok(()),
+        }
+    }
+
+    /// Why the store takes no more records, once it has failed. Reading goes on.
+    pub fn failure(&self) -> Option<String> {
+        self.0.shared.failure.get().cloned()
+    }
+
+    /// Records that were put and could not be stored.
+    pub fn dropped(&self) -> u64 {
+        self.0.shared.dropped.load(Ordering::Relaxed)
+    }
+
+    /// Records that were met and are not what was written. They count as absent.
+    pub fn damaged(&self) -> u64 {
+        self.0.damaged.load(Ordering::Relaxed)
+    }
+
+    /// Makes systems and evaluators known, so that responses and scores can refer
+    /// to them. [`begin_run`](Self::begin_run) does it for those of the run.
+    ///
+    /// # Errors
+    ///
+    /// When the store has failed.
+    pub fn register(
+        &self,
+        systems: &[SystemEntry],
+        scorers: &[ScorerEntry],
+    ) -> Result<(), StoreError> {
+        let (systems, scorers) = (systems.to_vec(), scorers.to_vec());
+        self.write(move |writer| {
+            writer.transaction(|tx, ids| {
+                for entry in &systems {
+                    ids.add_system(tx, entry)?;
+                }
+                for entry in &scorers {
+                    ids.add_scorer(tx, entry)?;
+                }
+                Ok(())
+            })
+        })
+    }
+
+    /// Looks up responses with their scores, in the order asked for. Batches of
+    /// 64 to 256 cost least per response. Blocks the thread for a moment.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read. Damage is no error: it counts as absent.
+    pub fn find(&self, wanted: &[Wanted<'_>]) -> Result<Vec<Option<Found>>, StoreError> {
+        self.read(|reader, damage| reader.find(wanted, damage))
+    }
+
+    /// The output of a stored response, as the system made it of this example.
+    /// `None` when it is damaged or no longer there.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    pub fn output(&self, at: &Located, example: &Example) -> Result<Option<Output>, StoreError> {
+        self.read(|reader, damage| reader.output(*at, example, damage))
+    }
+
+    /// The example of a stored row; `None` when it is damaged or no longer there.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    pub fn example(&self, row: &StoredRow) -> Result<Option<Example>, StoreError> {
+        let found = self.read(|reader, damage| reader.example(row.example, damage))?;
+        Ok(match (&row.outcome, found) {
+            // The response vouches for its example.
+            (StoredOutcome::Response { response, .. }, Some((key, _)))
+                if response.at.key.example != key =>
+            {
+                self.0.damaged.fetch_add(1, Ordering::Relaxed);
+                None
+            }
+            (_, found) => found.map(|(_, example)| example),
+        })
+    }
+
+    /// Begins a run. Blocks the thread until it is on disk.
+    ///
+    /// # Errors
+    ///
+    /// When the store has failed.
+    pub fn begin_run(&self, start: RunStart) -> Result<Run, StoreError> {
+        self.write(move |writer| writer.transaction(|tx, ids| run::begin(tx, ids, &start)))
+    }
+
+    /// Marks a run as ended, after everything put before. Blocks until it is on disk.
+    ///
+    /// # Errors
+    ///
+    /// When the store has failed.
+    pub fn finish_run(&self, run: &Run, status: RunStatus) -> Result<(), StoreError> {
+        let run = run.clone();
+        self.write(move |writer| writer.transaction(|tx, _| run::finish(tx, &run, status)))
+    }
+
+    /// All runs, oldest first.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    pub fn runs(&self) -> Result<Vec<StoredRun>, StoreError> {
+        self.read(|reader, damage| {
+            let (runs, damaged) = run::list(&reader.connection)?;
+            damage.records += damaged;
+            Ok(runs)
+        })
+    }
+
+    /// The run with that id, or the only one whose id begins like that.
+    ///
+    /// # Errors
+    ///
+    /// When there is none, or more than one, or the store cannot be read.
+    pub fn run(&self, id: &str) -> Result<StoredRun, StoreError> {
+        let runs = self.read(|reader, damage| {
+            let (runs, damaged) = run::find(&reader.connection, id)?;
+            damage.records += damaged;
+            Ok(runs)
+        })?;
+        run::pick(id, runs)
+    }
+
+    /// The rows of a run: grouped by system, in dataset order, with the scores of
+    /// the run's evaluators.
+    pub fn run_rows(&self, run: &StoredRun) -> RunRows {
+        RunRows::new(self.clone(), run.clone())
+    }
+
+    /// Removes a run, the responses that no other run refers to, and the examples
+    /// that then are not needed; gives the space back. Blocks until it is done.
+    ///
+    /// # Errors
+    ///
+    /// When the store has failed.
+    pub fn remove_run(&self, run: &Run) -> Result<Removed, StoreError> {
+        let run = run.clone();
+        self.write(move |writer| {
+            let removed = writer.transaction(|tx, ids| {
+                // Nothing that is remembered may be among what goes.
+                ids.forget();
+                run::remove(tx, &run)
+            })?;
+            // The run is gone either way; the space can be had later.
+            let bytes = writer.shrink().unwrap_or_default();
+            Ok(Removed { bytes, ..removed })
+        })
+    }
+
+    /// Runs `work` on the writer's thread and waits for it.
+    fn write<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Writer) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let (sender, receiver) = mpsc::sync_channel(1);
+        self.0
+            .shared
+            .queue
+            .push_urgent(Job::Task(Box::new(move |writer| {
+                // The caller waits; if it is gone, nobody wants the answer.
+                let _ = sender.send(work(writer));
+            })));
+        match receiver.recv() {
+            Ok(Ok(value)) => Ok(value),
+            Ok(Err(error)) => Err(StoreError::Failed {
+                reason: error::describe(&error),
+            }),
+            Err(_) => Err(StoreError::Failed {
+                reason: self.failure().unwrap_or_else(|| "it is closed".to_owned()),
+            }),
+        }
+    }
+
+    /// Runs `work` on a reading connection that nobody else uses.
+    fn read<T>(
+        &self,
+        work: impl FnOnce(&mut Reader, &mut Damage) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        let idle = self.readers().pop();
+        let mut reader = match idle {
+            Some(reader) => reader,
+            None => Reader::new(open::reader(&self.0.path)?),
+        };
+        let mut damage = Damage::default();
+        let result = work(&mut reader, &mut damage);
+        self.0.damaged.fetch_add(damage.records, Ordering::Relaxed);
+        if damage.file {
+            open::mark_suspect(&self.0.path);
+        }
+        let value = result?;
+        let mut readers = self.readers();
+        if readers.len() < IDLE_READERS {
+            readers.push(reader);
+        }
+        Ok(value)
+    }
+
+    fn readers(&self) -> std::sync::MutexGuard<'_, Vec<Reader>> {
+        self.0.readers.lock().unwrap_or_else(|e| e.into_inner())
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.shared.queue.close();
+        if let Some(writer) = self.writer.take() {
+            // A panic of the writer has been noted as its failure.
+            let _ = writer.join();
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! Opening: connections with the right settings, and files that are not what
+//! they should be.
+//!
+//! A file that is damaged is moved aside, never deleted. Whether a file is
+//! damaged beyond what one record can hide is decided here and nowhere else.
+
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+
+use super::error::{StoreError, describe, is_busy, is_damage};
+use super::schema::{self, Found};
+
+/// The file inside the folder.
+const FILE: &str = "store.sqlite";
+/// How long one statement waits for the lock of another process.
+const BUSY: Duration = Duration::from_secs(10);
+/// Pause between two looks at a lock. Short, so that a writer that works without
+/// pause is met between two of its transactions.
+const POLL: Duration = Duration::from_millis(2);
+
+/// An open file with what there is to say about it.
+pub(super) struct Opening {
+    pub(super) connection: Connection,
+    pub(super) path: PathBuf,
+    pub(super) notes: Vec<String>,
+}
+
+/// Why a file cannot be used as it is.
+enum Trouble {
+    /// To be moved aside.
+    Damaged(String),
+    Error(StoreError),
+}
+
+/// Opens the store of a folder for writing; both are made when missing.
+pub(super) fn open(dir: &Path) -> Result<Opening, StoreError> {
+    let unusable = |error: std::io::Error| StoreError::Unusable {
+        path: dir.to_owned(),
+        problem: error.to_string(),
+    };
+    std::fs::create_dir_all(dir).map_err(unusable)?;
+    // Absolute, so that no name is taken for a URI and no change of folder matters.
+    let path = std::path::absolute(dir).map_err(unusable)?.join(FILE);
+    let mut notes = Vec::new();
+    let connection = match connect(&path, &mut notes) {
+        Ok(connection) => connection,
+        Err(Trouble::Error(error)) => return Err(error),
+        Err(Trouble::Damaged(_)) => reopen(dir, &path, &mut notes)?,
+    };
+    Ok(Opening {
+        connection,
+        path,
+        notes,
+    })
+}
+
+/// Moves a damaged file aside and begins a fresh one.
+fn reopen(dir: &Path, path: &Path, notes: &mut Vec<String>) -> Result<Connection, StoreError> {
+    let unusable = |problem: String| StoreError::Unusable {
+        path: path.to_owned(),
+        problem,
+    };
+    // Two processes may find the damage at the same time; the second must not
+    // move away what the first began. An empty database serves as the lock:
+    // the system frees it when we die.
+    let lock = Connection::open(dir.join("store.lock")).map_err(|e| unusable(describe(&e)))?;
+    lock.busy_timeout(BUSY)
+        .map_err(|e| unusable(describe(&e)))?;
+    lock.execute_batch("BEGIN EXCLUSIVE")
+        .map_err(|e| unusable(describe(&e)))?;
+    match connect(path, notes) {
+        Ok(connection) => return Ok(connection),
+        Err(Trouble::Error(error)) => return Err(error),
+        Err(Trouble::Damaged(problem)) => {
+            let aside = move_aside(path).map_err(|error| unusable(error.to_string()))?;
+            notes.push(format!(
+                "the store `{}` is damaged ({problem}); it was moved to `{}` and a new one begun",
+                path.display(),
+                aside.display()
+            ));
+        }
+    }
+    connect(path, notes).map_err(|trouble| match trouble {
+        Trouble::Error(error) => error,
+        Trouble::Damaged(problem) => unusable(problem),
+    })
+}
+
+fn connect(path: &Path, notes: &mut Vec<String>) -> Result<Connection, Trouble> {
+    let started = Instant::now();
+    loop {
+        match try_connect(path) {
+            // Some steps of opening do not wait for locks by themselves.
+            Err(error) if is_busy(&error) && started.elapsed() < BUSY => thread::sleep(POLL),
+            Err(error) if is_damage(&error) => return Err(Trouble::Damaged(describe(&error))),
+            Err(error) => {
+                return Err(Trouble::Error(StoreError::Unusable {
+                    path: path.to_owned(),
+                    problem: describe(&error),
+                }));
+            }
+            Ok((connection, Found::Ours, note)) => {
+                notes.extend(note);
+                return Ok(connection);
+            }
+            Ok((_, Found::Newer(found), _)) => {
+                return Err(Trouble::Error(StoreError::Newer {
+                    path: path.to_owned(),
+                    found,
+                }));
+            }
+            Ok((_, Found::Foreign | Found::Empty, _)) => {
+                return Err(Trouble::Damaged(
+                    "its tables are not those of a store".into(),
+                ));
+            }
+        }
+    }
+}
+
+fn try_connect(path: &Path) -> rusqlite::Result<(Connection, Found, Option<String>)> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_CREATE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_handler(Some(wait))?;
+    harden(&connection)?;
+    // Has an effect on a new file only.
+    connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
+    match schema::inspect(&connection)? {
+        Found::Empty | Found::Ours => {}
+        other => return Ok((connection, other, None)),
+    }
+    let note = use_wal(&connection, path)?;
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update(None, "cache_size", -64 * 1024)?;
+    connection.pragma_update(None, "wal_autocheckpoint", 4096)?;
+    connection.pragma_update(None, "journal_size_limit", 64 << 20)?;
+    connection.set_prepared_statement_cache_capacity(64);
+
+    // Taking the lock also shows whether the file can be written at all.
+    let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    if schema::inspect(&tx)? == Found::Empty {
+        schema::create(&tx)?;
+    }
+    let found = schema::inspect(&tx)?;
+    tx.commit()?;
+    if found == Found::Ours && suspect(path).exists() {
+        let verdict: String =
+            connection.query_row("PRAGMA quick_check(1)", (), |row| row.get(0))?;
+        if verdict != "ok" {
+            return Ok((connection, Found::Foreign, None));
+        }
+        let _ = std::fs::remove_file(suspect(path));
+    }
+    Ok((connection, found, note))
+}
+
+/// A connection for reading only.
+pub(super) fn reader(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_handler(Some(wait))?;
+    harden(&connection)?;
+    connection.pragma_update(None, "cache_size", -16 * 1024)?;
+    Ok(connection)
+}
+
+/// Settings against damaged files, and against foreign keys: the references are
+/// for readers of the schema, checking them would need more indexes.
+fn harden(connection: &Connection) -> rusqlite::Result<()> {
+    connection.pragma_update(None, "foreign_keys", false)?;
+    connection.pragma_update(None, "cell_size_check", true)?;
+    connection.pragma_update(None, "trusted_schema", false)
+}
+
+/// Readers and one writer at the same time, where the file system can do it.
+fn use_wal(connection: &Connection, path: &Path) -> rusqlite::Result<Option<String>> {
+    let set = |mode: &str| -> rusqlite::Result<String> {
+        connection.pragma_update_and_check(None, "journal_mode", mode, |row| row.get(0))
+    };
+    match set("WAL") {
+        Ok(mode) if mode == "wal" => return Ok(None),
+        Err(error) if is_busy(&error) || is_damage(&error) => return Err(error),
+        Ok(_) | Err(_) => {}
+    }
+    set("DELETE")?;
+    Ok(Some(format!(
+        "the file system of `{}` does not allow reading and writing at the same time; \
+         the store works, but slower",
+        path.display()
+    )))
+}
+
+/// Called while the lock is taken; whether to look again.
+fn wait(n_before: i32) -> bool {
+    thread::sleep(POLL);
+    u32::try_from(n_before).is_ok_and(|n| POLL * n < BUSY)
+}
+
+/// Renames the file and what belongs to it; the new name.
+fn move_aside(path: &Path) -> std::io::Result<PathBuf> {
+    let aside = (1..)
+        .map(|n| with_suffix(path, &format!(".damaged-{n}")))
+        .find(|aside| !aside.exists())
+        .unwrap_or_else(|| with_suffix(path, ".damaged"));
+    std::fs::rename(path, &aside)?;
+    for part in ["-wal", "-shm"] {
+        // They are often not there.
+        let _ = std::fs::rename(with_suffix(path, part), with_suffix(&aside, part));
+    }
+    let _ = std::fs::remove_file(suspect(path));
+    Ok(aside)
+}
+
+/// Leaves a mark that makes the next opening check the whole file.
+pub(super) fn mark_suspect(path: &Path) {
+    // A mark that cannot be left only means that the damage is met again.
+    let _ = std::fs::write(suspect(path), "");
+}
+
+fn suspect(path: &Path) -> PathBuf {
+    with_suffix(path, ".suspect")
+}
+
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn without_wal_it_says_so_and_works() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join(FILE);
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
+        // This way of locking has no shared memory, like network file systems.
+        let connection =
+            Connection::open_with_flags_and_vfs(&path, flags, "unix-dotfile").expect("opens");
+        let note = use_wal(&connection, &path).expect("falls back");
+        assert!(note.expect("a note").contains("slower"));
+        connection
+            .execute_batch("CREATE TABLE t (x)")
+            .expect("works");
+    }
+}

@@ -1,0 +1,232 @@
+//! The way to the writer: a queue bounded in records and bytes.
+//!
+//! Many threads and tasks push, one thread takes. It hands out whole batches: a
+//! batch is due when it is large enough, old enough, or someone waits for it.
+
+use std::collections::VecDeque;
+use std::sync::{Condvar, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+use tokio::sync::Notify;
+
+/// A batch is due with this many records …
+const BATCH: usize = 256;
+/// … or when its first record is this old.
+const DELAY: Duration = Duration::from_millis(100);
+/// Records that may wait, those being written included.
+const MAX_RECORDS: usize = 4096;
+/// Bytes that may wait, those being written included. One record always fits.
+const MAX_BYTES: usize = 64 << 20;
+
+/// A bounded queue with one taker.
+pub(super) struct Queue<T> {
+    state: Mutex<State<T>>,
+    work: Condvar,
+    settled: Condvar,
+    settled_async: Notify,
+}
+
+struct State<T> {
+    jobs: VecDeque<T>,
+    /// When the oldest job came in.
+    since: Option<Instant>,
+    waiting: usize,
+    bytes: usize,
+    pushed: u64,
+    settled: u64,
+    /// Everything up to this number is wanted now.
+    wanted: u64,
+    closed: bool,
+}
+
+/// Jobs taken together. Must be given back with [`Queue::settle`].
+pub(super) struct Batch<T> {
+    pub(super) jobs: Vec<T>,
+    bytes: usize,
+}
+
+impl<T> Queue<T> {
+    pub(super) fn new() -> Self {
+        Self {
+            state: Mutex::new(State {
+                jobs: VecDeque::new(),
+                since: None,
+                waiting: 0,
+                bytes: 0,
+                pushed: 0,
+                settled: 0,
+                wanted: 0,
+                closed: false,
+            }),
+            work: Condvar::new(),
+            settled: Condvar::new(),
+            settled_async: Notify::new(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<T>> {
+        // Nothing in here panics half-way; a poisoned lock changes nothing.
+        self.state.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// Pushes without waiting; gives the job back when there is no room.
+    fn try_push(&self, job: T, weight: usize) -> Result<(), T> {
+        let mut state = self.lock();
+        let full = state.waiting >= MAX_RECORDS || state.bytes + weight > MAX_BYTES;
+        if full && state.waiting > 0 && !state.closed {
+            return Err(job);
+        }
+        self.accept(&mut state, job, weight);
+        Ok(())
+    }
+
+    fn accept(&self, state: &mut State<T>, job: T, weight: usize) {
+        if state.closed {
+            return;
+        }
+        state.waiting += 1;
+        state.bytes += weight;
+        state.pushed += 1;
+        state.jobs.push_back(job);
+        let first = state.since.is_none();
+        if first {
+            state.since = Some(Instant::now());
+        }
+        if first || state.jobs.len() == BATCH {
+            self.work.notify_one();
+        }
+    }
+
+    /// Waits for room and pushes.
+    pub(super) async fn push(&self, mut job: T, weight: usize) {
+        loop {
+            let room = self.settled_async.notified();
+            tokio::pin!(room);
+            // Registered before the look at the state, so no wake-up is missed.
+            room.as_mut().enable();
+            match self.try_push(job, weight) {
+                Ok(()) => return,
+                Err(back) => job = back,
+            }
+            room.await;
+        }
+    }
+
+    /// Waits for room and pushes, blocking the thread.
+    pub(super) fn push_blocking(&self, mut job: T, weight: usize) {
+        loop {
+            match self.try_push(job, weight) {
+                Ok(()) => return,
+                Err(back) => job = back,
+            }
+            let state = self.lock();
+            if state.waiting >= MAX_RECORDS || state.bytes + weight > MAX_BYTES {
+                drop(self.settled.wait(state));
+            }
+        }
+    }
+
+    /// Pushes ahead of all bounds and asks for it to be done now.
+    pub(super) fn push_urgent(&self, job: T) {
+        let mut state = self.lock();
+        self.accept(&mut state, job, 0);
+        state.wanted = state.pushed;
+        self.work.notify_one();
+    }
+
+    /// Asks for everything pushed so far; the number to wait for.
+    fn want(&self) -> u64 {
+        let mut state = self.lock();
+        state.wanted = state.pushed;
+        self.work.notify_one();
+        state.pushed
+    }
+
+    /// Waits until everything pushed so far is settled.
+    pub(super) async fn flush(&self) {
+        let target = self.want();
+        loop {
+            let settled = self.settled_async.notified();
+            tokio::pin!(settled);
+            settled.as_mut().enable();
+            if self.lock().settled >= target {
+                return;
+            }
+            settled.await;
+        }
+    }
+
+    /// Waits until everything pushed so far is settled, blocking the thread.
+    pub(super) fn flush_blocking(&self) {
+        let target = self.want();
+        let state = self.lock();
+        drop(
+            self.settled
+                .wait_while(state, |state| state.settled < target),
+        );
+    }
+
+    /// The next batch when it is due; `None` when the queue is closed and empty.
+    pub(super) fn take(&self) -> Option<Batch<T>> {
+        let mut state = self.lock();
+        loop {
+            let due = state.closed || state.wanted > state.settled || state.jobs.len() >= BATCH;
+            let age = state.since.map(|since| since.elapsed());
+            match age {
+                None if state.closed => return None,
+                None => {
+                    state = self.work.wait(state).unwrap_or_else(|e| e.into_inner());
+                }
+                Some(age) if due || age >= DELAY => {
+                    state.since = None;
+                    return Some(Batch {
+                        jobs: state.jobs.drain(..).collect(),
+                        bytes: state.bytes,
+                    });
+                }
+                Some(age) => {
+                    let waited = self.work.wait_timeout(state, DELAY - age);
+                    state = waited.unwrap_or_else(|e| e.into_inner()).0;
+                }
+            }
+        }
+    }
+
+    /// Says that `n` jobs of a batch with these bytes are done with.
+    pub(super) fn settle(&self, n: usize, bytes: usize) {
+        let mut state = self.lock();
+        state.waiting -= n;
+        state.bytes -= bytes;
+        state.settled += n as u64;
+        drop(state);
+        self.settled.notify_all();
+        self.settled_async.notify_waiters();
+    }
+
+    /// Drops everything, for a taker that is gone.
+    pub(super) fn abandon(&self) {
+        let mut state = self.lock();
+        state.closed = true;
+        state.jobs.clear();
+        state.since = None;
+        state.waiting = 0;
+        state.bytes = 0;
+        state.settled = state.pushed;
+        drop(state);
+        self.settled.notify_all();
+        self.settled_async.notify_waiters();
+    }
+
+    /// Takes nothing new; what is there is still handed out.
+    pub(super) fn close(&self) {
+        self.lock().closed = true;
+        self.work.notify_one();
+    }
+}
+
+impl<T> Batch<T> {
+    /// How many jobs, and the bytes they stand for.
+    pub(super) fn size(&self) -> (usize, usize) {
+        (self.jobs.len(), self.bytes)
+    }
+}

@@ -1,0 +1,195 @@
+//! What is put into the store.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use super::delta::OutputDelta;
+use super::key::{Key, ResponseKey};
+use super::run::Run;
+use crate::model::{CallStats, Example, ExampleId, Failure, Scores};
+
+/// Where a stored response is. Comes from a look-up; its numbers mean nothing outside its store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Located {
+    pub(super) key: ResponseKey,
+    pub(super) response: i64,
+    pub(super) example: i64,
+}
+
+impl Located {
+    /// The content address of the response.
+    pub fn key(&self) -> ResponseKey {
+        self.key
+    }
+}
+
+/// A response: by its address when it was just put, by its place when it was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ResponseRef {
+    /// A response that was put before, by this process.
+    Put(ResponseKey),
+    /// A response that was found in the store.
+    Found(Located),
+}
+
+impl ResponseRef {
+    pub(super) fn key(&self) -> ResponseKey {
+        match self {
+            Self::Put(key) => *key,
+            Self::Found(located) => located.key,
+        }
+    }
+}
+
+impl From<ResponseKey> for ResponseRef {
+    fn from(key: ResponseKey) -> Self {
+        Self::Put(key)
+    }
+}
+
+impl From<Located> for ResponseRef {
+    fn from(located: Located) -> Self {
+        Self::Found(located)
+    }
+}
+
+/// One thing to be stored.
+#[derive(Debug, Clone)]
+pub enum Record {
+    /// What a system answered.
+    Response(Box<NewResponse>),
+    /// What an evaluator said about a response.
+    Scores(NewScores),
+    /// A row of a run.
+    Row(Box<RunRow>),
+}
+
+impl From<NewResponse> for Record {
+    fn from(response: NewResponse) -> Self {
+        Self::Response(Box::new(response))
+    }
+}
+
+impl From<NewScores> for Record {
+    fn from(scores: NewScores) -> Self {
+        Self::Scores(scores)
+    }
+}
+
+impl From<RunRow> for Record {
+    fn from(row: RunRow) -> Self {
+        Self::Row(Box::new(row))
+    }
+}
+
+/// What a system answered. The first one stored under a key stays.
+#[derive(Debug, Clone)]
+pub struct NewResponse {
+    /// Its address; the system must be known to the store.
+    pub key: ResponseKey,
+    /// The example it answers.
+    pub example: Arc<Example>,
+    /// What the system changed in the example.
+    pub output: OutputDelta,
+    /// Seconds inside the system, retry waiting included.
+    pub latency: f64,
+    /// What the call cost besides time, when the system knows.
+    pub call: Option<CallStats>,
+    /// From sending to the first byte of the reply, when known.
+    pub first_byte: Option<Duration>,
+    /// Usage as the endpoint reported it.
+    pub usage: Option<Map<String, Value>>,
+}
+
+/// What an evaluator said about a response. The first scores stored for a
+/// response and a scorer stay.
+#[derive(Debug, Clone)]
+pub struct NewScores {
+    /// The response.
+    pub response: ResponseRef,
+    /// The evaluator, from [`Key::scorer`]; it must be known to the store.
+    pub scorer: Key,
+    /// Its scores, unscored ones included.
+    pub scores: Scores,
+}
+
+/// A row of a run: which example, what became of it.
+#[derive(Debug, Clone)]
+pub struct RunRow {
+    /// The run, from [`Store::begin_run`](super::Store::begin_run).
+    pub run: Run,
+    /// Number of the system within the run, from 0.
+    pub system: usize,
+    /// Position of the example in the dataset.
+    pub position: usize,
+    /// Which repeat, from 0.
+    pub repeat: u32,
+    /// Id of the example.
+    pub example_id: ExampleId,
+    /// Dataset tag; empty when there is none.
+    pub dataset: Arc<str>,
+    /// Tokens of the example.
+    pub input_tokens: u64,
+    /// Tokens of the processed map; 0 for a failed row.
+    pub output_tokens: u64,
+    /// Whether the response came from an earlier run.
+    pub cached: bool,
+    /// What became of it.
+    pub outcome: NewOutcome,
+}
+
+/// What became of a row.
+#[derive(Debug, Clone)]
+pub enum NewOutcome {
+    /// The system answered.
+    Response(ResponseRef),
+    /// The system did not answer. Such rows are kept for the report only: the
+    /// next run tries again.
+    Failed {
+        /// The example, which no response brings along.
+        example: Arc<Example>,
+        /// Its address.
+        key: Key,
+        /// What happened.
+        failure: Failure,
+        /// Seconds inside the system.
+        latency: f64,
+        /// What the call cost besides time, when known.
+        call: Option<CallStats>,
+    },
+}
+
+impl Record {
+    /// Bytes that the record keeps alive, roughly. The queue is bounded by it.
+    pub(super) fn weight(&self) -> usize {
+        const FIXED: usize = 512;
+        FIXED
+            + match self {
+                Self::Response(new) => {
+                    map_weight(new.example.fields()) + map_weight(&new.output.set)
+                }
+                Self::Row(row) => match &row.outcome {
+                    NewOutcome::Failed { example, .. } => map_weight(example.fields()),
+                    NewOutcome::Response(_) => 0,
+                },
+                Self::Scores(_) => 0,
+            }
+    }
+}
+
+fn map_weight(map: &Map<String, Value>) -> usize {
+    map.iter()
+        .map(|(key, value)| 64 + key.len() + weight(value))
+        .sum()
+}
+
+fn weight(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len(),
+        Value::Array(list) => list.iter().map(|item| 32 + weight(item)).sum(),
+        Value::Object(map) => map_weight(map),
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+    }
+}

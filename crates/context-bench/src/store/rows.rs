@@ -1,0 +1,288 @@
+//! The rows of a run, streamed: grouped by system, in dataset order.
+//!
+//! Rows are read a page at a time, each page in a transaction of its own, so
+//! that a slow reader never keeps the store from being written or tidied.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use rusqlite::Connection;
+use serde::Deserialize as _;
+use serde::de::IntoDeserializer as _;
+use serde::de::value::{Error as ValueError, StrDeserializer};
+
+use super::Store;
+use super::columns::{ResponseColumns, RowColumns};
+use super::error::{Damaged, StoreError};
+use super::key::{Key, ResponseKey};
+use super::reader::{Damage, Known, StoredResponse, read_scores};
+use super::record::Located;
+use super::run::StoredRun;
+use crate::model::{CallStats, ExampleId, Failure, FailureKind, Scores};
+
+/// Rows per page.
+const PAGE: i64 = 512;
+
+/// A row of a run as it was stored.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredRow {
+    /// Number of the system within the run.
+    pub system: usize,
+    /// Position of the example in the dataset.
+    pub position: usize,
+    /// Which repeat, from 0.
+    pub repeat: u32,
+    /// Id of the example.
+    pub example_id: ExampleId,
+    /// Dataset tag; empty when there is none.
+    pub dataset: Arc<str>,
+    /// Tokens of the example.
+    pub input_tokens: u64,
+    /// Tokens of the processed map; 0 for a failed row.
+    pub output_tokens: u64,
+    /// Whether the response came from an earlier run.
+    pub cached: bool,
+    /// What became of it.
+    pub outcome: StoredOutcome,
+    pub(super) example: i64,
+}
+
+/// What became of a stored row.
+#[derive(Debug, Clone, PartialEq)]
+pub enum StoredOutcome {
+    /// The system answered.
+    Response {
+        /// The response, without its output.
+        response: StoredResponse,
+        /// Per evaluator of the run: its scores, if they are there.
+        scores: Vec<Option<Scores>>,
+    },
+    /// The system did not answer.
+    Failed {
+        /// What happened.
+        failure: Failure,
+        /// Seconds inside the system.
+        latency: f64,
+        /// What the call cost besides time, when known.
+        call: Option<CallStats>,
+    },
+    /// The response is damaged, or was removed together with another run.
+    Lost,
+}
+
+/// The rows of a run in order. Rows that are damaged are left out and counted in
+/// [`Store::damaged`].
+pub struct RunRows {
+    store: Store,
+    run: StoredRun,
+    systems: Vec<Key>,
+    scorers: Vec<Key>,
+    page: VecDeque<StoredRow>,
+    /// System, position and repeat of the last row read; `None` at the end.
+    after: Option<(i64, i64, i64)>,
+}
+
+impl RunRows {
+    pub(super) fn new(store: Store, run: StoredRun) -> Self {
+        Self {
+            store,
+            systems: run.systems.iter().map(|entry| entry.key()).collect(),
+            scorers: run.scorers.iter().map(|entry| entry.key()).collect(),
+            run,
+            page: VecDeque::new(),
+            after: Some((-1, -1, -1)),
+        }
+    }
+
+    /// The run that the rows belong to.
+    pub fn run(&self) -> &StoredRun {
+        &self.run
+    }
+
+    fn turn_page(&mut self, after: (i64, i64, i64)) -> Result<(), StoreError> {
+        let store = self.store.clone();
+        self.after = store.read(|reader, damage| {
+            let (connection, known) = reader.parts();
+            self.read_page(connection, known, after, damage)
+        })?;
+        Ok(())
+    }
+
+    fn read_page(
+        &mut self,
+        connection: &Connection,
+        known: &mut Known,
+        after: (i64, i64, i64),
+        damage: &mut Damage,
+    ) -> rusqlite::Result<Option<(i64, i64, i64)>> {
+        let tx = connection.unchecked_transaction()?;
+        let mut scorer_ids = Vec::with_capacity(self.scorers.len());
+        for scorer in &self.scorers {
+            scorer_ids.push(known.scorer(&tx, *scorer, damage)?);
+        }
+        let mut statement = tx.prepare_cached(&format!(
+            "SELECT {}, {}, e.key FROM run_rows w
+             LEFT JOIN responses r ON r.id = w.response
+             LEFT JOIN examples e ON e.id = w.example
+             WHERE w.run = ?1 AND (w.system, w.position, w.repeat) > (?2, ?3, ?4)
+             ORDER BY w.system, w.position, w.repeat LIMIT ?5",
+            RowColumns::LIST,
+            ResponseColumns::LIST
+        ))?;
+        let mut rows = statement.query((self.run.run.number, after.0, after.1, after.2, PAGE))?;
+        let mut last = None;
+        loop {
+            let row = match rows.next() {
+                Ok(Some(row)) => row,
+                Ok(None) => break,
+                // The rest of the tree cannot be walked; what was read so far counts.
+                Err(error) => {
+                    damage.absorb(error)?;
+                    return Ok(None);
+                }
+            };
+            // The position is needed even when the rest of the row is damaged.
+            let place = (row.get(0)?, row.get(1)?, row.get(2)?);
+            if last.is_some_and(|last| last >= place) {
+                damage.records += 1;
+                return Ok(None);
+            }
+            last = Some(place);
+            match self.read_row(row, &tx, known, &scorer_ids, damage) {
+                Ok(Ok(row)) => self.page.push_back(row),
+                Ok(Err(Damaged)) => damage.records += 1,
+                Err(error) => damage.absorb(error)?,
+            }
+        }
+        Ok(last)
+    }
+
+    fn read_row(
+        &self,
+        row: &rusqlite::Row<'_>,
+        connection: &Connection,
+        known: &mut Known,
+        scorer_ids: &[Option<i64>],
+        damage: &mut Damage,
+    ) -> rusqlite::Result<Result<StoredRow, Damaged>> {
+        let (columns, stored) = RowColumns::read(row)?;
+        let system = usize::try_from(columns.system).unwrap_or(usize::MAX);
+        let Some(system_key) = self.systems.get(system) else {
+            return Ok(Err(Damaged));
+        };
+        if columns.checksum(self.run.run.id.as_str()) != stored {
+            return Ok(Err(Damaged));
+        }
+        let outcome = match (columns.failure_kind, columns.response) {
+            (Some(kind), _) => StoredOutcome::Failed {
+                failure: Failure::new(
+                    failure_kind(kind),
+                    columns.failure_message.unwrap_or_default(),
+                ),
+                latency: columns.latency.unwrap_or_default(),
+                call: columns.call.stats(),
+            },
+            (None, None) => StoredOutcome::Lost,
+            (None, Some(response)) => {
+                let example: Option<Key> = row.get(RowColumns::N + ResponseColumns::N)?;
+                // The stored checksum of a response is never NULL in a row that exists.
+                let there: Option<i64> = row.get(RowColumns::N + ResponseColumns::N - 1)?;
+                match (example, there) {
+                    (Some(example), Some(_)) => {
+                        let at = Located {
+                            key: ResponseKey::new(example, *system_key, columns.repeat),
+                            response,
+                            example: columns.example,
+                        };
+                        match StoredResponse::read(row, RowColumns::N, at) {
+                            Ok(Ok(response)) => StoredOutcome::Response {
+                                scores: self.scores(connection, at, known, scorer_ids, damage)?,
+                                response,
+                            },
+                            Ok(Err(Damaged)) => {
+                                damage.records += 1;
+                                StoredOutcome::Lost
+                            }
+                            Err(error) => {
+                                damage.absorb(error)?;
+                                StoredOutcome::Lost
+                            }
+                        }
+                    }
+                    _ => StoredOutcome::Lost,
+                }
+            }
+        };
+        let size = |n: i64| usize::try_from(n).unwrap_or_default();
+        let tokens = |n: i64| u64::try_from(n).unwrap_or_default();
+        Ok(Ok(StoredRow {
+            system,
+            position: size(columns.position),
+            repeat: columns.repeat,
+            example_id: columns.example_id.id(),
+            dataset: known.text(columns.dataset),
+            input_tokens: tokens(columns.input_tokens),
+            output_tokens: tokens(columns.output_tokens),
+            cached: columns.cached,
+            outcome,
+            example: columns.example,
+        }))
+    }
+
+    fn scores(
+        &self,
+        connection: &Connection,
+        at: Located,
+        known: &mut Known,
+        scorer_ids: &[Option<i64>],
+        damage: &mut Damage,
+    ) -> rusqlite::Result<Vec<Option<Scores>>> {
+        let mut statement = connection.prepare_cached(
+            "SELECT scorer, checksum, scores, reasons FROM scores WHERE response = ?1",
+        )?;
+        let mut found = vec![None; scorer_ids.len()];
+        let mut rows = statement.query([at.response])?;
+        loop {
+            let row = match rows.next() {
+                Ok(Some(row)) => row,
+                Ok(None) => return Ok(found),
+                Err(error) => {
+                    damage.absorb(error)?;
+                    return Ok(found);
+                }
+            };
+            let scorer: Option<i64> = row.get(0)?;
+            for (index, id) in scorer_ids.iter().enumerate() {
+                if id.is_none() || *id != scorer {
+                    continue;
+                }
+                match read_scores(row, 1, at.key, self.scorers[index], &mut known.names) {
+                    Ok(Ok(scores)) => found[index] = Some(scores),
+                    Ok(Err(Damaged)) => damage.records += 1,
+                    Err(error) => damage.absorb(error)?,
+                }
+            }
+        }
+    }
+}
+
+impl Iterator for RunRows {
+    type Item = Result<StoredRow, StoreError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(row) = self.page.pop_front() {
+                return Some(Ok(row));
+            }
+            let after = self.after.take()?;
+            if let Err(error) = self.turn_page(after) {
+                return Some(Err(error));
+            }
+        }
+    }
+}
+
+fn failure_kind(text: &str) -> FailureKind {
+    let text: StrDeserializer<'_, ValueError> = text.into_deserializer();
+    FailureKind::deserialize(text).unwrap_or(FailureKind::Other)
+}

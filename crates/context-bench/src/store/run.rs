@@ -1,0 +1,498 @@
+//! Runs: who asked for what, and which responses it got.
+//!
+//! A run owns no responses; its rows refer to them. Removing a run removes what
+//! only it refers to. Summaries are not kept: they follow from the rows.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use rusqlite::{Connection, OptionalExtension as _, Row, Transaction};
+use serde_json::{Map, Value};
+
+use super::checksum::Checksum;
+use super::error::StoreError;
+use super::insert::Ids;
+use super::key::Key;
+
+/// The name of a run, such as `20261115-204012-3f9a`: sorts by time.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RunId(Arc<str>);
+
+impl RunId {
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for RunId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A run that rows can be put under. Cheap to clone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Run {
+    pub(super) number: i64,
+    pub(super) id: RunId,
+}
+
+impl Run {
+    /// The name of the run.
+    pub fn id(&self) -> &RunId {
+        &self.id
+    }
+}
+
+/// A system as the store knows it: `kind` and `settings` make its key.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SystemEntry {
+    /// The name that reports show; no part of the key.
+    pub name: String,
+    /// The kind of system, such as `openai`.
+    pub kind: String,
+    /// Every setting that can change an answer. Never holds a key.
+    pub settings: Value,
+}
+
+impl SystemEntry {
+    /// The content address of the system.
+    pub fn key(&self) -> Key {
+        Key::system(&self.kind, &self.settings)
+    }
+}
+
+/// An evaluator as the store knows it; all of it makes its key.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ScorerEntry {
+    /// The name of the evaluator.
+    pub name: String,
+    /// Its version: raised when it gives other scores for the same input.
+    pub version: u32,
+    /// Every setting that can change a score. Never holds a key.
+    pub settings: Value,
+}
+
+impl ScorerEntry {
+    /// The content address of the evaluator.
+    pub fn key(&self) -> Key {
+        Key::scorer(&self.name, self.version, &self.settings)
+    }
+}
+
+/// What begins a run.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct RunStart {
+    /// The command line, without keys.
+    pub command: String,
+    /// The resolved settings, enough to explain the run later.
+    pub config: Map<String, Value>,
+    /// The systems in their order.
+    pub systems: Vec<SystemEntry>,
+    /// The evaluators in their order.
+    pub scorers: Vec<ScorerEntry>,
+}
+
+/// How far a run got.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunStatus {
+    /// Begun, and neither ended nor known to be dead.
+    Running,
+    /// Went through to its end.
+    Finished,
+    /// Stopped before its end.
+    Interrupted,
+    /// Ended by an error.
+    Failed,
+}
+
+impl RunStatus {
+    /// The status as it is stored.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Finished => "finished",
+            Self::Interrupted => "interrupted",
+            Self::Failed => "failed",
+        }
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        [
+            Self::Running,
+            Self::Finished,
+            Self::Interrupted,
+            Self::Failed,
+        ]
+        .into_iter()
+        .find(|status| status.as_str() == text)
+    }
+}
+
+/// A run in the store.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredRun {
+    /// The run, for putting and reading rows.
+    pub run: Run,
+    /// When it began.
+    pub created_at: SystemTime,
+    /// When it ended, if it did.
+    pub finished_at: Option<SystemTime>,
+    /// How far it got.
+    pub status: RunStatus,
+    /// The command line.
+    pub command: String,
+    /// The resolved settings.
+    pub config: Map<String, Value>,
+    /// The systems in their order.
+    pub systems: Vec<SystemEntry>,
+    /// The evaluators in their order.
+    pub scorers: Vec<ScorerEntry>,
+    /// Rows stored so far.
+    pub n_rows: u64,
+}
+
+/// What the removal of a run removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Removed {
+    /// Rows of the run.
+    pub rows: u64,
+    /// Responses that no other run refers to.
+    pub responses: u64,
+    /// Examples that nothing refers to any more.
+    pub examples: u64,
+    /// Bytes that the file became smaller by.
+    pub bytes: u64,
+}
+
+pub(super) fn unix_now() -> i64 {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    now.map_or(0, |now| i64::try_from(now.as_secs()).unwrap_or(i64::MAX))
+}
+
+fn time(seconds: i64) -> SystemTime {
+    let seconds = u64::try_from(seconds).unwrap_or_default();
+    SystemTime::UNIX_EPOCH
+        .checked_add(std::time::Duration::from_secs(seconds))
+        .unwrap_or(SystemTime::UNIX_EPOCH)
+}
+
+/// The fixed and the changing columns of a run.
+struct RunColumns<'a> {
+    id: &'a str,
+    created_at: i64,
+    finished_at: Option<i64>,
+    status: &'a str,
+    command: &'a str,
+    config: &'a str,
+}
+
+impl<'a> RunColumns<'a> {
+    const LIST: &'static str =
+        "number, id, created_at, finished_at, status, command, config, checksum";
+
+    fn read(row: &'a Row<'_>) -> rusqlite::Result<(Self, i64)> {
+        let columns = Self {
+            id: row.get_ref(1)?.as_str()?,
+            created_at: row.get(2)?,
+            finished_at: row.get(3)?,
+            status: row.get_ref(4)?.as_str()?,
+            command: row.get_ref(5)?.as_str()?,
+            config: row.get_ref(6)?.as_str()?,
+        };
+        Ok((columns, row.get(7)?))
+    }
+
+    fn checksum(&self) -> i64 {
+        Checksum::of("runs")
+            .text(Some(self.id))
+            .int(self.created_at)
+            .maybe_int(self.finished_at)
+            .text(Some(self.status))
+            .text(Some(self.command))
+            .text(Some(self.config))
+            .finish()
+    }
+}
+
+fn member_checksum(run: &str, number: i64, name: Option<&str>, key: Key) -> i64 {
+    Checksum::of("run_members")
+        .text(Some(run))
+        .int(number)
+        .text(name)
+        .key(key)
+        .finish()
+}
+
+/// Writes a new run with its systems and evaluators.
+pub(super) fn begin(
+    tx: &Transaction<'_>,
+    ids: &mut Ids,
+    start: &RunStart,
+) -> rusqlite::Result<Run> {
+    let created_at = unix_now();
+    let id: String = tx.query_row(
+        "SELECT strftime('%Y%m%d-%H%M%S-', ?1, 'unixepoch') || lower(hex(randomblob(2)))",
+        [created_at],
+        |row| row.get(0),
+    )?;
+    let config = serde_json::to_string(&start.config).unwrap_or_default();
+    let columns = RunColumns {
+        id: &id,
+        created_at,
+        finished_at: None,
+        status: RunStatus::Running.as_str(),
+        command: &start.command,
+        config: &config,
+    };
+    tx.execute(
+        "INSERT INTO runs (id, created_at, status, command, config, checksum)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        (
+            &id,
+            created_at,
+            columns.status,
+            columns.command,
+            columns.config,
+            columns.checksum(),
+        ),
+    )?;
+    let number = tx.last_insert_rowid();
+    for (entry, index) in start.systems.iter().zip(0_i64..) {
+        let system = ids.add_system(tx, entry)?;
+        let checksum = member_checksum(&id, index, Some(&entry.name), entry.key());
+        tx.execute(
+            "INSERT INTO run_systems (run, number, name, system, checksum)
+             VALUES (?1, ?2, ?3, ?4, ?5)",
+            (number, index, &entry.name, system, checksum),
+        )?;
+    }
+    for (entry, index) in start.scorers.iter().zip(0_i64..) {
+        let scorer = ids.add_scorer(tx, entry)?;
+        let checksum = member_checksum(&id, index, None, entry.key());
+        tx.execute(
+            "INSERT INTO run_scorers (run, number, scorer, checksum) VALUES (?1, ?2, ?3, ?4)",
+            (number, index, scorer, checksum),
+        )?;
+    }
+    Ok(Run {
+        number,
+        id: RunId(id.into()),
+    })
+}
+
+/// Marks a run as ended.
+pub(super) fn finish(tx: &Transaction<'_>, run: &Run, status: RunStatus) -> rusqlite::Result<()> {
+    let finished_at = unix_now();
+    let sql = format!("SELECT {} FROM runs WHERE number = ?1", RunColumns::LIST);
+    let checksum = tx
+        .query_row(&sql, [run.number], |row| {
+            let (columns, stored) = RunColumns::read(row)?;
+            // A damaged run stays one: a fresh checksum would vouch for it.
+            let intact = columns.checksum() == stored && columns.id == run.id.as_str();
+            let ended = RunColumns {
+                finished_at: Some(finished_at),
+                status: status.as_str(),
+                ..columns
+            };
+            Ok(intact.then(|| ended.checksum()))
+        })
+        .optional()?
+        .flatten();
+    if let Some(checksum) = checksum {
+        tx.execute(
+            "UPDATE runs SET finished_at = ?2, status = ?3, checksum = ?4 WHERE number = ?1",
+            (run.number, finished_at, status.as_str(), checksum),
+        )?;
+    }
+    Ok(())
+}
+
+/// All runs, oldest first, and how many are damaged.
+pub(super) fn list(connection: &Connection) -> rusqlite::Result<(Vec<StoredRun>, u64)> {
+    select(connection, "1", "")
+}
+
+/// The runs whose id begins like that, oldest first, and how many are damaged.
+pub(super) fn find(
+    connection: &Connection,
+    prefix: &str,
+) -> rusqlite::Result<(Vec<StoredRun>, u64)> {
+    select(connection, "substr(id, 1, length(?1)) = ?1", prefix)
+}
+
+fn select(
+    connection: &Connection,
+    filter: &str,
+    prefix: &str,
+) -> rusqlite::Result<(Vec<StoredRun>, u64)> {
+    let sql = format!(
+        "SELECT {} FROM runs WHERE {filter} AND ?1 IS NOT NULL ORDER BY number",
+        RunColumns::LIST
+    );
+    let mut statement = connection.prepare(&sql)?;
+    let mut rows = statement.query([prefix])?;
+    let (mut runs, mut damaged) = (Vec::new(), 0);
+    while let Some(row) = rows.next()? {
+        match read(connection, row) {
+            Ok(Some(run)) => runs.push(run),
+            Ok(None) => damaged += 1,
+            Err(error) if super::error::is_damage(&error) => damaged += 1,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok((runs, damaged))
+}
+
+fn read(connection: &Connection, row: &Row<'_>) -> rusqlite::Result<Option<StoredRun>> {
+    let (columns, stored) = RunColumns::read(row)?;
+    if columns.checksum() != stored {
+        return Ok(None);
+    }
+    let (Some(status), Ok(config)) = (
+        RunStatus::parse(columns.status),
+        serde_json::from_str(columns.config),
+    ) else {
+        return Ok(None);
+    };
+    let run = Run {
+        number: row.get(0)?,
+        id: RunId(columns.id.into()),
+    };
+    let (Some(systems), Some(scorers)) = (systems(connection, &run)?, scorers(connection, &run)?)
+    else {
+        return Ok(None);
+    };
+    let n_rows: i64 = connection.query_row(
+        "SELECT count(*) FROM run_rows WHERE run = ?1",
+        [run.number],
+        |row| row.get(0),
+    )?;
+    Ok(Some(StoredRun {
+        run,
+        created_at: time(columns.created_at),
+        finished_at: columns.finished_at.map(time),
+        status,
+        command: columns.command.to_owned(),
+        config,
+        systems,
+        scorers,
+        n_rows: u64::try_from(n_rows).unwrap_or_default(),
+    }))
+}
+
+/// The systems of a run; `None` when one of them is damaged.
+fn systems(connection: &Connection, run: &Run) -> rusqlite::Result<Option<Vec<SystemEntry>>> {
+    let mut statement = connection.prepare_cached(
+        "SELECT m.number, m.checksum, m.name, s.kind, s.settings
+         FROM run_systems m JOIN systems s ON s.id = m.system WHERE m.run = ?1 ORDER BY m.number",
+    )?;
+    let mut rows = statement.query([run.number])?;
+    let mut entries = Vec::new();
+    while let Some(row) = rows.next()? {
+        let settings = serde_json::from_str(row.get_ref(4)?.as_str()?).unwrap_or_default();
+        let entry = SystemEntry {
+            name: row.get(2)?,
+            kind: row.get(3)?,
+            settings,
+        };
+        let number: i64 = row.get(0)?;
+        let checksum = member_checksum(run.id.as_str(), number, Some(&entry.name), entry.key());
+        if checksum != row.get::<_, i64>(1)? || usize::try_from(number) != Ok(entries.len()) {
+            return Ok(None);
+        }
+        entries.push(entry);
+    }
+    Ok(Some(entries))
+}
+
+/// The evaluators of a run; `None` when one of them is damaged.
+fn scorers(connection: &Connection, run: &Run) -> rusqlite::Result<Option<Vec<ScorerEntry>>> {
+    let mut statement = connection.prepare_cached(
+        "SELECT m.number, m.checksum, s.name, s.version, s.settings
+         FROM run_scorers m JOIN scorers s ON s.id = m.scorer WHERE m.run = ?1 ORDER BY m.number",
+    )?;
+    let mut rows = statement.query([run.number])?;
+    let mut entries = Vec::new();
+    while let Some(row) = rows.next()? {
+        let settings = serde_json::from_str(row.get_ref(4)?.as_str()?).unwrap_or_default();
+        let entry = ScorerEntry {
+            name: row.get(2)?,
+            version: row.get(3)?,
+            settings,
+        };
+        let number: i64 = row.get(0)?;
+        let checksum = member_checksum(run.id.as_str(), number, None, entry.key());
+        if checksum != row.get::<_, i64>(1)? || usize::try_from(number) != Ok(entries.len()) {
+            return Ok(None);
+        }
+        entries.push(entry);
+    }
+    Ok(Some(entries))
+}
+
+/// Picks the run that a user means.
+pub(super) fn pick(id: &str, mut runs: Vec<StoredRun>) -> Result<StoredRun, StoreError> {
+    if let Some(exact) = runs.iter().position(|run| run.run.id.as_str() == id) {
+        return Ok(runs.swap_remove(exact));
+    }
+    match runs.len() {
+        1 => Ok(runs.swap_remove(0)),
+        0 => Err(StoreError::UnknownRun { id: id.to_owned() }),
+        _ => Err(StoreError::AmbiguousRun {
+            id: id.to_owned(),
+            runs: runs.iter().map(|run| run.run.id.to_string()).collect(),
+        }),
+    }
+}
+
+/// Removes a run and what only it refers to.
+pub(super) fn remove(tx: &Transaction<'_>, run: &Run) -> rusqlite::Result<Removed> {
+    // Whole sets instead of row by row: no index on the references is needed,
+    // which would cost every row of every run.
+    tx.execute_batch(
+        "DROP TABLE IF EXISTS temp.gone_responses;
+         DROP TABLE IF EXISTS temp.gone_examples;
+         CREATE TEMP TABLE gone_responses (id INTEGER PRIMARY KEY);
+         CREATE TEMP TABLE gone_examples (id INTEGER PRIMARY KEY);",
+    )?;
+    for (table, column) in [("gone_responses", "response"), ("gone_examples", "example")] {
+        let sql = format!(
+            "INSERT INTO temp.{table} SELECT DISTINCT {column} FROM run_rows
+             WHERE run = ?1 AND {column} IS NOT NULL"
+        );
+        tx.execute(&sql, [run.number])?;
+        let sql = format!(
+            "DELETE FROM temp.{table} WHERE id IN (SELECT {column} FROM run_rows WHERE run <> ?1)"
+        );
+        tx.execute(&sql, [run.number])?;
+    }
+    let rows = tx.execute("DELETE FROM run_rows WHERE run = ?1", [run.number])?;
+    for table in ["run_systems", "run_scorers"] {
+        tx.execute(&format!("DELETE FROM {table} WHERE run = ?1"), [run.number])?;
+    }
+    tx.execute("DELETE FROM runs WHERE number = ?1", [run.number])?;
+    tx.execute(
+        "DELETE FROM scores WHERE response IN (SELECT id FROM temp.gone_responses)",
+        (),
+    )?;
+    let responses = tx.execute(
+        "DELETE FROM responses WHERE id IN (SELECT id FROM temp.gone_responses)",
+        (),
+    )?;
+    // Responses outside any run may still need their example.
+    let examples = tx.execute(
+        "DELETE FROM examples WHERE id IN (SELECT id FROM temp.gone_examples g
+           WHERE NOT EXISTS (SELECT 1 FROM responses r WHERE r.example = g.id))",
+        (),
+    )?;
+    tx.execute_batch("DROP TABLE temp.gone_responses; DROP TABLE temp.gone_examples;")?;
+    Ok(Removed {
+        rows: rows as u64,
+        responses: responses as u64,
+        examples: examples as u64,
+        bytes: 0,
+    })
+}

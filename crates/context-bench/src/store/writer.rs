@@ -1,0 +1,209 @@
+//! The writer: one thread that owns the only connection that writes.
+//!
+//! It commits records in batches. When the disk is full or the file breaks, it
+//! says so once, keeps what was committed, and from then on drops what comes:
+//! the run goes on in memory.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+
+use super::error::{describe, is_busy, is_damage};
+use super::insert::{Ids, Stored};
+use super::open;
+use super::queue::Queue;
+use super::record::Record;
+
+/// How long the lock of another process is waited for before the store is given up.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Pause between transactions, in which another process can take the lock.
+const GAP: Duration = Duration::from_millis(1);
+
+/// Something for the writer to do.
+pub(super) enum Job {
+    /// Store a record, together with its neighbours.
+    Record(Record),
+    /// Anything else; runs alone, after everything before it.
+    Task(Task),
+}
+
+/// Work on the writing connection.
+pub(super) type Task = Box<dyn FnOnce(&mut Writer) + Send>;
+
+/// What the writer shares with everyone else.
+pub(super) struct Shared {
+    pub(super) queue: Queue<Job>,
+    pub(super) failure: OnceLock<String>,
+    /// Records that were not stored.
+    pub(super) dropped: AtomicU64,
+    /// Where the store is; for the mark that makes the next opening look closer.
+    pub(super) path: std::path::PathBuf,
+}
+
+impl Shared {
+    /// Ends writing for good; the first reason stays.
+    fn fail(&self, error: &rusqlite::Error) {
+        if is_damage(error) {
+            open::mark_suspect(&self.path);
+        }
+        let _ = self.failure.set(describe(error));
+    }
+}
+
+/// The thread's own state.
+pub(super) struct Writer {
+    connection: Connection,
+    ids: Ids,
+    version: i64,
+    shared: Arc<Shared>,
+}
+
+/// Starts the thread.
+pub(super) fn start(
+    connection: Connection,
+    shared: Arc<Shared>,
+) -> std::io::Result<thread::JoinHandle<()>> {
+    let mut writer = Writer {
+        connection,
+        ids: Ids::default(),
+        version: 0,
+        shared,
+    };
+    thread::Builder::new()
+        .name("store".into())
+        .spawn(move || writer.run())
+}
+
+impl Writer {
+    fn run(&mut self) {
+        let shared = Arc::clone(&self.shared);
+        // Whoever waits for the writer must not wait for ever, whatever happens here.
+        let _guard = Abandon(&shared);
+        while let Some(batch) = shared.queue.take() {
+            let (n, bytes) = batch.size();
+            let mut records = Vec::with_capacity(n);
+            for job in batch.jobs {
+                match job {
+                    Job::Record(record) => records.push(record),
+                    Job::Task(task) => {
+                        self.store(&mut records);
+                        // A task that is dropped tells its caller by its closed channel.
+                        if shared.failure.get().is_none() {
+                            task(self);
+                        }
+                    }
+                }
+            }
+            self.store(&mut records);
+            shared.queue.settle(n, bytes);
+            thread::sleep(GAP);
+        }
+    }
+
+    /// Commits the records, or drops them.
+    fn store(&mut self, records: &mut Vec<Record>) {
+        if records.is_empty() {
+            return;
+        }
+        let n = records.len() as u64;
+        let dropped = if self.shared.failure.get().is_some() {
+            n
+        } else {
+            self.transaction(|tx, ids| {
+                let mut dangling = 0;
+                for record in &*records {
+                    if ids.insert(tx, record)? == Stored::Dangling {
+                        dangling += 1;
+                    }
+                }
+                Ok(dangling)
+            })
+            .unwrap_or(n)
+        };
+        self.shared.dropped.fetch_add(dropped, Ordering::Relaxed);
+        records.clear();
+    }
+
+    /// Runs `work` in a transaction of its own. Waits when another process
+    /// writes; any other error ends the writing for good.
+    pub(super) fn transaction<T>(
+        &mut self,
+        mut work: impl FnMut(&Transaction<'_>, &mut Ids) -> rusqlite::Result<T>,
+    ) -> rusqlite::Result<T> {
+        let started = Instant::now();
+        loop {
+            let result = self.attempt(&mut work);
+            if let Err(error) = &result {
+                self.ids.forget();
+                if is_busy(error) && started.elapsed() < PATIENCE {
+                    continue;
+                }
+                self.shared.fail(error);
+            }
+            return result;
+        }
+    }
+
+    fn attempt<T>(
+        &mut self,
+        work: &mut impl FnMut(&Transaction<'_>, &mut Ids) -> rusqlite::Result<T>,
+    ) -> rusqlite::Result<T> {
+        // Dropping the transaction on the way out of an error rolls it back.
+        let tx = self
+            .connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)?;
+        // Another process may have removed what we remember.
+        let version = tx.pragma_query_value(None, "data_version", |row| row.get(0))?;
+        if version != self.version {
+            self.ids.forget();
+            self.version = version;
+        }
+        let value = work(&tx, &mut self.ids)?;
+        tx.commit()?;
+        Ok(value)
+    }
+
+    /// Gives unused pages back to the file system, a little at a time so that
+    /// others can write in between. Returns by how many bytes the file shrank.
+    pub(super) fn shrink(&mut self) -> rusqlite::Result<u64> {
+        const PAGES: i64 = 2048;
+        let number = |connection: &Connection, pragma: &str| -> rusqlite::Result<i64> {
+            connection.pragma_query_value(None, pragma, |row| row.get(0))
+        };
+        let before = number(&self.connection, "page_count")?;
+        let mut free = number(&self.connection, "freelist_count")?;
+        while free > 0 {
+            let sql = format!("PRAGMA incremental_vacuum({PAGES})");
+            self.connection.execute_batch(&sql)?;
+            let left = number(&self.connection, "freelist_count")?;
+            if left >= free {
+                break;
+            }
+            free = left;
+            thread::sleep(GAP);
+        }
+        let after = number(&self.connection, "page_count")?;
+        let page = number(&self.connection, "page_size")?;
+        // Only a checkpoint makes the file itself shorter. Readers may prevent
+        // it; then a later one does.
+        let _ = self
+            .connection
+            .query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |_| Ok(()));
+        Ok(u64::try_from((before - after) * page).unwrap_or_default())
+    }
+}
+
+/// Frees everyone who waits when the thread ends, be it by a panic.
+struct Abandon<'a>(&'a Shared);
+
+impl Drop for Abandon<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            let _ = self.0.failure.set("the writer panicked".to_owned());
+        }
+        self.0.queue.abandon();
+    }
+}
