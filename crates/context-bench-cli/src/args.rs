@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use context_bench::MaxWorkers;
 
 /// Measure what a context layer costs and what it loses.
 #[derive(Debug, Parser)]
@@ -39,6 +40,12 @@ pub(crate) enum Command {
     Demo(DemoArgs),
     /// List datasets, systems, evaluators, metrics and output formats.
     Ls(LsArgs),
+    /// Score the stored answers of a run again; no system is called.
+    Rescore(Box<RescoreArgs>),
+    /// List, show or remove stored runs.
+    Runs(RunsArgs),
+    /// Write a stored run in any format.
+    Export(ExportArgs),
     /// Print the completion script of a shell.
     Completions {
         /// The shell.
@@ -106,9 +113,33 @@ pub(crate) struct RunArgs {
     /// Ask for streamed replies and record the time to the first token.
     #[arg(long, help_heading = "Requests")]
     pub(crate) stream: bool,
-    /// Calls in flight at the same time, over all systems.
-    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Requests")]
-    pub(crate) max_workers: usize,
+    /// Calls in flight at the same time, over all systems: a number, or `auto` to find it.
+    #[arg(long, value_name = "N", default_value = "1", value_parser = max_workers, help_heading = "Requests")]
+    pub(crate) max_workers: MaxWorkers,
+    /// Requests per second at most, over all endpoints, retries included.
+    #[arg(long, value_name = "N", value_parser = positive, help_heading = "Requests")]
+    pub(crate) rps: Option<f64>,
+    /// Tokens per minute at most, over all endpoints.
+    #[arg(long, value_name = "N", value_parser = positive, help_heading = "Requests")]
+    pub(crate) tpm: Option<f64>,
+    /// Seconds that one example may take, all retries included.
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, help_heading = "Requests")]
+    pub(crate) example_timeout: Option<f64>,
+    /// Seconds that the whole run may take; then what is in flight is finished.
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, help_heading = "Requests")]
+    pub(crate) max_time: Option<f64>,
+
+    /// Folder of the run store: keeps responses and scores, reuses what is there.
+    #[arg(
+        long,
+        value_name = "DIR",
+        env = "CONTEXT_BENCH_CACHE_DIR",
+        help_heading = "Store"
+    )]
+    pub(crate) cache_dir: Option<PathBuf>,
+    /// Version of the programs given by --command; change it when their answers may change.
+    #[arg(long, value_name = "TEXT", help_heading = "Store")]
+    pub(crate) system_version: Option<String>,
 
     /// Evaluator by name, instead of the automatic choice; repeatable.
     #[arg(long, value_name = "NAME", help_heading = "Scoring")]
@@ -186,6 +217,76 @@ pub(crate) struct DemoArgs {
     pub(crate) quiet: bool,
 }
 
+/// Flags of `rescore`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct RescoreArgs {
+    /// The run: its id, the beginning of it, or `last`.
+    pub(crate) run_id: String,
+    /// The flags of a run; those that name systems and datasets are not used.
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+}
+
+/// Flags of `runs`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct RunsArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<RunsCommand>,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
+
+/// Where stored runs are, and how they are listed.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct StoreArgs {
+    /// Folder of the run store.
+    #[arg(
+        long,
+        value_name = "DIR",
+        env = "CONTEXT_BENCH_CACHE_DIR",
+        global = true
+    )]
+    pub(crate) cache_dir: Option<PathBuf>,
+    /// How to list them.
+    #[arg(long, value_name = "FORMAT", default_value = "table", global = true)]
+    pub(crate) output: ListFormat,
+}
+
+/// What to do with stored runs.
+#[derive(Debug, Clone, Subcommand)]
+pub(crate) enum RunsCommand {
+    /// List all runs (the default).
+    #[command(alias = "ls")]
+    List,
+    /// Show one run: its command, systems, evaluators and settings.
+    Show {
+        /// The run: its id, the beginning of it, or `last`.
+        run_id: String,
+    },
+    /// Remove a run, and the responses that no other run refers to.
+    #[command(alias = "rm")]
+    Remove {
+        /// The run: its id, the beginning of it, or `last`.
+        run_id: String,
+    },
+}
+
+/// Flags of `export`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ExportArgs {
+    /// The run: its id, the beginning of it, or `last`.
+    pub(crate) run_id: String,
+    /// Folder of the run store.
+    #[arg(long, value_name = "DIR", env = "CONTEXT_BENCH_CACHE_DIR")]
+    pub(crate) cache_dir: Option<PathBuf>,
+    /// Format: table, markdown, json, jsonl or csv.
+    #[arg(long, value_name = "FORMAT", default_value = "json")]
+    pub(crate) output: String,
+    /// Write to a file instead of stdout.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) output_file: Option<PathBuf>,
+}
+
 /// Flags of `ls`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct LsArgs {
@@ -245,6 +346,25 @@ fn number(text: &str, fits: fn(f64) -> bool, expected: &str) -> Result<f64, Stri
         Ok(value) if fits(value) => Ok(value),
         _ => Err(format!("expected {expected}")),
     }
+}
+
+/// The most that `--max-workers auto` tries.
+const AUTO_UP_TO: usize = 1024;
+
+fn max_workers(text: &str) -> Result<MaxWorkers, String> {
+    match text.parse() {
+        _ if text == "auto" => Ok(MaxWorkers::Auto { up_to: AUTO_UP_TO }),
+        Ok(n) => Ok(MaxWorkers::Fixed(n)),
+        Err(_) => Err("expected a whole number or `auto`".into()),
+    }
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    number(
+        text,
+        |value| value > 0.0 && value.is_finite(),
+        "a number above 0",
+    )
 }
 
 fn finite(text: &str) -> Result<f64, String> {

@@ -4,14 +4,17 @@
 //! Only this crate knows terminals, environment variables and exit codes.
 
 mod args;
+mod command_line;
 mod commands;
 mod datasets;
 mod env;
 mod exit;
 mod failure;
+mod limits;
 mod output;
 mod progress;
 mod signals;
+mod stores;
 mod systems;
 
 use std::ffi::OsString;
@@ -28,6 +31,8 @@ pub fn run<I>(args: I, registry: &Registry) -> Exit
 where
     I: IntoIterator<Item = OsString>,
 {
+    let args: Vec<OsString> = args.into_iter().collect();
+    let command = command_line::shown(&args);
     let matches = match Cli::command().try_get_matches_from(args) {
         Ok(matches) => matches,
         Err(error) => {
@@ -48,8 +53,11 @@ where
         }
     };
     let done = match cli.command {
-        None => commands::run::main(&cli.run, registry),
-        Some(Command::Run(args)) => commands::run::main(&args, registry),
+        None => commands::run::main(&cli.run, registry, &command),
+        Some(Command::Run(args)) => commands::run::main(&args, registry, &command),
+        Some(Command::Rescore(args)) => commands::rescore::main(&args, registry, &command),
+        Some(Command::Runs(args)) => commands::runs::main(&args),
+        Some(Command::Export(args)) => commands::export::main(&args, registry),
         Some(Command::Demo(args)) => commands::demo::main(&args, registry),
         Some(Command::Ls(args)) => commands::ls::main(&args, registry),
         Some(Command::Completions { shell }) => commands::completions::main(shell),

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use context_bench::chat::{Endpoint, Secret, derive_name};
+use context_bench::chat::{Endpoint, Pace, Secret, derive_name};
 use context_bench::evaluator::{LlmJudge, LlmJudgeSettings};
 use context_bench::registry::{Registry, SystemContext, SystemRef};
 use context_bench::system::{
@@ -22,6 +22,7 @@ use crate::failure::Failure;
 pub(crate) struct Systems {
     pub(crate) systems: Vec<Arc<dyn System>>,
     endpoints: Vec<Endpoint>,
+    pace: Arc<Pace>,
 }
 
 /// Makes all systems.
@@ -34,6 +35,7 @@ pub(crate) fn build(
     let mut built = Systems {
         systems: Vec::new(),
         endpoints: Vec::new(),
+        pace: Arc::new(Pace::new(args.rps, args.tpm)),
     };
     let names = names(args);
     for (url, name) in args.proxy.iter().zip(&names) {
@@ -59,7 +61,8 @@ pub(crate) fn build(
     for (command, name) in args.command.iter().zip(&names[args.proxy.len()..]) {
         let mut settings = CommandSettings::parse(command)?;
         settings.name = Some(name.clone());
-        settings.processes = args.max_workers.max(1);
+        settings.processes = args.max_workers.most();
+        settings.version.clone_from(&args.system_version);
         settings.timeout = Duration::from_secs_f64(args.timeout);
         built.systems.push(Arc::new(CommandSystem::new(settings)?));
     }
@@ -85,7 +88,7 @@ pub(crate) fn judge(args: &RunArgs) -> Result<Option<Arc<dyn Evaluator>>, Failur
     let settings = LlmJudgeSettings {
         model: args.judge_model.clone(),
         api_key: key(args)?,
-        max_in_flight: args.max_workers,
+        max_in_flight: args.max_workers.most(),
         ..LlmJudgeSettings::new(url)
     };
     Ok(Some(Arc::new(LlmJudge::new(settings)?)))
@@ -121,6 +124,7 @@ impl Systems {
             extra_body: extra_body.clone(),
             max_retries: args.max_retries,
             stream: args.stream,
+            pace: Some(Arc::clone(&self.pace)),
             ..OpenAiProxySettings::new(url)
         })?;
         self.endpoints.push(proxy.endpoint().clone());

@@ -16,7 +16,10 @@ use crate::evaluator::Evaluator;
 use crate::metric::{Comparison, Metric};
 use crate::model::{EvalRow, Summary};
 use crate::result::{EvalResult, Kept};
-use crate::runner::{self, MaxWorkers, NoProgress, Outcome, Progress, Reuse, RunSettings, Stop};
+use crate::runner::{
+    self, MaxWorkers, NoProgress, Outcome, Progress, Reuse, ReuseSettings, RunSettings, Stop,
+    StoreUse,
+};
 use crate::store::{RunStatus, Store};
 use crate::system::System;
 use crate::text::suggest;
@@ -60,7 +63,8 @@ pub struct Evaluate {
     counter: Arc<dyn TokenCounter>,
     progress: Arc<dyn Progress>,
     stop: Stop,
-    store: Option<Store>,
+    store: Option<(Store, StoreUse)>,
+    notes: Map<String, Value>,
     command: String,
 }
 
@@ -80,6 +84,7 @@ impl Default for Evaluate {
             progress: Arc::new(NoProgress),
             stop: Stop::new(),
             store: None,
+            notes: Map::new(),
             command: String::new(),
         }
     }
@@ -192,7 +197,21 @@ impl Evaluate {
     /// Keeps everything in this store, and takes from it what is there already.
     #[must_use]
     pub fn store(mut self, store: Store) -> Self {
-        self.store = Some(store);
+        self.store = Some((store, StoreUse::Keep));
+        self
+    }
+
+    /// Takes from this store what is there, and keeps nothing in it.
+    #[must_use]
+    pub fn stored(mut self, store: Store) -> Self {
+        self.store = Some((store, StoreUse::ReadOnly));
+        self
+    }
+
+    /// Adds something to the provenance of the result.
+    #[must_use]
+    pub fn note(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.notes.insert(key.into(), value.into());
         self
     }
 
@@ -220,7 +239,7 @@ impl Evaluate {
         let provenance = self.provenance();
         let names: Vec<String> = self.systems.iter().map(|s| s.name().to_owned()).collect();
         let stop = self.stop.clone();
-        let (reuse, mut kept) = self.begin_in_store(&config);
+        let (reuse, mut kept) = self.begin_in_store(&config, &provenance);
         let outcome = runner::run(RunSettings {
             systems: self.systems,
             dataset: self.dataset.unwrap_or_else(|| Vec::new().into()),
@@ -274,26 +293,33 @@ impl Evaluate {
 
     /// Begins the run in the store. One that cannot be written does not end the
     /// run: it goes on in memory, and the result says so.
-    fn begin_in_store(&self, config: &Map<String, Value>) -> (Option<Arc<Reuse>>, Option<Kept>) {
-        let Some(store) = self.store.clone() else {
+    fn begin_in_store(
+        &self,
+        config: &Map<String, Value>,
+        provenance: &Map<String, Value>,
+    ) -> (Option<Arc<Reuse>>, Option<Kept>) {
+        let Some((store, mode)) = self.store.clone() else {
             return (None, None);
         };
         let mut kept = Kept {
             path: store.path().to_owned(),
             ..Kept::default()
         };
-        let begun = Reuse::begin(
+        let mut config = config.clone();
+        config.insert("provenance".into(), Value::Object(provenance.clone()));
+        let begun = Reuse::begin(ReuseSettings {
             store,
-            &self.systems,
-            &self.evaluators,
-            &*self.counter,
-            &self.text_fields,
-            self.command.clone(),
-            config.clone(),
-        );
+            mode,
+            systems: &self.systems,
+            evaluators: &self.evaluators,
+            counter: &*self.counter,
+            text_fields: &self.text_fields,
+            command: self.command.clone(),
+            config,
+        });
         match begun {
             Ok(reuse) => {
-                kept.run = Some(reuse.run().id().to_string());
+                kept.run = reuse.run().map(|run| run.id().to_string());
                 (Some(Arc::new(reuse)), Some(kept))
             }
             Err(error) => {
@@ -347,6 +373,7 @@ impl Evaluate {
         if !fields.is_empty() {
             provenance.insert("score_fields".into(), json!(fields));
         }
+        provenance.extend(self.notes.clone());
         provenance
     }
 }
@@ -355,8 +382,10 @@ impl Evaluate {
 async fn end_in_store(reuse: &Arc<Reuse>, status: RunStatus, kept: &mut Kept) {
     let flushed = reuse.store().flush().await;
     let finishing = Arc::clone(reuse);
-    let finished =
-        tokio::task::spawn_blocking(move || finishing.store().finish_run(finishing.run(), status));
+    let finished = tokio::task::spawn_blocking(move || match finishing.run() {
+        Some(run) => finishing.store().finish_run(run, status),
+        None => Ok(()),
+    });
     let error = match (flushed, finished.await) {
         (Err(error), _) | (Ok(()), Ok(Err(error))) => Some(error.to_string()),
         _ => None,

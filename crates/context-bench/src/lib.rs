@@ -11,6 +11,7 @@
 
 pub mod chat;
 pub mod dataset;
+mod digest;
 pub mod error;
 mod evaluate;
 pub mod evaluator;
@@ -19,6 +20,7 @@ pub mod memory;
 pub mod metric;
 mod model;
 pub mod registry;
+pub mod replay;
 pub mod report;
 mod result;
 mod runner;

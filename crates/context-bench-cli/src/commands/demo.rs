@@ -55,7 +55,7 @@ pub(crate) fn main(args: &DemoArgs, registry: &Registry) -> Result<Exit, Failure
              baseline reader (no language model, no key, no network)\n",
         );
     }
-    let exit = run::main(&run_args, registry)?;
+    let exit = run::main(&run_args, registry, "context-bench demo")?;
     output::note(
         "\nto let a real model answer: context-bench demo --relay http://localhost:8000 --model NAME",
     );

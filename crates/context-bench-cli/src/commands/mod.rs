@@ -3,5 +3,8 @@
 
 pub(crate) mod completions;
 pub(crate) mod demo;
+pub(crate) mod export;
 pub(crate) mod ls;
+pub(crate) mod rescore;
 pub(crate) mod run;
+pub(crate) mod runs;

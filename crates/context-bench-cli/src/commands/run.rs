@@ -3,34 +3,45 @@
 //! Reads as a list: check the arguments, make everything that is named, run,
 //! report, decide the exit code. Nothing is sent before all of it is checked.
 
+use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
+use context_bench::error::Hint as _;
 use context_bench::metric::{
     CompressionRatio, CostOfPass, Latency, MeanScore, Metric, ParetoRank, PassRate,
     PerDatasetBreakdown,
 };
 use context_bench::registry::{Params, Registry};
 use context_bench::report::{Reporter, TableReport};
+use context_bench::store::Store;
 use context_bench::tokens::Tokenizer;
-use context_bench::{Dataset, Error, EvalResult, Evaluate, Evaluator, Stop, evaluate};
+use context_bench::{Error, EvalResult, Evaluate, Evaluator, Stop, evaluate};
 
 use crate::args::RunArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{self, Sink};
-use crate::{datasets, progress, signals, systems};
+use crate::{datasets, limits, progress, signals, systems};
 
-pub(crate) fn main(args: &RunArgs, registry: &Registry) -> Result<Exit, Failure> {
-    let runtime = tokio::runtime::Runtime::new()
-        .map_err(|error| Failure::bad_input(format!("cannot start threads: {error}")))?;
-    let exit = runtime.block_on(run(args, registry));
+pub(crate) fn main(args: &RunArgs, registry: &Registry, command: &str) -> Result<Exit, Failure> {
+    if let Some(warning) = limits::allow_connections(args.max_workers.most()) {
+        output::warning(&warning);
+    }
+    let runtime = runtime()?;
+    let exit = runtime.block_on(run(args, registry, command));
     // Never wait for what a second Ctrl-C left behind.
     runtime.shutdown_background();
     exit
 }
 
-async fn run(args: &RunArgs, registry: &Registry) -> Result<Exit, Failure> {
-    let reporter = reporter(args, registry)?;
+pub(super) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    tokio::runtime::Runtime::new()
+        .map_err(|error| Failure::bad_input(format!("cannot start threads: {error}")))
+}
+
+async fn run(args: &RunArgs, registry: &Registry, command: &str) -> Result<Exit, Failure> {
+    let reporter = reporter(&args.output, args.output_file.is_some(), registry)?;
     let tokenizer: Tokenizer = args.tokenizer.parse()?;
     let evaluators = evaluators(args, registry)?;
     let systems = systems::build(args, registry, &tokenizer.counter())?;
@@ -42,16 +53,37 @@ async fn run(args: &RunArgs, registry: &Registry) -> Result<Exit, Failure> {
     }
     let skipped = dataset.skipped().clone();
     let stop = Stop::new();
-    let signals = signals::stop_on_interrupt(stop.clone());
-    let done = plan(args, dataset)
+    let report = Report {
+        score_field: &args.score_field,
+        threshold: args.threshold,
+        n_systems: systems.systems.len(),
+        n_datasets: args.dataset.len(),
+    };
+    let mut plan = with_metrics(evaluate(), &report)
         .systems(systems.systems)
         .evaluators(evaluators)
+        .dataset(dataset)
+        .max_workers(args.max_workers)
         .token_counter(tokenizer.counter())
         .progress(progress::display(args.quiet))
         .stop(stop.clone())
-        .run()
-        .await;
+        .command(command)
+        .note("datasets", args.dataset.clone());
+    if !args.text_field.is_empty() {
+        plan = plan.text_fields(args.text_field.iter().cloned());
+    }
+    if let Some(seconds) = args.example_timeout {
+        plan = plan.example_timeout(Duration::from_secs_f64(seconds));
+    }
+    let (store, unusable) = open_store(args.cache_dir.as_deref());
+    if let Some(store) = store {
+        plan = plan.store(store);
+    }
+    let signals = signals::stop_on_interrupt(stop.clone());
+    let deadline = signals::stop_after(args.max_time, stop.clone());
+    let done = plan.run().await;
     signals.abort();
+    let out_of_time = deadline.is_some_and(|deadline| deadline.is_finished());
     datasets::report_skipped(&skipped);
     let (result, broken) = match done {
         Ok(result) => (result, None),
@@ -61,12 +93,51 @@ async fn run(args: &RunArgs, registry: &Registry) -> Result<Exit, Failure> {
             return Err(error.into());
         }
     };
-    finish(args, &*reporter, sink, &result, broken, stop.is_stopped())
+    let interrupted = stop.is_stopped() && !out_of_time;
+    let exit = finish(args, &*reporter, sink, &result, broken, interrupted)?;
+    // A store that was asked for and did not work is a failure, results or not.
+    Ok(if unusable && exit == Exit::Done {
+        Exit::RowsFailed
+    } else {
+        exit
+    })
 }
 
-/// Metrics and limits, as far as they follow from the arguments alone.
-fn plan(args: &RunArgs, dataset: Dataset) -> Evaluate {
-    let (field, threshold) = (args.score_field.as_str(), args.threshold);
+/// The store, if one is asked for and can be used. Without it the run goes on in memory.
+fn open_store(cache_dir: Option<&Path>) -> (Option<Store>, bool) {
+    let Some(dir) = cache_dir else {
+        return (None, false);
+    };
+    match Store::open(dir) {
+        Ok(opened) => {
+            for note in &opened.notes {
+                output::warning(note);
+            }
+            (Some(opened.store), false)
+        }
+        Err(error) => {
+            output::warning(&format!(
+                "{error}; the run goes on in memory, nothing is kept"
+            ));
+            if let Some(hint) = error.hint() {
+                output::hint(&hint);
+            }
+            (None, true)
+        }
+    }
+}
+
+/// What the summary is made of.
+pub(super) struct Report<'a> {
+    pub(super) score_field: &'a str,
+    pub(super) threshold: f64,
+    pub(super) n_systems: usize,
+    pub(super) n_datasets: usize,
+}
+
+/// Adds the metrics that every report has.
+pub(super) fn with_metrics(plan: Evaluate, report: &Report<'_>) -> Evaluate {
+    let (field, threshold) = (report.score_field, report.threshold);
     let mut metrics: Vec<Arc<dyn Metric>> = vec![
         Arc::new(MeanScore::of(field)),
         Arc::new(PassRate::new(threshold, field)),
@@ -74,31 +145,36 @@ fn plan(args: &RunArgs, dataset: Dataset) -> Evaluate {
         Arc::new(CostOfPass::new(threshold, field)),
         Arc::new(Latency),
     ];
-    if args.dataset.len() > 1 {
+    if report.n_datasets > 1 {
         metrics.push(Arc::new(PerDatasetBreakdown::of(field)));
     }
-    let mut plan = evaluate()
-        .dataset(dataset)
+    let plan = plan
         .metrics(metrics)
-        .max_workers(args.max_workers);
-    if args.proxy.len() + args.system.len() + args.command.len() > 1 {
-        plan = plan.comparison(ParetoRank::default());
+        .note("score_field", field)
+        .note("threshold", threshold);
+    if report.n_systems > 1 {
+        plan.comparison(ParetoRank::default())
+    } else {
+        plan
     }
-    if !args.text_field.is_empty() {
-        plan = plan.text_fields(args.text_field.iter().cloned());
-    }
-    plan
 }
 
-fn reporter(args: &RunArgs, registry: &Registry) -> Result<Arc<dyn Reporter>, Failure> {
-    if args.output == "table" && args.output_file.is_none() {
+pub(super) fn reporter(
+    format: &str,
+    to_file: bool,
+    registry: &Registry,
+) -> Result<Arc<dyn Reporter>, Failure> {
+    if format == "table" && !to_file {
         let width = output::width();
         return Ok(Arc::new(TableReport { width }));
     }
-    Ok(Arc::clone(registry.reporters.get(&args.output)?))
+    Ok(Arc::clone(registry.reporters.get(format)?))
 }
 
-fn evaluators(args: &RunArgs, registry: &Registry) -> Result<Vec<Arc<dyn Evaluator>>, Failure> {
+pub(super) fn evaluators(
+    args: &RunArgs,
+    registry: &Registry,
+) -> Result<Vec<Arc<dyn Evaluator>>, Failure> {
     let mut names: Vec<&str> = args.evaluator.iter().map(String::as_str).collect();
     if names.is_empty() {
         names.push("answer_quality");
@@ -113,7 +189,7 @@ fn evaluators(args: &RunArgs, registry: &Registry) -> Result<Vec<Arc<dyn Evaluat
 }
 
 /// Reports what was found and decides how the program ends.
-fn finish(
+pub(super) fn finish(
     args: &RunArgs,
     reporter: &dyn Reporter,
     sink: Sink,
@@ -147,10 +223,40 @@ fn finish(
         )));
         return Ok(Exit::RowsFailed);
     }
+    let kept = keeping(result);
     if stopped {
         return Ok(Exit::Interrupted);
     }
-    Ok(verdict(args, result))
+    Ok(match verdict(args, result) {
+        Exit::Done if !kept => Exit::RowsFailed,
+        exit => exit,
+    })
+}
+
+/// Says once what the store has to say; whether everything was kept.
+fn keeping(result: &EvalResult) -> bool {
+    let Some(kept) = &result.kept else {
+        return true;
+    };
+    if kept.damaged > 0 {
+        output::warning(&format!(
+            "{} stored records are damaged and were not used; what they held was done again",
+            kept.damaged
+        ));
+    }
+    if let Some(failure) = &kept.failure {
+        output::warning(&format!(
+            "{failure}; the run went on in memory, {} records are not kept in `{}`",
+            kept.dropped,
+            kept.path.display()
+        ));
+        output::hint(
+            "free some space or choose another `--cache-dir`; the results above are complete",
+        );
+    } else if let Some(run) = &kept.run {
+        output::note(&format!("kept as run {run} in {}", kept.path.display()));
+    }
+    kept.failure.is_none()
 }
 
 /// 3 when a system has more errors than allowed.

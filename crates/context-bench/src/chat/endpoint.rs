@@ -10,12 +10,13 @@ use std::net::IpAddr;
 use url::{Host, Url};
 
 use super::secret::Secret;
+use crate::digest;
 use crate::error::Hint;
 
 const CHAT_PATH: &str = "/chat/completions";
 
 /// Names of query parameters whose values are treated as secrets.
-const SECRET_PARAMETERS: [&str; 5] = ["key", "token", "secret", "password", "sig"];
+pub(crate) const SECRET_PARAMETERS: [&str; 5] = ["key", "token", "secret", "password", "sig"];
 
 /// The address of a chat endpoint.
 ///
@@ -97,6 +98,15 @@ impl Endpoint {
             .map(|(_, value)| Secret::new(value))
             .chain(self.credentials.iter().map(|known| known.password.clone()))
             .collect()
+    }
+
+    /// The address as data for identities: what decides where a request goes,
+    /// without credentials; a query may hold a key and is digested.
+    pub(crate) fn identity(&self) -> String {
+        match self.url.query() {
+            Some(query) => format!("{self}?{}", digest::hex(query.as_bytes())),
+            None => self.to_string(),
+        }
     }
 
     /// Whether the host is this machine.

@@ -108,7 +108,7 @@ impl Evaluator for LlmJudge {
 
     fn identity(&self) -> Option<Identity> {
         let settings = json!({
-            "url": self.endpoint().to_string(),
+            "url": self.endpoint().identity(),
             "model": self.model,
             "prompt": prompt("", "", ""),
         });

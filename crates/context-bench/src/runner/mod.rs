@@ -20,4 +20,4 @@ pub use stop::Stop;
 pub use workers::MaxWorkers;
 
 pub(crate) use dispatch::{Outcome, RunSettings, run};
-pub(crate) use reuse::Reuse;
+pub(crate) use reuse::{Reuse, ReuseSettings, StoreUse};

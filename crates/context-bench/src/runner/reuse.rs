@@ -24,10 +24,32 @@ const TOKENS_VERSION: u32 = 1;
 const INPUT_TOKENS: &str = "input_tokens";
 const OUTPUT_TOKENS: &str = "output_tokens";
 
+/// What a run does with its store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum StoreUse {
+    /// Takes what is there and keeps what is new.
+    Keep,
+    /// Takes what is there.
+    ReadOnly,
+}
+
+/// What a run and its store must know of each other.
+pub(crate) struct ReuseSettings<'a> {
+    pub(crate) store: Store,
+    pub(crate) mode: StoreUse,
+    pub(crate) systems: &'a [Arc<dyn System>],
+    pub(crate) evaluators: &'a [Arc<dyn Evaluator>],
+    pub(crate) counter: &'a dyn TokenCounter,
+    pub(crate) text_fields: &'a TextFields,
+    pub(crate) command: String,
+    pub(crate) config: Map<String, Value>,
+}
+
 /// The store's side of a run.
 pub(crate) struct Reuse {
     store: Store,
-    run: Run,
+    /// The run that rows are put under; `None` when nothing is to be kept.
+    run: Option<Run>,
     /// Per system: its key, and whether what is stored under it may be reused.
     systems: Vec<(Key, bool)>,
     /// Per evaluator the same; the token counts come last.
@@ -38,35 +60,34 @@ pub(crate) struct Reuse {
 
 impl Reuse {
     /// Begins a run in the store. Blocks for a moment.
-    pub(crate) fn begin(
-        store: Store,
-        systems: &[Arc<dyn System>],
-        evaluators: &[Arc<dyn Evaluator>],
-        counter: &dyn TokenCounter,
-        text_fields: &TextFields,
-        command: String,
-        config: Map<String, Value>,
-    ) -> Result<Self, StoreError> {
+    pub(crate) fn begin(settings: ReuseSettings<'_>) -> Result<Self, StoreError> {
+        let ReuseSettings {
+            store,
+            mode,
+            systems,
+            evaluators,
+            counter,
+            text_fields,
+            command,
+            config,
+        } = settings;
         let nonce = nonce();
-        let unknown = || Identity::new("unidentified", 0, json!({"run": nonce}));
+        // Two of them in one run are different things.
+        let unknown =
+            |name: &str| Identity::new("unidentified", 0, json!({"run": nonce, "name": name}));
         let system_entries: Vec<(SystemEntry, bool)> = systems
             .iter()
             .map(|system| {
                 let identity = system.identity();
                 let known = identity.is_some();
-                let identity = identity.unwrap_or_else(unknown);
-                let mut settings = json!({
-                    "version": identity.version,
-                    "settings": identity.settings,
-                });
-                if !known {
-                    // Two of them in one run are different systems.
-                    settings["name"] = json!(system.name());
-                }
+                let identity = identity.unwrap_or_else(|| unknown(system.name()));
                 let entry = SystemEntry {
                     name: system.name().to_owned(),
                     kind: identity.kind,
-                    settings,
+                    settings: json!({
+                        "version": identity.version,
+                        "settings": identity.settings,
+                    }),
                 };
                 (entry, known)
             })
@@ -83,7 +104,7 @@ impl Reuse {
             .map(|evaluator| {
                 let identity = evaluator.identity();
                 let known = identity.is_some();
-                let identity = identity.unwrap_or_else(unknown);
+                let identity = identity.unwrap_or_else(|| unknown(evaluator.name()));
                 let entry = ScorerEntry {
                     name: evaluator.name().to_owned(),
                     version: identity.version,
@@ -112,7 +133,10 @@ impl Reuse {
                 .map(|(entry, _)| entry.clone())
                 .collect(),
         };
-        let run = store.begin_run(start)?;
+        let run = match mode {
+            StoreUse::Keep => Some(store.begin_run(start)?),
+            StoreUse::ReadOnly => None,
+        };
         let systems = system_entries
             .iter()
             .map(|(e, known)| (e.key(), *known))
@@ -130,8 +154,8 @@ impl Reuse {
         })
     }
 
-    pub(crate) fn run(&self) -> &Run {
-        &self.run
+    pub(crate) fn run(&self) -> Option<&Run> {
+        self.run.as_ref()
     }
 
     pub(crate) fn store(&self) -> &Store {
@@ -211,7 +235,7 @@ impl Reuse {
 
     /// Puts a fresh response, or what was scored anew of a stored one, and the row.
     pub(super) async fn keep(&self, system: usize, prepared: &Prepared, kept: Kept<'_>) {
-        let Some(example) = prepared.key else {
+        let (Some(example), Some(run)) = (prepared.key, &self.run) else {
             return;
         };
         let Kept {
@@ -264,7 +288,7 @@ impl Reuse {
         };
         self.store
             .put(RunRow {
-                run: self.run.clone(),
+                run: run.clone(),
                 system,
                 position: prepared.position,
                 repeat: 0,

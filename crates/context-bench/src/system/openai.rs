@@ -14,8 +14,9 @@ use serde_json::{Map, Value, json};
 use super::{Conversation, Replies, System, SystemError};
 use crate::chat::{
     ChatClient, ChatReply, ChatRequest, ClientError, ClientSettings, Endpoint, Pace, RetryPolicy,
-    Secret, host_part,
+    SECRET_PARAMETERS, Secret, host_part,
 };
+use crate::digest;
 use crate::model::{CallStats, Example, Identity, Output, Turn};
 use crate::text::stringify;
 
@@ -226,10 +227,10 @@ impl System for OpenAiProxy {
             return None;
         }
         let settings = json!({
-            "url": self.endpoint().to_string(),
+            "url": self.endpoint().identity(),
             "model": self.settings.model,
             "system_prompt": self.settings.system_prompt,
-            "extra_body": self.settings.extra_body,
+            "extra_body": without_secrets(&self.settings.extra_body),
             "stream": self.settings.stream,
         });
         Some(Identity::new("openai_proxy", 1, settings))
@@ -277,6 +278,23 @@ impl Conversation for OpenAiProxy {
         replies.call = Some(total);
         Ok(replies)
     }
+}
+
+/// Members that look like secrets, as digests.
+fn without_secrets(body: &Map<String, Value>) -> Map<String, Value> {
+    let is_secret = |name: &str| {
+        let name = name.to_ascii_lowercase();
+        // `max_tokens` and the like are numbers, and no secret.
+        SECRET_PARAMETERS.iter().any(|part| name.contains(part))
+    };
+    body.iter()
+        .map(|(name, value)| match value {
+            Value::String(text) if is_secret(name) => {
+                (name.clone(), json!(digest::hex(text.as_bytes())))
+            }
+            other => (name.clone(), other.clone()),
+        })
+        .collect()
 }
 
 fn message(role: &str, content: impl Into<Value>) -> Value {

@@ -6,6 +6,7 @@
 //! No shell is involved.
 
 mod error;
+mod identity;
 mod process;
 mod split;
 mod tail;
@@ -23,7 +24,7 @@ use tokio::sync::Semaphore;
 use self::process::{Broken, Worker};
 use super::{System, SystemError};
 use crate::chat::{Secret, Secrets, seconds};
-use crate::model::{Example, FailureKind, Output};
+use crate::model::{Example, FailureKind, Identity, Output};
 use crate::text::stringify;
 
 /// Parts of variable names whose values must not appear in messages.
@@ -227,6 +228,10 @@ impl CommandSystem {
 impl System for CommandSystem {
     fn name(&self) -> &str {
         &self.name
+    }
+
+    fn identity(&self) -> Option<Identity> {
+        Some(identity::of(&self.settings))
     }
 
     async fn process(&self, example: &Example) -> Result<Output, SystemError> {

@@ -1,0 +1,68 @@
+//! `rescore`: the stored answers of a run, scored anew. No system is called.
+
+use context_bench::registry::Registry;
+use context_bench::replay::Replay;
+use context_bench::{Stop, evaluate};
+
+use super::export::with_tokens;
+use super::run::{self, Report};
+use crate::args::RescoreArgs;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::Sink;
+use crate::{progress, signals, stores};
+
+pub(crate) fn main(
+    args: &RescoreArgs,
+    registry: &Registry,
+    command: &str,
+) -> Result<Exit, Failure> {
+    let flags = &args.run;
+    if !(flags.proxy.is_empty() && flags.system.is_empty() && flags.command.is_empty()) {
+        return Err(
+            Failure::bad_input("`rescore` takes its systems from the stored run")
+                .hint("leave out `--proxy`, `--system` and `--command`"),
+        );
+    }
+    let reporter = run::reporter(&flags.output, flags.output_file.is_some(), registry)?;
+    let evaluators = run::evaluators(flags, registry)?;
+    let store = stores::open(flags.cache_dir.as_deref())?;
+    let replay = Replay::open(&store, &stores::run_id(&store, &args.run_id)?)?;
+    let sink = Sink::open(flags.output_file.as_deref())?;
+    let datasets = stores::setting(&replay.run, "datasets")
+        .and_then(|d| d.as_array())
+        .cloned();
+    let datasets = datasets.unwrap_or_default();
+    let report = Report {
+        score_field: &flags.score_field,
+        threshold: flags.threshold,
+        n_systems: replay.run.systems.len(),
+        n_datasets: datasets.len(),
+    };
+    let stop = Stop::new();
+    let plan = run::with_metrics(with_tokens(evaluate(), &replay), &report)
+        .systems(replay.systems())
+        .evaluators(evaluators)
+        .max_workers(flags.max_workers)
+        .dataset(replay.into_dataset())
+        .progress(progress::display(flags.quiet))
+        .stop(stop.clone())
+        .command(command)
+        .note("datasets", datasets)
+        .store(store);
+    let runtime = run::runtime()?;
+    let result = runtime.block_on(async {
+        let signals = signals::stop_on_interrupt(stop.clone());
+        let result = plan.run().await;
+        signals.abort();
+        result
+    });
+    let result = match result {
+        Ok(result) => result,
+        Err(error) => {
+            sink.discard();
+            return Err(error.into());
+        }
+    };
+    run::finish(flags, &*reporter, sink, &result, None, stop.is_stopped())
+}
