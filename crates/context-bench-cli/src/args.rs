@@ -239,16 +239,24 @@ pub(crate) struct RunsArgs {
 /// Where stored runs are, and how they are listed.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct StoreArgs {
+    // Ids of their own: global arguments must not meet those of `run`.
     /// Folder of the run store.
     #[arg(
-        long,
+        id = "runs_cache_dir",
+        long = "cache-dir",
         value_name = "DIR",
         env = "CONTEXT_BENCH_CACHE_DIR",
         global = true
     )]
     pub(crate) cache_dir: Option<PathBuf>,
     /// How to list them.
-    #[arg(long, value_name = "FORMAT", default_value = "table", global = true)]
+    #[arg(
+        id = "runs_output",
+        long = "output",
+        value_name = "FORMAT",
+        default_value = "table",
+        global = true
+    )]
     pub(crate) output: ListFormat,
 }
 

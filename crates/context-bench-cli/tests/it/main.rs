@@ -13,4 +13,5 @@ mod faults;
 mod interrupt;
 mod outputs;
 mod program;
+mod store;
 mod systems;

@@ -1,0 +1,557 @@
+//! Runs that survive: resumed, re-scored, shared, and honest about what is lost.
+
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use context_bench::store::{Store, StoredOutcome};
+use context_bench_testkit::{ChatServer, Fault, Reply, handlers};
+use serde_json::Value;
+
+use crate::program::{Done, arg, command, questions, run, run_with, write_questions};
+
+/// The ids of all examples for which the store holds an answer.
+fn answered(cache: &Path) -> HashSet<String> {
+    let store = Store::open(cache).unwrap().store;
+    let mut ids = HashSet::new();
+    for run in store.runs().unwrap() {
+        for row in store.run_rows(&run) {
+            let row = row.unwrap();
+            if matches!(row.outcome, StoredOutcome::Response { .. }) {
+                ids.insert(row.example_id.to_string());
+            }
+        }
+    }
+    ids
+}
+
+/// How often each example was asked, by the number in its question.
+fn asked(server: &ChatServer) -> HashMap<String, usize> {
+    let mut asked = HashMap::new();
+    for request in server.requests() {
+        let question = request.body["messages"][1]["content"].as_str().unwrap();
+        let number = question["Number ".len()..].split(':').next().unwrap();
+        *asked.entry(format!("q{number}")).or_default() += 1;
+    }
+    asked
+}
+
+fn without_times(result: &Value) -> Value {
+    let mut result = result.clone();
+    for row in result["rows"].as_array_mut().unwrap() {
+        let row = row.as_object_mut().unwrap();
+        for key in ["latency", "call", "cached"] {
+            row.shift_remove(key);
+        }
+    }
+    for summary in result["summary"].as_object_mut().unwrap().values_mut() {
+        summary
+            .as_object_mut()
+            .unwrap()
+            .retain(|key, _| !key.starts_with("latency"));
+    }
+    let keep = ["rows", "summary", "config"];
+    result
+        .as_object_mut()
+        .unwrap()
+        .retain(|key, _| keep.contains(&key.as_str()));
+    result
+}
+
+#[test]
+fn killed_fifty_times_a_run_ends_as_if_nothing_had_happened() {
+    let server = ChatServer::start(|request| {
+        // Some answers are wrong, so that the scores differ from row to row.
+        let right = request.last_user_content().len() % 3 != 0;
+        let text = if right {
+            "Paris"
+        } else {
+            "It may be Paris or Rome"
+        };
+        Reply::text(text).after(Duration::from_millis(4))
+    });
+    let (folder, path) = questions(2000);
+    let cache = folder.path().join("cache");
+    let start = |output: &str, with_cache: bool| {
+        let mut command = command();
+        command.args([
+            "--proxy",
+            &server.url(),
+            "--dataset",
+            arg(&path),
+            "--name",
+            "p",
+        ]);
+        command.args(["--max-workers", "8", "--output", output, "-q"]);
+        if with_cache {
+            command.args(["--cache-dir", arg(&cache)]);
+        }
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    };
+    let mut seed = 0x9e37_79b9_u64;
+    let mut answered_before: HashMap<String, usize> = HashMap::new();
+    let mut moments = 0;
+    for _ in 0..50 {
+        let sent = server.request_count();
+        let mut child = start("json", true).spawn().unwrap();
+        server.wait_for_requests(sent + 1, Duration::from_secs(20));
+        seed = seed
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        std::thread::sleep(Duration::from_millis(seed >> 33 & 63));
+        if child.try_wait().unwrap().is_none() {
+            child.kill().unwrap();
+            moments += 1;
+        }
+        child.wait().unwrap();
+        let asked = asked(&server);
+        for id in answered(&cache) {
+            // Nothing that was finished before is asked for again.
+            let count = asked.get(&id).copied().unwrap_or(0);
+            let before = *answered_before.entry(id.clone()).or_insert(count);
+            assert_eq!(before, count, "{id} was asked again");
+        }
+    }
+    assert!(moments > 10, "only {moments} kills hit a running process");
+    assert!(!answered_before.is_empty());
+    let resumed = run_with(&mut start("json", true));
+    assert_eq!(resumed.code, 0, "{}", resumed.stderr);
+    let asked = asked(&server);
+    assert!(
+        answered_before
+            .iter()
+            .all(|(id, count)| asked[id] == *count)
+    );
+    let counts = &resumed.json()["counts"]["p"];
+    assert_eq!(counts["scored"], 2000);
+    assert!(counts["cached"].as_u64().unwrap() as usize >= answered_before.len());
+
+    let whole = run_with(&mut start("json", false));
+    assert_eq!(without_times(&resumed.json()), without_times(&whole.json()));
+    let sent = server.request_count();
+    let again = run_with(&mut start("json", true));
+    assert_eq!(again.json()["counts"]["p"]["cached"], 2000);
+    assert_eq!(
+        server.request_count(),
+        sent,
+        "a finished run asks for nothing"
+    );
+}
+
+#[test]
+fn a_damaged_store_is_reported_and_nothing_wrong_is_served() {
+    let server = ChatServer::start(handlers::echo_last_user());
+    let (folder, path) = questions(60);
+    let url = server.url();
+    let args = |cache: &str| -> Vec<String> {
+        [
+            "--proxy",
+            &url,
+            "--dataset",
+            arg(&path),
+            "--name",
+            "p",
+            "--output",
+            "json",
+            "-q",
+            "--cache-dir",
+            cache,
+        ]
+        .map(str::to_owned)
+        .to_vec()
+    };
+    let go = |cache: &str| {
+        let args = args(cache);
+        run(&args.iter().map(String::as_str).collect::<Vec<_>>())
+    };
+    let truth = without_times(&go(arg(&folder.path().join("whole"))).json());
+    for seed in 0..6_usize {
+        let cache = folder.path().join(format!("cache {seed}"));
+        assert_eq!(go(arg(&cache)).code, 0);
+        // Folded into one file, then hurt: bits flipped, or the tail cut off.
+        drop(Store::open(&cache).unwrap());
+        let file = cache.join("store.sqlite");
+        let _ = fs::remove_file(cache.join("store.sqlite-wal"));
+        let mut bytes = fs::read(&file).unwrap();
+        if seed % 2 == 0 {
+            for i in 0..40 {
+                let at = 100 + (seed * 7919 + i * 104_729) % (bytes.len() - 100);
+                bytes[at] ^= 1 << (i % 8);
+            }
+        } else {
+            bytes.truncate(bytes.len() * (seed + 1) / 8);
+        }
+        fs::write(&file, bytes).unwrap();
+        let done = go(arg(&cache));
+        assert!(done.code == 0 || done.code == 3, "{done}");
+        assert!(!done.stderr.contains("panicked"), "{done}");
+        assert_eq!(without_times(&done.json()), truth, "seed {seed}");
+    }
+}
+
+#[test]
+fn a_fault_in_half_of_the_replies_leaves_every_row_scored_or_failed() {
+    let faults = [
+        Fault::RateLimited { retry_after: None },
+        Fault::ServerError(500),
+        Fault::Reset,
+        Fault::Hang,
+        Fault::Truncated,
+    ];
+    let server = ChatServer::start(handlers::flaky(3, 0.5, faults, handlers::constant("Paris")));
+    let (_folder, path) = questions(100);
+    let done = run(&[
+        "--proxy",
+        &server.url(),
+        "--dataset",
+        arg(&path),
+        "--name",
+        "p",
+        "--max-workers",
+        "100",
+        "--max-retries",
+        "2",
+        "--timeout",
+        "1",
+        "--output",
+        "json",
+        "-q",
+    ]);
+    assert!(done.code == 0 || done.code == 3, "{done}");
+    let result = done.json();
+    let counts = &result["counts"]["p"];
+    let count = |key: &str| counts[key].as_u64().unwrap();
+    assert_eq!(count("planned"), 100);
+    assert_eq!(count("scored") + count("failed") + count("unscored"), 100);
+    assert!(count("scored") > 70 && count("failed") > 0, "{counts}");
+    assert!(count("requests") <= 300, "{counts}");
+    for row in result["rows"].as_array().unwrap() {
+        let reason = row["error"]["message"].as_str();
+        assert!(
+            row["scores"]["f1"] == 1.0 || reason.is_some_and(|r| !r.is_empty()),
+            "{row}"
+        );
+    }
+}
+
+#[test]
+fn another_evaluator_or_threshold_calls_no_system() {
+    let server = ChatServer::start(handlers::constant("Paris"));
+    let judge = ChatServer::start(handlers::constant("4"));
+    let (folder, path) = questions(10);
+    let cache = folder.path().join("cache");
+    let (url, judge_url) = (server.url(), judge.url());
+    let base = [
+        "--proxy",
+        &url,
+        "--dataset",
+        arg(&path),
+        "--name",
+        "p",
+        "--cache-dir",
+        arg(&cache),
+        "-q",
+    ];
+    assert_eq!(run(&base).code, 0);
+    assert_eq!(server.request_count(), 10);
+    let judged = [
+        &base[..],
+        &[
+            "--judge-url",
+            &judge_url,
+            "--score-field",
+            "judge_score",
+            "--output",
+            "json",
+        ],
+    ]
+    .concat();
+    let done = run(&judged);
+    assert_eq!(done.json()["summary"]["p"]["mean_score"], 0.75, "{done}");
+    assert_eq!((server.request_count(), judge.request_count()), (10, 10));
+    // The judge's answers are kept as well.
+    assert_eq!(run(&judged).json()["counts"]["p"]["cached"], 10);
+    assert_eq!(judge.request_count(), 10);
+
+    let store = ["--cache-dir", arg(&cache), "-q"];
+    let rescored = run(&[
+        &[
+            "rescore",
+            "last",
+            "--score-field",
+            "contains",
+            "--threshold",
+            "1",
+            "--output",
+            "json",
+        ],
+        &store[..],
+    ]
+    .concat());
+    assert_eq!(rescored.code, 0, "{rescored}");
+    assert_eq!(rescored.json()["summary"]["p"]["pass_rate"], 1.0);
+    assert_eq!(server.request_count(), 10);
+
+    let runs = run(&["runs", "--cache-dir", arg(&cache), "--output", "json"]).json();
+    assert_eq!(runs.as_array().unwrap().len(), 4, "{runs}");
+    let first = runs[0]["id"].as_str().unwrap();
+    let shown = run(&["runs", "show", first, "--cache-dir", arg(&cache)]);
+    assert!(
+        shown.stdout.contains("openai_proxy") && shown.stdout.contains("finished"),
+        "{shown}"
+    );
+    let exported = run(&[
+        "export",
+        first,
+        "--cache-dir",
+        arg(&cache),
+        "--output",
+        "json",
+    ]);
+    assert_eq!(exported.code, 0, "{exported}");
+    let exported = exported.json();
+    assert_eq!(exported["rows"].as_array().unwrap().len(), 10);
+    assert_eq!(exported["summary"]["p"]["mean_score"], 1.0);
+    let csv = run(&[
+        "export",
+        "last",
+        "--cache-dir",
+        arg(&cache),
+        "--output",
+        "csv",
+    ]);
+    assert_eq!(csv.stdout.lines().count(), 11, "{csv}");
+    let removed = run(&["runs", "remove", first, "--cache-dir", arg(&cache)]);
+    assert!(removed.stderr.contains("removed run"), "{removed}");
+    let missing = run(&["runs", "show", "nonsense", "--cache-dir", arg(&cache)]);
+    missing.is_error(&["nonsense"]);
+    // Responses that other runs refer to are still there.
+    assert_eq!(run(&base).code, 0);
+    assert_eq!(server.request_count(), 10);
+}
+
+#[test]
+fn two_processes_share_a_store() {
+    let server = ChatServer::start(|_| Reply::text("Paris").after(Duration::from_millis(2)));
+    let (folder, first) = questions(300);
+    let second = folder.path().join("other.jsonl");
+    write_questions(&second, 450);
+    let cache = folder.path().join("cache");
+    let start = |path: &Path| {
+        let mut command = command();
+        command.args([
+            "--proxy",
+            &server.url(),
+            "--dataset",
+            arg(path),
+            "--name",
+            "p",
+        ]);
+        command.args([
+            "--cache-dir",
+            arg(&cache),
+            "--max-workers",
+            "4",
+            "--output",
+            "json",
+            "-q",
+        ]);
+        command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap()
+    };
+    let (a, b) = (start(&first), start(&second));
+    for (child, n) in [(a, 300), (b, 450)] {
+        let output = child.wait_with_output().unwrap();
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(result["counts"]["p"]["scored"], n);
+        assert!(
+            result["store"].get("failure").is_none(),
+            "{}",
+            result["store"]
+        );
+    }
+}
+
+#[test]
+fn a_store_that_cannot_be_written_does_not_cost_the_results() {
+    let (folder, path) = questions(20);
+    let file = folder.path().join("a file");
+    fs::write(&file, "not a folder").unwrap();
+    let base = [
+        "--system",
+        "passthrough",
+        "--dataset",
+        arg(&path),
+        "-q",
+        "--cache-dir",
+    ];
+    let done = run(&[&base[..], &[arg(&file)]].concat());
+    assert_eq!(done.code, 3, "{done}");
+    assert!(done.stdout.contains("20/0"), "{done}");
+    assert_eq!(
+        done.stderr.matches("goes on in memory").count(),
+        1,
+        "{done}"
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_full_disk_does_not_cost_the_results() {
+    let (folder, path) = questions(3000);
+    let cache = folder.path().join("cache");
+    // Files may grow to 200 KB only; writing more fails as on a full disk.
+    let script = format!(
+        "trap '' XFSZ; ulimit -f 200; exec '{}' --system passthrough --dataset '{}' -q --cache-dir '{}'",
+        env!("CARGO_BIN_EXE_context-bench"),
+        arg(&path),
+        arg(&cache)
+    );
+    let output = Command::new("bash").args(["-c", &script]).output().unwrap();
+    let done = Done {
+        code: output.status.code().unwrap_or(-1),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+        took: Duration::ZERO,
+    };
+    assert_eq!(done.code, 3, "{done}");
+    assert!(done.stdout.contains("3000/0"), "{done}");
+    assert_eq!(
+        done.stderr.matches("went on in memory").count(),
+        1,
+        "{done}"
+    );
+}
+
+#[test]
+fn no_file_holds_a_secret() {
+    let server = ChatServer::start(handlers::constant("Paris"));
+    let (folder, path) = questions(3);
+    let cache = folder.path().join("cache");
+    let url = server.url().replace("http://", "http://someone:hunter22@");
+    let mut with_secrets = command();
+    with_secrets
+        .args([
+            "--proxy",
+            &url,
+            "--dataset",
+            arg(&path),
+            "--cache-dir",
+            arg(&cache),
+        ])
+        .args(["--extra-body", r#"{"user_token": "tok-9911"}"#])
+        .args([
+            "--output-file",
+            arg(&folder.path().join("out.json")),
+            "--output",
+            "json",
+        ])
+        .env("OPENAI_API_KEY", "sk-top-4711");
+    let done = run_with(&mut with_secrets);
+    assert_eq!(done.code, 0, "{done}");
+    assert_eq!(server.requests()[0].body["user_token"], "tok-9911");
+    let mut files = vec![folder.path().join("out.json")];
+    files.extend(
+        fs::read_dir(&cache)
+            .unwrap()
+            .map(|entry| entry.unwrap().path()),
+    );
+    assert!(files.len() > 1);
+    for file in files {
+        let bytes = fs::read(&file).unwrap();
+        for secret in ["hunter22", "sk-top-4711", "tok-9911"] {
+            let found = bytes
+                .windows(secret.len())
+                .any(|window| window == secret.as_bytes());
+            assert!(!found, "{secret} is in {}", file.display());
+        }
+    }
+    for secret in ["hunter22", "sk-top-4711", "tok-9911"] {
+        assert!(
+            !done.stderr.contains(secret) && !done.stdout.contains(secret),
+            "{done}"
+        );
+    }
+}
+
+#[test]
+fn limits_of_time_and_rate_are_kept() {
+    let server = ChatServer::start(handlers::constant("Paris"));
+    let (_folder, path) = questions(400);
+    let url = server.url();
+    let base = [
+        "--proxy",
+        &url,
+        "--dataset",
+        arg(&path),
+        "--name",
+        "p",
+        "-q",
+        "--output",
+        "json",
+    ];
+    let paced = run(&[
+        &base[..],
+        &["-n", "12", "--rps", "10", "--max-workers", "12"],
+    ]
+    .concat());
+    assert_eq!(paced.code, 0, "{paced}");
+    assert!(paced.took > Duration::from_millis(900), "{:?}", paced.took);
+    // Waiting for our own limits is not the endpoint's latency.
+    let median = paced.json()["summary"]["p"]["latency_median"]
+        .as_f64()
+        .unwrap();
+    assert!(median < 0.3, "{median}");
+
+    let slow = ChatServer::start(|_| Reply::text("Paris").after(Duration::from_millis(400)));
+    let slow_url = slow.url();
+    let base = [
+        "--proxy",
+        &slow_url,
+        "--dataset",
+        arg(&path),
+        "--name",
+        "p",
+        "-q",
+        "--output",
+        "json",
+    ];
+    let done = run(&[&base[..], &["--max-time", "1", "--max-workers", "2"]].concat());
+    assert_eq!(done.code, 3, "{done}");
+    let counts = &done.json()["counts"]["p"];
+    assert!(counts["scored"].as_u64().unwrap() < 50, "{counts}");
+    assert_eq!(counts["planned"], 400);
+    let late = run(&[&base[..], &["-n", "2", "--example-timeout", "0.1"]].concat());
+    assert_eq!(late.json()["rows"][0]["error"]["kind"], "timeout", "{late}");
+}
+
+#[test]
+fn the_number_of_workers_finds_itself() {
+    let server = ChatServer::start(|_| Reply::text("Paris").after(Duration::from_millis(30)));
+    let (_folder, path) = questions(600);
+    let done = run(&[
+        "--proxy",
+        &server.url(),
+        "--dataset",
+        arg(&path),
+        "--max-workers",
+        "auto",
+        "-q",
+        "--output",
+        "json",
+    ]);
+    assert_eq!(done.code, 0, "{done}");
+    assert_eq!(done.json()["config"]["max_workers"], "auto");
+    assert!(server.peak_in_flight() > 16, "{}", server.peak_in_flight());
+}
