@@ -13,8 +13,8 @@ use serde_json::{Map, Value, json};
 
 use super::{Conversation, Replies, System, SystemError};
 use crate::chat::{
-    ChatClient, ChatReply, ChatRequest, ClientError, ClientSettings, Endpoint, RetryPolicy, Secret,
-    host_part,
+    ChatClient, ChatError, ChatReply, ChatRequest, ClientError, ClientSettings, Endpoint,
+    RetryPolicy, Secret, host_part,
 };
 use crate::model::{CallStats, Example, Output, Turn};
 use crate::text::stringify;
@@ -254,6 +254,12 @@ impl Conversation for OpenAiProxy {
         }
         replies.call = Some(total);
         Ok(replies)
+    }
+}
+
+impl From<ChatError> for SystemError {
+    fn from(error: ChatError) -> Self {
+        Self::new(error.failure.kind(), error.to_string()).with_call(error.call)
     }
 }
 
