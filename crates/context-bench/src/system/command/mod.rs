@@ -48,6 +48,9 @@ pub struct CommandSettings {
     pub timeout: Duration,
     /// Variables for the child, besides those of this process.
     pub env: Vec<(String, String)>,
+    /// What the child may know and no message may show, such as keys that it
+    /// inherits. Values of `env` whose name says so (`…KEY`, `…TOKEN`) are added.
+    pub secrets: Vec<Secret>,
 }
 
 impl CommandSettings {
@@ -59,6 +62,7 @@ impl CommandSettings {
             processes: std::thread::available_parallelism().map_or(1, usize::from),
             timeout: Duration::from_secs(120),
             env: Vec::new(),
+            secrets: Vec::new(),
         }
     }
 
@@ -117,7 +121,8 @@ impl CommandSystem {
                 let name = name.to_ascii_uppercase();
                 SECRET_NAMES.iter().any(|part| name.contains(part))
             })
-            .map(|(_, value)| Secret::new(value));
+            .map(|(_, value)| Secret::new(value))
+            .chain(settings.secrets.iter().cloned());
         Ok(Self {
             name: match &settings.name {
                 Some(name) => name.clone(),
