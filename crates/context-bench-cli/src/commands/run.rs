@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use context_bench::evaluator::LlmJudge;
 use context_bench::metric::{
     CompressionRatio, CostOfPass, Latency, MeanScore, Metric, ParetoRank, PassRate,
     PerDatasetBreakdown,
@@ -32,8 +33,12 @@ pub(crate) fn main(args: &RunArgs, registry: &Registry) -> Result<Exit, Failure>
 async fn run(args: &RunArgs, registry: &Registry) -> Result<Exit, Failure> {
     let reporter = reporter(args, registry)?;
     let tokenizer: Tokenizer = args.tokenizer.parse()?;
-    let evaluators = evaluators(args, registry)?;
-    let systems = systems::build(args, registry, &tokenizer.counter())?;
+    let judge = systems::judge(args)?;
+    let mut systems = systems::build(args, registry, &tokenizer.counter())?;
+    if let Some(judge) = &judge {
+        systems.also_needs(judge.endpoint());
+    }
+    let evaluators = evaluators(args, registry, judge)?;
     let dataset = datasets::open(args, registry)?;
     let sink = Sink::open(args.output_file.as_deref())?;
     if let Err(failure) = systems.check_reachable().await {
@@ -54,6 +59,10 @@ async fn run(args: &RunArgs, registry: &Registry) -> Result<Exit, Failure> {
     signals.abort();
     datasets::report_skipped(&skipped);
     let (result, broken) = match done {
+        Ok(result) if result.config["num_examples"] == 0 && !stop.is_stopped() => {
+            sink.discard();
+            return Err(datasets::nothing_loaded());
+        }
         Ok(result) => (result, None),
         Err(Error::Dataset { source, partial }) => (*partial, Some(Failure::from(source))),
         Err(error) => {
@@ -98,7 +107,11 @@ fn reporter(args: &RunArgs, registry: &Registry) -> Result<Arc<dyn Reporter>, Fa
     Ok(Arc::clone(registry.reporters.get(&args.output)?))
 }
 
-fn evaluators(args: &RunArgs, registry: &Registry) -> Result<Vec<Arc<dyn Evaluator>>, Failure> {
+fn evaluators(
+    args: &RunArgs,
+    registry: &Registry,
+    judge: Option<LlmJudge>,
+) -> Result<Vec<Arc<dyn Evaluator>>, Failure> {
     let mut names: Vec<&str> = args.evaluator.iter().map(String::as_str).collect();
     if names.is_empty() {
         names.push("answer_quality");
@@ -108,7 +121,7 @@ fn evaluators(args: &RunArgs, registry: &Registry) -> Result<Vec<Arc<dyn Evaluat
         Ok(factory(Params::none(name))?)
     };
     let mut evaluators = names.into_iter().map(make).collect::<Result<Vec<_>, _>>()?;
-    evaluators.extend(systems::judge(args)?);
+    evaluators.extend(judge.map(|judge| Arc::new(judge) as _));
     Ok(evaluators)
 }
 
@@ -136,6 +149,7 @@ fn finish(
         sink.discard();
         return Ok(Exit::BadInput);
     }
+    warn_of_no_tokens(args, result);
     let written = sink.write(|out| reporter.write(result, out));
     if let Some(failure) = broken {
         output::error(&failure);
@@ -145,12 +159,20 @@ fn finish(
         output::error(&Failure::bad_input(format!(
             "cannot write the report: {error}"
         )));
-        return Ok(Exit::RowsFailed);
+        return Ok(Exit::BadInput);
     }
     if stopped {
         return Ok(Exit::Interrupted);
     }
     Ok(verdict(args, result))
+}
+
+/// A misspelt `--text-field` would otherwise look like a layer that saves nothing.
+fn warn_of_no_tokens(args: &RunArgs, result: &EvalResult) {
+    let none = result.rows.iter().all(|row| row.input_tokens == 0);
+    if none && !args.text_field.is_empty() && !result.rows.is_empty() {
+        output::warning("no example has text in the fields that `--text-field` names");
+    }
 }
 
 /// 3 when a system has more errors than allowed.
