@@ -25,10 +25,15 @@ pub(crate) fn open(args: &RunArgs, registry: &Registry) -> Result<Dataset, Failu
     let all = all.unwrap_or_else(|| Vec::new().into());
     if all.known_len() == Some(0) {
         report_skipped(all.skipped());
-        return Err(Failure::bad_input("no examples loaded")
-            .hint("check the `--dataset` arguments and `--max-examples`"));
+        return Err(nothing_loaded());
     }
     Ok(all)
+}
+
+/// There is nothing to run.
+pub(crate) fn nothing_loaded() -> Failure {
+    Failure::bad_input("no examples loaded")
+        .hint("check the `--dataset` arguments and `--max-examples`")
 }
 
 fn open_one(typed: &str, args: &RunArgs, registry: &Registry) -> Result<Dataset, Failure> {

@@ -22,6 +22,17 @@ impl Failure {
         }
     }
 
+    /// A mistake of our own.
+    pub(crate) fn bug(what: impl Into<String>) -> Self {
+        Self {
+            what: what.into(),
+            hint: Some(
+                "this is a bug; please report it with the command line that you used".into(),
+            ),
+            exit: Exit::Bug,
+        }
+    }
+
     /// Advice for the user.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());

@@ -18,6 +18,7 @@ mod stores;
 mod systems;
 
 use std::ffi::OsString;
+use std::panic::AssertUnwindSafe;
 
 use clap::{CommandFactory as _, FromArgMatches as _};
 use context_bench::registry::Registry;
@@ -25,6 +26,7 @@ use context_bench::registry::Registry;
 pub use exit::Exit;
 
 use args::{Cli, Command};
+use failure::Failure;
 
 /// Runs the program and tells how it ended. Never calls `exit` itself.
 pub fn run<I>(args: I, registry: &Registry) -> Exit
@@ -52,18 +54,44 @@ where
             return Exit::BadInput;
         }
     };
-    let done = match cli.command {
-        None => commands::run::main(&cli.run, registry, &command),
-        Some(Command::Run(args)) => commands::run::main(&args, registry, &command),
-        Some(Command::Rescore(args)) => commands::rescore::main(&args, registry, &command),
-        Some(Command::Runs(args)) => commands::runs::main(&args),
-        Some(Command::Export(args)) => commands::export::main(&args, registry),
-        Some(Command::Demo(args)) => commands::demo::main(&args, registry),
-        Some(Command::Ls(args)) => commands::ls::main(&args, registry),
-        Some(Command::Completions { shell }) => commands::completions::main(shell),
-    };
-    done.unwrap_or_else(|failure| {
+    // Whatever panics is a bug, and has its own exit code.
+    let done = std::panic::catch_unwind(AssertUnwindSafe(|| call(&cli, registry, &command)));
+    done.unwrap_or_else(|_| {
+        Err(Failure::bug(
+            "context-bench panicked; what it said is above",
+        ))
+    })
+    .unwrap_or_else(|failure| {
         output::error(&failure);
         failure.exit
     })
+}
+
+fn call(cli: &Cli, registry: &Registry, command: &str) -> Result<Exit, Failure> {
+    match &cli.command {
+        None => commands::run::main(&cli.run, registry, command),
+        Some(Command::Run(args)) => commands::run::main(args, registry, command),
+        Some(Command::Rescore(args)) => commands::rescore::main(args, registry, command),
+        Some(Command::Runs(args)) => commands::runs::main(args),
+        Some(Command::Export(args)) => commands::export::main(args, registry),
+        Some(Command::Demo(args)) => commands::demo::main(args, registry),
+        Some(Command::Ls(args)) => commands::ls::main(args, registry),
+        Some(Command::Completions { shell }) => commands::completions::main(*shell),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    #[test]
+    fn a_panic_is_a_bug_with_its_own_exit_code() {
+        let mut registry = Registry::builtin();
+        let broken = Arc::new(|_: &_| -> Result<_, _> { panic!("a bug") });
+        registry.datasets.register("broken", "", broken);
+        let line = "context-bench --system passthrough --dataset broken";
+        let exit = run(line.split(' ').map(OsString::from), &registry);
+        assert_eq!((exit, exit.code()), (Exit::Bug, 1));
+    }
 }

@@ -3,6 +3,7 @@
 //! Colours follow the terminal, `NO_COLOR` and `CLICOLOR_FORCE`; all texts read
 //! well without them.
 
+use std::fmt::Display;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -55,6 +56,13 @@ pub(crate) fn width() -> u16 {
 pub(crate) enum Sink {
     /// Standard output.
     Stdout,
+    /// A pipe or device, which is written as it is.
+    Special {
+        /// Where it is.
+        path: PathBuf,
+        /// The open file.
+        file: std::fs::File,
+    },
     /// A file that appears whole or not at all.
     File {
         /// Where it shall be.
@@ -72,52 +80,68 @@ impl Sink {
         let Some(path) = path else {
             return Ok(Self::Stdout);
         };
-        let mut partial = path.as_os_str().to_owned();
-        partial.push(".partial");
-        let partial = PathBuf::from(partial);
-        match std::fs::File::create(&partial) {
-            Ok(file) => Ok(Self::File {
-                path: path.to_owned(),
-                partial,
-                file,
-            }),
-            Err(error) => Err(Failure::bad_input(format!(
-                "cannot write `{}`: {error}",
-                path.display()
-            ))
-            .hint("choose a folder that exists and is writable for `--output-file`")),
+        let cannot = |reason: &dyn Display| {
+            Failure::bad_input(format!("cannot write `{}`: {reason}", path.display()))
+        };
+        let unwritable = |error: io::Error| {
+            cannot(&error).hint("choose a folder that exists and is writable for `--output-file`")
+        };
+        let known = std::fs::metadata(path).ok();
+        if known.as_ref().is_some_and(std::fs::Metadata::is_dir) {
+            return Err(cannot(&"it is a folder").hint("name a file for `--output-file`"));
         }
+        if known.is_some_and(|known| !known.is_file()) {
+            let file = std::fs::File::options().write(true).open(path);
+            return Ok(Self::Special {
+                path: path.to_owned(),
+                file: file.map_err(unwritable)?,
+            });
+        }
+        // A link stays a link; what it points at is replaced.
+        let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let mut partial = path.as_os_str().to_owned();
+        partial.push(format!(".{}.partial", std::process::id()));
+        let partial = PathBuf::from(partial);
+        Ok(Self::File {
+            file: std::fs::File::create(&partial).map_err(unwritable)?,
+            path,
+            partial,
+        })
     }
 
     /// Writes the report. When a file cannot be written, the report goes to
     /// stdout instead: results are never lost.
     pub(crate) fn write(self, report: impl Fn(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-        match self {
-            Self::Stdout => to_stdout(&report),
+        let (path, partial, file) = match self {
+            Self::Stdout => return to_stdout(&report),
+            Self::Special { path, file } => (path, None, file),
             Self::File {
                 path,
                 partial,
                 file,
-            } => {
-                let mut out = io::BufWriter::new(file);
-                let written = report(&mut out)
-                    .and_then(|()| out.flush())
-                    .and_then(|()| std::fs::rename(&partial, &path));
-                match written {
-                    Ok(()) => {
-                        note(&format!("wrote {}", path.display()));
-                        Ok(())
-                    }
-                    Err(error) => {
-                        let _ = std::fs::remove_file(&partial);
-                        warning(&format!(
-                            "cannot write `{}`: {error}; the report follows on stdout",
-                            path.display()
-                        ));
-                        to_stdout(&report)?;
-                        Err(error)
-                    }
+            } => (path, Some(partial), file),
+        };
+        let mut out = io::BufWriter::new(file);
+        let written = report(&mut out).and_then(|()| out.flush());
+        let written = written.and_then(|()| match &partial {
+            Some(partial) => std::fs::rename(partial, &path),
+            None => Ok(()),
+        });
+        match written {
+            Ok(()) => {
+                note(&format!("wrote {}", path.display()));
+                Ok(())
+            }
+            Err(error) => {
+                if let Some(partial) = partial {
+                    let _ = std::fs::remove_file(partial);
                 }
+                warning(&format!(
+                    "cannot write `{}`: {error}; the report follows on stdout",
+                    path.display()
+                ));
+                to_stdout(&report)?;
+                Err(error)
             }
         }
     }
@@ -140,6 +164,7 @@ fn to_stdout(report: &dyn Fn(&mut dyn Write) -> io::Result<()>) -> io::Result<()
 }
 
 /// Prints text to stdout.
-pub(crate) fn stdout(text: &str) {
-    let _ = to_stdout(&|out| out.write_all(text.as_bytes()));
+pub(crate) fn stdout(text: &str) -> Result<(), Failure> {
+    to_stdout(&|out| out.write_all(text.as_bytes()))
+        .map_err(|error| Failure::bad_input(format!("cannot write to stdout: {error}")))
 }

@@ -1,11 +1,12 @@
 //! Progress on stderr: one bar per system on a terminal, plain lines elsewhere.
 
+use std::fmt::Write;
 use std::io::IsTerminal as _;
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use context_bench::{Progress, RunEvent};
-use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressState, ProgressStyle};
 
 use crate::output;
 
@@ -33,23 +34,33 @@ impl Progress for Bars {
             RunEvent::Started { systems, planned } => {
                 let all = MultiProgress::new();
                 let width = systems.iter().map(|name| name.chars().count()).max();
-                let width = width.unwrap_or(0).min(24);
+                let width = width.unwrap_or(0).min(NAME);
                 let template = if planned.is_some() {
+                    // The lines of all systems stay below 80 columns.
                     format!(
-                        "{{prefix:{width}}} {{bar:20}} {{pos}}/{{len}} {{per_sec:>9}} {{msg}} {{eta}} left"
+                        "{{prefix:{width}}} {{bar:16}} {{pos}}/{{len}} {{rate}}{{left}} {{msg}}"
                     )
                 } else {
-                    format!("{{prefix:{width}}} {{spinner}} {{pos}} {{per_sec:>9}} {{msg}}")
+                    format!("{{prefix:{width}}} {{spinner}} {{pos}} {{rate}} {{msg}}")
                 };
                 let style = ProgressStyle::with_template(&template)
-                    .unwrap_or_else(|_| ProgressStyle::default_bar());
+                    .unwrap_or_else(|_| ProgressStyle::default_bar())
+                    .with_key("rate", |state: &ProgressState, out: &mut dyn Write| {
+                        let _ = write!(out, "{:.1}/s", state.per_sec());
+                    })
+                    .with_key("left", |state: &ProgressState, out: &mut dyn Write| {
+                        // Before the first row nothing is known about the rest.
+                        if state.pos() > 0 {
+                            let _ = write!(out, ", {}", time_left(state.eta()));
+                        }
+                    });
                 let bar = |name: &std::sync::Arc<str>| {
                     let bar = match planned {
                         Some(total) => ProgressBar::new(*total as u64),
                         None => ProgressBar::new_spinner(),
                     };
                     let bar = all.add(bar.with_style(style.clone()));
-                    bar.set_prefix(name.to_string());
+                    bar.set_prefix(short_name(name));
                     bar
                 };
                 let _ = self.bars.set(systems.iter().map(bar).collect());
@@ -62,7 +73,7 @@ impl Progress for Bars {
                     return;
                 };
                 bar.inc(1);
-                if !row.is_scored()
+                if row.has_error()
                     && let Ok(mut errors) = self.errors.lock()
                 {
                     errors[*system] += 1;
@@ -77,6 +88,25 @@ impl Progress for Bars {
             }
             _ => {}
         }
+    }
+}
+
+/// How many characters of a name stand before its bar.
+const NAME: usize = 24;
+
+fn short_name(name: &str) -> String {
+    if name.chars().count() <= NAME {
+        return name.to_owned();
+    }
+    name.chars().take(NAME - 1).chain(['…']).collect()
+}
+
+fn time_left(left: Duration) -> String {
+    let seconds = left.as_secs();
+    match seconds {
+        0..60 => format!("{seconds} s left"),
+        60..3600 => format!("{} min left", seconds / 60),
+        _ => format!("{} h {} min left", seconds / 3600, seconds % 3600 / 60),
     }
 }
 
@@ -117,7 +147,7 @@ impl Progress for Lines {
             }
             (RunEvent::RowFinished { system, row }, Some(state)) => {
                 state.done[*system] += 1;
-                state.errors[*system] += usize::from(!row.is_scored());
+                state.errors[*system] += usize::from(row.has_error());
                 if state.last.elapsed() >= EVERY {
                     state.last = Instant::now();
                     state.print();
@@ -145,9 +175,29 @@ impl LinesState {
             if let Some(left) = self.planned.and_then(|planned| planned.checked_sub(done))
                 && rate > 0.0
             {
-                line += &format!(", {:.0} s left", left as f64 / rate);
+                let left = Duration::try_from_secs_f64(left as f64 / rate);
+                line += &format!(", {}", time_left(left.unwrap_or(Duration::MAX)));
             }
             output::note(&line);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_times_are_short() {
+        assert_eq!(short_name("plain"), "plain");
+        assert_eq!(short_name(&"é".repeat(99)).chars().count(), NAME);
+        for (seconds, expected) in [
+            (0, "0 s left"),
+            (59, "59 s left"),
+            (125, "2 min left"),
+            (7_500, "2 h 5 min left"),
+        ] {
+            assert_eq!(time_left(Duration::from_secs(seconds)), expected);
         }
     }
 }

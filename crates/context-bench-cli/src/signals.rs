@@ -6,15 +6,17 @@ use crate::output;
 
 /// Lets Ctrl-C (and a polite kill) stop the run, until the returned task is dropped.
 pub(crate) fn stop_on_interrupt(stop: Stop) -> tokio::task::JoinHandle<()> {
+    // Listening begins here and never pauses, so that no signal goes unheard.
+    let interrupts = Interrupts::listen();
     tokio::spawn(async move {
-        if interrupted().await.is_err() {
+        let Ok(mut interrupts) = interrupts else {
             return;
-        }
+        };
+        interrupts.next().await;
         output::note("\ninterrupted: finishing what is in flight; press Ctrl-C again to stop now");
         stop.drain();
-        if interrupted().await.is_ok() {
-            stop.abort();
-        }
+        interrupts.next().await;
+        stop.abort();
     })
 }
 
@@ -36,16 +38,39 @@ pub(crate) fn stop_after(seconds: Option<f64>, stop: Stop) -> Option<tokio::task
 }
 
 #[cfg(unix)]
-async fn interrupted() -> std::io::Result<()> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let mut terminate = signal(SignalKind::terminate())?;
-    tokio::select! {
-        interrupt = tokio::signal::ctrl_c() => interrupt,
-        _ = terminate.recv() => Ok(()),
+struct Interrupts {
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+}
+
+#[cfg(unix)]
+impl Interrupts {
+    fn listen() -> std::io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+        })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
     }
 }
 
-#[cfg(not(unix))]
-async fn interrupted() -> std::io::Result<()> {
-    tokio::signal::ctrl_c().await
+#[cfg(windows)]
+struct Interrupts(tokio::signal::windows::CtrlC);
+
+#[cfg(windows)]
+impl Interrupts {
+    fn listen() -> std::io::Result<Self> {
+        tokio::signal::windows::ctrl_c().map(Self)
+    }
+
+    async fn next(&mut self) {
+        self.0.recv().await;
+    }
 }

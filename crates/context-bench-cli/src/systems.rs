@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use context_bench::System;
 use context_bench::chat::{Endpoint, Pace, Secret, derive_name};
 use context_bench::evaluator::{LlmJudge, LlmJudgeSettings};
 use context_bench::registry::{Registry, SystemContext, SystemRef};
@@ -11,7 +12,6 @@ use context_bench::system::{
     CommandSettings, CommandSystem, OpenAiProxy, OpenAiProxySettings, Reader,
 };
 use context_bench::tokens::TokenCounter;
-use context_bench::{Evaluator, System};
 use serde_json::{Map, Value};
 
 use crate::args::RunArgs;
@@ -64,6 +64,13 @@ pub(crate) fn build(
         settings.processes = args.max_workers.most();
         settings.version.clone_from(&args.system_version);
         settings.timeout = Duration::from_secs_f64(args.timeout);
+        // The child inherits them, and may well print them when it fails.
+        let keys = [args.api_key_env.as_str(), env::OPENAI_API_KEY];
+        settings.secrets = keys
+            .into_iter()
+            .filter_map(env::get)
+            .map(Secret::new)
+            .collect();
         built.systems.push(Arc::new(CommandSystem::new(settings)?));
     }
     if built.systems.is_empty() {
@@ -81,7 +88,7 @@ pub(crate) fn build(
 }
 
 /// The judge, when one is asked for.
-pub(crate) fn judge(args: &RunArgs) -> Result<Option<Arc<dyn Evaluator>>, Failure> {
+pub(crate) fn judge(args: &RunArgs) -> Result<Option<LlmJudge>, Failure> {
     let Some(url) = &args.judge_url else {
         return Ok(None);
     };
@@ -91,10 +98,15 @@ pub(crate) fn judge(args: &RunArgs) -> Result<Option<Arc<dyn Evaluator>>, Failur
         max_in_flight: args.max_workers.most(),
         ..LlmJudgeSettings::new(url)
     };
-    Ok(Some(Arc::new(LlmJudge::new(settings)?)))
+    Ok(Some(LlmJudge::new(settings)?))
 }
 
 impl Systems {
+    /// Adds an endpoint that the run needs besides those of its systems.
+    pub(crate) fn also_needs(&mut self, endpoint: &Endpoint) {
+        self.endpoints.push(endpoint.clone());
+    }
+
     /// Checks that something listens at every endpoint, so that a typo costs a
     /// second and not a run full of retries.
     pub(crate) async fn check_reachable(&self) -> Result<(), Failure> {

@@ -272,7 +272,12 @@ impl Evaluate {
                 .collect();
             check_score_fields(&self.metrics, &seen)?;
         }
-        summarize(&mut result, &self.metrics, &self.comparisons);
+        summarize(
+            &mut result,
+            &self.metrics,
+            &self.comparisons,
+            stop.is_stopped(),
+        );
         if let (Some(reuse), Some(kept)) = (reuse, &mut kept) {
             let status = match (&dataset_error, result.interrupted) {
                 (Some(_), _) => RunStatus::Failed,
@@ -332,6 +337,9 @@ impl Evaluate {
     fn check_systems(&self) -> Result<(), Error> {
         let mut seen = BTreeSet::new();
         for system in &self.systems {
+            if system.name().trim().is_empty() {
+                return Err(Error::UnnamedSystem);
+            }
             if !seen.insert(system.name()) {
                 return Err(Error::DuplicateSystem {
                     name: system.name().to_owned(),
@@ -424,6 +432,7 @@ fn summarize(
     result: &mut EvalResult,
     metrics: &[Arc<dyn Metric>],
     comparisons: &[Arc<dyn Comparison>],
+    stopped: bool,
 ) {
     let mut summaries = IndexMap::new();
     for name in result.summary.keys() {
@@ -431,6 +440,12 @@ fn summarize(
         let mut summary = Summary::new();
         for metric in metrics {
             summary.merge(metric.compute(rows));
+        }
+        // Metrics give 0 for an empty dataset, as users know it. A plan of which
+        // nothing was done is another thing: no number says anything about it.
+        let planned = result.counts.get(name).map_or(0, |counts| counts.planned);
+        if rows.is_empty() && (planned > 0 || stopped) {
+            summary = summary.without_values();
         }
         summaries.insert(name.clone(), summary);
     }
@@ -476,6 +491,9 @@ pub enum Error {
         /// The name.
         name: String,
     },
+    /// A system has an empty name, so reports could not show it.
+    #[error("a system has no name")]
+    UnnamedSystem,
     /// A metric reads a score that no evaluator of the run yields.
     #[error("no evaluator of this run yields the score `{field}` that `{metric}` reads")]
     UnknownScoreField {
@@ -502,7 +520,11 @@ pub enum Error {
 impl Hint for Error {
     fn hint(&self) -> Option<String> {
         match self {
-            Self::DuplicateSystem { .. } => Some("give each system its own `--name`".into()),
+            Self::DuplicateSystem { .. } | Self::UnnamedSystem => Some(
+                "give each system its own name: `--name NAME` for a proxy or command, \
+                 `--system LABEL=NAME` for a built-in system"
+                    .into(),
+            ),
             Self::UnknownScoreField { field, known, .. } => {
                 let all = format!("scores in this run: {}", suggest::quoted_list(known, "and"));
                 let near = suggest::did_you_mean(field, known.iter().map(String::as_str));

@@ -11,6 +11,6 @@ use crate::output;
 pub(crate) fn main(shell: Shell) -> Result<Exit, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "context-bench", &mut script);
-    output::stdout(&String::from_utf8_lossy(&script));
+    output::stdout(&String::from_utf8_lossy(&script))?;
     Ok(Exit::Done)
 }

@@ -37,11 +37,7 @@ pub(crate) fn main(args: &DemoArgs, registry: &Registry) -> Result<Exit, Failure
         line.extend(["--system", system]);
     }
     let mut run_args = Cli::try_parse_from(line)
-        .map_err(|error| Failure {
-            what: error.to_string(),
-            hint: None,
-            exit: Exit::Bug,
-        })?
+        .map_err(|error| Failure::bug(error.to_string()))?
         .run;
     run_args.max_examples = args.max_examples;
     run_args.relay.clone_from(&args.relay);
@@ -51,7 +47,7 @@ pub(crate) fn main(args: &DemoArgs, registry: &Registry) -> Result<Exit, Failure
     }
     if args.relay.is_none() {
         output::note(
-            "context layers over 110 questions with long contexts, answered by the built-in\n\
+            "context layers over questions with long contexts, answered by the built-in\n\
              baseline reader (no language model, no key, no network)\n",
         );
     }

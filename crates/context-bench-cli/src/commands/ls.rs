@@ -18,8 +18,8 @@ pub(crate) fn main(args: &LsArgs, registry: &Registry) -> Result<Exit, Failure> 
         .map(|kind| (kind, names(kind, registry)))
         .collect();
     match args.output {
-        ListFormat::Table => output::stdout(&table(&listing)),
-        ListFormat::Json => output::stdout(&json_text(&listing)),
+        ListFormat::Table => output::stdout(&table(&listing))?,
+        ListFormat::Json => output::stdout(&json_text(&listing))?,
     }
     Ok(Exit::Done)
 }

@@ -10,7 +10,7 @@ use crate::args::RescoreArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Sink;
-use crate::{progress, signals, stores};
+use crate::{progress, signals, stores, systems};
 
 pub(crate) fn main(
     args: &RescoreArgs,
@@ -25,7 +25,7 @@ pub(crate) fn main(
         );
     }
     let reporter = run::reporter(&flags.output, flags.output_file.is_some(), registry)?;
-    let evaluators = run::evaluators(flags, registry)?;
+    let evaluators = run::evaluators(flags, registry, systems::judge(flags)?)?;
     let store = stores::open(flags.cache_dir.as_deref())?;
     let replay = Replay::open(&store, &stores::run_id(&store, &args.run_id)?)?;
     let sink = Sink::open(flags.output_file.as_deref())?;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use context_bench::error::Hint as _;
+use context_bench::evaluator::LlmJudge;
 use context_bench::metric::{
     CompressionRatio, CostOfPass, Latency, MeanScore, Metric, ParetoRank, PassRate,
     PerDatasetBreakdown,
@@ -43,8 +44,12 @@ pub(super) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
 async fn run(args: &RunArgs, registry: &Registry, command: &str) -> Result<Exit, Failure> {
     let reporter = reporter(&args.output, args.output_file.is_some(), registry)?;
     let tokenizer: Tokenizer = args.tokenizer.parse()?;
-    let evaluators = evaluators(args, registry)?;
-    let systems = systems::build(args, registry, &tokenizer.counter())?;
+    let judge = systems::judge(args)?;
+    let mut systems = systems::build(args, registry, &tokenizer.counter())?;
+    if let Some(judge) = &judge {
+        systems.also_needs(judge.endpoint());
+    }
+    let evaluators = evaluators(args, registry, judge)?;
     let dataset = datasets::open(args, registry)?;
     let sink = Sink::open(args.output_file.as_deref())?;
     if let Err(failure) = systems.check_reachable().await {
@@ -86,6 +91,10 @@ async fn run(args: &RunArgs, registry: &Registry, command: &str) -> Result<Exit,
     let out_of_time = deadline.is_some_and(|deadline| deadline.is_finished());
     datasets::report_skipped(&skipped);
     let (result, broken) = match done {
+        Ok(result) if result.config["num_examples"] == 0 && !stop.is_stopped() => {
+            sink.discard();
+            return Err(datasets::nothing_loaded());
+        }
         Ok(result) => (result, None),
         Err(Error::Dataset { source, partial }) => (*partial, Some(Failure::from(source))),
         Err(error) => {
@@ -174,6 +183,7 @@ pub(super) fn reporter(
 pub(super) fn evaluators(
     args: &RunArgs,
     registry: &Registry,
+    judge: Option<LlmJudge>,
 ) -> Result<Vec<Arc<dyn Evaluator>>, Failure> {
     let mut names: Vec<&str> = args.evaluator.iter().map(String::as_str).collect();
     if names.is_empty() {
@@ -184,7 +194,7 @@ pub(super) fn evaluators(
         Ok(factory(Params::none(name))?)
     };
     let mut evaluators = names.into_iter().map(make).collect::<Result<Vec<_>, _>>()?;
-    evaluators.extend(systems::judge(args)?);
+    evaluators.extend(judge.map(|judge| Arc::new(judge) as _));
     Ok(evaluators)
 }
 
@@ -212,6 +222,7 @@ pub(super) fn finish(
         sink.discard();
         return Ok(Exit::BadInput);
     }
+    warn_of_no_tokens(args, result);
     let written = sink.write(|out| reporter.write(result, out));
     if let Some(failure) = broken {
         output::error(&failure);
@@ -221,7 +232,7 @@ pub(super) fn finish(
         output::error(&Failure::bad_input(format!(
             "cannot write the report: {error}"
         )));
-        return Ok(Exit::RowsFailed);
+        return Ok(Exit::BadInput);
     }
     let kept = keeping(result);
     if stopped {
@@ -257,6 +268,14 @@ fn keeping(result: &EvalResult) -> bool {
         output::note(&format!("kept as run {run} in {}", kept.path.display()));
     }
     kept.failure.is_none()
+}
+
+/// A misspelt `--text-field` would otherwise look like a layer that saves nothing.
+fn warn_of_no_tokens(args: &RunArgs, result: &EvalResult) {
+    let none = result.rows.iter().all(|row| row.input_tokens == 0);
+    if none && !args.text_field.is_empty() && !result.rows.is_empty() {
+        output::warning("no example has text in the fields that `--text-field` names");
+    }
 }
 
 /// 3 when a system has more errors than allowed.

@@ -24,7 +24,7 @@ fn list(store: &Store, format: ListFormat) -> Result<Exit, Failure> {
     match format {
         ListFormat::Json => {
             let runs: Vec<Value> = runs.iter().map(to_json).collect();
-            output::stdout(&format!("{:#}\n", json!(runs)));
+            output::stdout(&format!("{:#}\n", json!(runs)))?;
         }
         ListFormat::Table if runs.is_empty() => output::note("the store has no runs"),
         ListFormat::Table => {
@@ -39,7 +39,7 @@ fn list(store: &Store, format: ListFormat) -> Result<Exit, Failure> {
                     systems.join(", ")
                 );
             }
-            output::stdout(&text);
+            output::stdout(&text)?;
         }
     }
     Ok(Exit::Done)
@@ -49,7 +49,7 @@ fn show(store: &Store, typed: &str, format: ListFormat) -> Result<Exit, Failure>
     let run = store.run(&stores::run_id(store, typed)?)?;
     let json = to_json(&run);
     if format == ListFormat::Json {
-        output::stdout(&format!("{json:#}\n"));
+        output::stdout(&format!("{json:#}\n"))?;
         return Ok(Exit::Done);
     }
     let mut text = format!("run       {}\n", run.run.id());
@@ -71,7 +71,7 @@ fn show(store: &Store, typed: &str, format: ListFormat) -> Result<Exit, Failure>
             scorer.name, scorer.version, scorer.settings
         );
     }
-    output::stdout(&text);
+    output::stdout(&text)?;
     Ok(Exit::Done)
 }
 

@@ -127,3 +127,45 @@ fn no_arguments_show_the_way() {
     let (_folder, path) = questions(0);
     run(&["--system", "passthrough", "--dataset", arg(&path)]).is_error(&["no examples loaded"]);
 }
+
+#[test]
+fn an_output_file_that_cannot_be_written_costs_no_request() {
+    let server = ChatServer::start(handlers::constant("Paris"));
+    let (folder, path) = questions(2);
+    let url = server.url();
+    let base = ["--proxy", &url, "--dataset", arg(&path), "--output-file"];
+    let into = |out: &str| run(&[&base[..], &[out]].concat());
+    into(arg(folder.path())).is_error(&["cannot write", "it is a folder"]);
+    into("/no such folder/x").is_error(&["/no such folder/x"]);
+    assert_eq!(server.request_count(), 0);
+}
+
+#[test]
+fn a_stream_without_examples_is_an_error() {
+    run(&["--system", "passthrough", "--dataset", "-"]).is_error(&["no examples loaded"]);
+}
+
+#[test]
+fn a_judge_that_nobody_reaches_costs_no_request() {
+    let server = ChatServer::start(handlers::constant("Paris"));
+    let (_folder, path) = questions(2);
+    let url = server.url();
+    let base = ["--proxy", &url, "--dataset", arg(&path), "--judge-url"];
+    let judged_by = |judge: &str| run(&[&base[..], &[judge]].concat());
+    judged_by("http://127.0.0.1:1").is_error(&["cannot connect", "127.0.0.1:1"]);
+    judged_by("localhost").is_error(&["has no scheme"]);
+    assert_eq!(server.request_count(), 0);
+}
+
+#[test]
+fn names_and_parameters_get_the_right_advice() {
+    let run = |more: &[&str]| run(&[&["--dataset", "demo"], more].concat());
+    let twice = run(&["--system", "passthrough", "--system", "passthrough"]);
+    twice.is_error(&["two systems are called `passthrough`", "LABEL=NAME"]);
+    run(&["--system", "=passthrough"]).is_error(&["has no name"]);
+    run(&["--command", "cat", "--name", ""]).is_error(&["has no name"]);
+    run(&["--system", "truncate:ratoi=0.5"]).is_error(&["no parameter `ratoi`", "`ratio`"]);
+    run(&["--system", "truncate"]).is_error(&["needs a budget"]);
+    let format = run(&["--system", "passthrough", "--output", "tabel"]);
+    format.is_error(&["`tabel`", "`table`", "`context-bench ls outputs`"]);
+}

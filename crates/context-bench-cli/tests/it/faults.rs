@@ -184,6 +184,8 @@ fn a_judge_that_fails_leaves_rows_unscored() {
         "judge_score",
         "--output",
         "json",
+        "--max-workers",
+        "18446744073709551615",
     ]);
     assert_eq!(done.code, 3, "{done}");
     let result = done.json();

@@ -29,7 +29,7 @@ fn every_format_holds_the_result() {
     assert!(
         markdown
             .stdout
-            .contains("| 127.0.0.1 | 5 | 5 | 0 | 0 | 0 | 5 |"),
+            .contains("| 127.0.0.1 | 5 | 5 | 0 | 0 | 0 | 0 | 5 |"),
         "{markdown}"
     );
     let result = with("json").json();
@@ -186,4 +186,124 @@ fn a_reader_that_has_seen_enough_is_no_error() {
         "{}",
         String::from_utf8_lossy(&output.stderr)
     );
+}
+
+#[test]
+fn rows_without_a_gold_answer_are_not_called_scored() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.jsonl");
+    let line = |i: usize| match i {
+        0..3 => "{\"context\": \"Paris\", \"answer\": \"Paris\"}\n",
+        _ => "{\"context\": \"Paris\"}\n",
+    };
+    fs::write(&path, (0..5).map(line).collect::<String>()).unwrap();
+    let base = ["--command", "cat", "--dataset", arg(&path), "--output"];
+    let table = run(&[&base[..], &["table"]].concat());
+    assert_eq!(table.code, 0, "{table}");
+    assert!(table.stdout.contains(" 3/0"), "{table}");
+    let told = "cat: 2 of 5 not applicable: the examples lack";
+    assert!(table.stdout.contains(told), "{table}");
+    let counts = &run(&[&base[..], &["json"]].concat()).json()["counts"]["cat"];
+    assert_eq!(counts["planned"], 5);
+    assert_eq!(counts["scored"], 3);
+    assert_eq!(counts["not_applicable"], 2);
+}
+
+#[test]
+fn a_misspelt_text_field_is_told() {
+    let (_folder, path) = questions(1);
+    let base = ["--system", "passthrough", "--dataset", arg(&path)];
+    let done = run(&[&base[..], &["--text-field", "contxt"]].concat());
+    assert!(done.stderr.contains("no example has text"), "{done}");
+    let done = run(&[&base[..], &["--text-field", "context"]].concat());
+    assert!(!done.stderr.contains("no example has text"), "{done}");
+}
+
+#[test]
+#[cfg(unix)]
+fn a_child_shows_neither_keys_nor_control_characters() {
+    let (_folder, path) = questions(1);
+    let mut leaky = command();
+    leaky
+        .args(["--dataset", arg(&path), "--command"])
+        .arg("sh -c 'printf \"\\033[2J $OPENAI_API_KEY $MY_PASS\" >&2; exit 3'")
+        .args(["--api-key-env", "MY_PASS"])
+        .env("OPENAI_API_KEY", "sk-very-secret-4711")
+        .env("MY_PASS", "hunter2-hunter2");
+    let done = run_with(&mut leaky);
+    assert_eq!(done.code, 3, "{done}");
+    assert!(done.stdout.contains("[redacted] [redacted]"), "{done}");
+    for hidden in ["4711", "hunter2", "\u{1b}"] {
+        assert!(!done.stdout.contains(hidden), "{done}");
+        assert!(!done.stderr.contains(hidden), "{done}");
+    }
+}
+
+#[test]
+fn every_line_of_the_table_fits_80_columns() {
+    let server = ChatServer::start(handlers::constant("Paris"));
+    let (_folder, path) = questions(2);
+    let url = server.url();
+    let done = run(&["--proxy", &url, "--dataset", arg(&path)]);
+    for line in done.stdout.lines() {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+    assert!(done.stdout.contains("2 examples · "), "{done}");
+    let one = run(&["--proxy", &url, "--dataset", arg(&path), "-n", "1"]);
+    assert!(one.stdout.contains("1 example · "), "{one}");
+    assert!(one.stdout.contains("1 request"), "{one}");
+    assert!(!one.stdout.contains("1 requests"), "{one}");
+}
+
+#[test]
+#[cfg(unix)]
+fn pipes_and_devices_are_written_and_not_replaced() {
+    use std::os::unix::fs::FileTypeExt as _;
+    let (folder, path) = questions(2);
+    let pipe = folder.path().join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    let reader = std::thread::spawn({
+        let pipe = pipe.clone();
+        move || fs::read_to_string(pipe).unwrap()
+    });
+    let base = ["--system", "passthrough", "--dataset", arg(&path)];
+    let done = run(&[&base[..], &["--output-file", arg(&pipe)]].concat());
+    assert_eq!(done.code, 0, "{done}");
+    assert!(fs::metadata(&pipe).unwrap().file_type().is_fifo());
+    assert!(reader.join().unwrap().starts_with("System"));
+
+    // A link stays a link.
+    let (target, link) = (folder.path().join("target"), folder.path().join("link"));
+    fs::write(&target, "old").unwrap();
+    std::os::unix::fs::symlink(&target, &link).unwrap();
+    let done = run(&[&base[..], &["--output-file", arg(&link)]].concat());
+    assert_eq!(done.code, 0, "{done}");
+    assert!(fs::read_to_string(&target).unwrap().starts_with("System"));
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_is_told() {
+    let (folder, path) = questions(2);
+    let full = || fs::File::options().write(true).open("/dev/full").unwrap();
+    let told = |args: &[&str]| {
+        let output = command().args(args).stdout(full()).output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        assert!(stderr.contains("No space left"), "{stderr}");
+    };
+    told(&["--system", "passthrough", "--dataset", arg(&path)]);
+    told(&["ls"]);
+
+    // What a file cannot hold goes to stdout: nothing is lost. The link keeps
+    // the device itself out of danger.
+    let link = folder.path().join("full");
+    std::os::unix::fs::symlink("/dev/full", &link).unwrap();
+    let base = ["--system", "passthrough", "--dataset", arg(&path)];
+    let done = run(&[&base[..], &["--output-file", arg(&link)]].concat());
+    assert_eq!(done.code, 2, "{done}");
+    assert!(done.stdout.starts_with("System"), "{done}");
+    assert!(done.stderr.contains("No space left"), "{done}");
 }

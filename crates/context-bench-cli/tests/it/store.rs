@@ -101,7 +101,7 @@ fn killed_fifty_times_a_run_ends_as_if_nothing_had_happened() {
         seed = seed
             .wrapping_mul(6_364_136_223_846_793_005)
             .wrapping_add(1_442_695_040_888_963_407);
-        std::thread::sleep(Duration::from_millis(seed >> 33 & 63));
+        std::thread::sleep(Duration::from_millis(seed >> 33 & 127));
         if child.try_wait().unwrap().is_none() {
             child.kill().unwrap();
             moments += 1;

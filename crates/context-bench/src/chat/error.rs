@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use super::retry::{GaveUp, is_retryable};
 use crate::model::{CallStats, FailureKind};
-use crate::system::SystemError;
 
 /// What went wrong in the last attempt of a call.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -201,12 +200,6 @@ impl fmt::Display for ChatError {
 }
 
 impl std::error::Error for ChatError {}
-
-impl From<ChatError> for SystemError {
-    fn from(error: ChatError) -> Self {
-        Self::new(error.failure.kind(), error.to_string()).with_call(error.call)
-    }
-}
 
 /// Seconds for people: at most three decimals, no zeros at the end.
 pub(crate) fn seconds(duration: Duration) -> String {

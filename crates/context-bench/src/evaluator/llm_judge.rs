@@ -69,7 +69,7 @@ impl LlmJudge {
             client,
             model: settings.model,
             names: ["judge_score".into()],
-            in_flight: Semaphore::new(settings.max_in_flight.max(1)),
+            in_flight: Semaphore::new(settings.max_in_flight.clamp(1, Semaphore::MAX_PERMITS)),
         })
     }
 

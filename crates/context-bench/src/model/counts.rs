@@ -6,19 +6,19 @@ use super::EvalRow;
 
 /// What became of the planned rows of one system.
 ///
-/// `planned = scored + unscored + failed + not_run()`. Cached rows are counted
-/// among the others as well.
+/// `planned = scored + unscored + not_applicable + failed + not_run()`. Cached
+/// rows are counted among the others as well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Counts {
     /// Rows that the run set out to produce.
     pub planned: usize,
-    /// Rows with an output and a value from every evaluator.
+    /// Rows with an output and a value from every evaluator that applies.
     pub scored: usize,
     /// Rows with an output for which at least one evaluator gave no value.
     pub unscored: usize,
     /// Rows without an output.
     pub failed: usize,
-    /// Evaluators that did not apply to the example of a row, summed over all rows.
+    /// Rows with an output and no score, because no evaluator applies to the example.
     pub not_applicable: usize,
     /// Rows whose output came from an earlier run.
     pub cached: usize,
@@ -31,12 +31,13 @@ impl Counts {
     pub fn add(&mut self, row: &EvalRow) {
         if !row.is_completed() {
             self.failed += 1;
+        } else if row.has_error() {
+            self.unscored += 1;
         } else if row.is_scored() {
             self.scored += 1;
         } else {
-            self.unscored += 1;
+            self.not_applicable += 1;
         }
-        self.not_applicable += usize::from(row.not_applicable);
         self.cached += usize::from(row.cached);
         if !row.cached {
             self.requests += row.call.as_ref().map_or(0, |call| u64::from(call.attempts));
@@ -45,8 +46,8 @@ impl Counts {
 
     /// Rows that were never started, because the run was interrupted.
     pub fn not_run(&self) -> usize {
-        self.planned
-            .saturating_sub(self.scored + self.unscored + self.failed)
+        let done = self.scored + self.unscored + self.not_applicable + self.failed;
+        self.planned.saturating_sub(done)
     }
 
     /// Rows that did not end as planned: failed or not fully scored.

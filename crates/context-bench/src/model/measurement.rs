@@ -100,6 +100,15 @@ impl Summary {
         self.0.extend(other.0);
     }
 
+    /// The same keys without values: nothing was measured.
+    #[must_use]
+    pub(crate) fn without_values(mut self) -> Self {
+        for measurement in self.0.values_mut() {
+            *measurement = Measurement::missing(measurement.unit);
+        }
+        self
+    }
+
     /// The measurement of that name.
     pub fn get(&self, name: &str) -> Option<&Measurement> {
         self.0.get(name)

@@ -68,9 +68,16 @@ impl EvalRow {
         self.failure.is_none()
     }
 
-    /// Whether the system produced an output and every evaluator a value.
+    /// Whether the system produced no output, or an evaluator no value.
+    pub fn has_error(&self) -> bool {
+        !self.is_completed() || self.scores.unscored().next().is_some()
+    }
+
+    /// Whether the system produced an output and every evaluator that applies a
+    /// value. An example to which none applies is neither scored nor an error.
     pub fn is_scored(&self) -> bool {
-        self.is_completed() && self.scores.unscored().next().is_none()
+        let none_applies = self.scores.is_empty() && self.not_applicable > 0;
+        !self.has_error() && !none_applies
     }
 
     /// The value of a score; `None` when missing, unscored or not a number.

@@ -114,10 +114,14 @@ fn budget(params: &mut Params, of: &str) -> Result<Budget, BuildError> {
     match (ratio, tokens) {
         (Some(ratio), None) => Budget::ratio(ratio).map_err(|error| BuildError::other(&error)),
         (None, Some(tokens)) => Ok(Budget::Tokens(tokens)),
-        (None, None) => Err(BuildError::Other {
-            what: format!("`{of}` needs a budget"),
-            hint: Some(format!("write `{of}:ratio=0.5` or `{of}:tokens=512`")),
-        }),
+        (None, None) => {
+            // A misspelt budget says more than a missing one.
+            params.clone().finish()?;
+            Err(BuildError::Other {
+                what: format!("`{of}` needs a budget"),
+                hint: Some(format!("write `{of}:ratio=0.5` or `{of}:tokens=512`")),
+            })
+        }
         (Some(_), Some(_)) => Err(BuildError::Other {
             what: format!("`{of}` has two budgets, `ratio` and `tokens`"),
             hint: Some("give one of them".into()),

@@ -76,7 +76,11 @@ pub struct UnknownName {
 impl Hint for UnknownName {
     fn hint(&self) -> Option<String> {
         let near = suggest::did_you_mean(&self.name, self.known.iter().map(String::as_str));
-        let list = format!("`context-bench ls {}s` lists all of them", self.kind);
+        let kinds = match self.kind {
+            "output format" => "outputs".to_owned(),
+            kind => format!("{kind}s"),
+        };
+        let list = format!("`context-bench ls {kinds}` lists all of them");
         Some(match (near, self.kind) {
             (Some(near), _) => format!("{near} {list}"),
             (None, "dataset") => format!("{list}; a local file must end in .jsonl, .json or .csv"),

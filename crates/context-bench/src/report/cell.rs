@@ -1,5 +1,7 @@
 //! Numbers as people read them. All reports share these spellings.
 
+use std::borrow::Cow;
+
 use crate::model::{Measurement, Unit};
 
 /// What stands where there is no value.
@@ -77,8 +79,18 @@ pub(super) fn thousands(number: i64) -> String {
     if number < 0 { format!("-{text}") } else { text }
 }
 
-/// At most `max` characters, the middle left out, so that ends stay readable.
+/// Text from outside on one line: what would break it, or steer a terminal, is blank.
+pub(super) fn plain(text: &str) -> Cow<'_, str> {
+    if text.contains(char::is_control) {
+        text.replace(char::is_control, " ").into()
+    } else {
+        text.into()
+    }
+}
+
+/// At most `max` characters on one line, the middle left out, so that ends stay readable.
 pub(super) fn shorten(text: &str, max: usize) -> String {
+    let text = &*plain(text);
     let n_chars = text.chars().count();
     if n_chars <= max || max < 3 {
         return text.to_owned();
@@ -107,6 +119,7 @@ mod tests {
             assert_eq!(seconds(Some(value)), text);
         }
         assert_eq!(shorten("abcdefghij", 7), "abc…hij");
+        assert_eq!(shorten("a\u{1b}[2J\nb", 9), "a [2J b");
         assert_eq!(percent(&Measurement::new(-0.001, Unit::Share)), "0%");
     }
 }

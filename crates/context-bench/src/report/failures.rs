@@ -10,15 +10,18 @@ use crate::result::EvalResult;
 const MAX_LINES: usize = 4;
 /// How many examples are named per problem.
 const MAX_IDS: usize = 3;
+/// How much of an id is shown.
+const MAX_ID: usize = 60;
 /// How much of a message is shown; rows hold the whole.
 const MAX_MESSAGE: usize = 240;
 
 /// Lines such as `proxy: 3 of 200 failed (rate_limited): … [q1, q7, q9]`.
 pub(super) fn lines(result: &EvalResult) -> Vec<String> {
     let mut lines = Vec::new();
-    for (system, counts) in &result.counts {
+    for (name, counts) in &result.counts {
+        let system = cell::plain(name);
         let mut groups: IndexMap<(String, &str), Vec<&ExampleId>> = IndexMap::new();
-        for row in result.rows_of(system) {
+        for row in result.rows_of(name) {
             if let Some(failure) = &row.failure {
                 let key = (
                     format!("failed ({})", failure.kind),
@@ -37,12 +40,12 @@ pub(super) fn lines(result: &EvalResult) -> Vec<String> {
         groups.sort_by(|_, a, _, b| b.len().cmp(&a.len()));
         let n_groups = groups.len();
         for ((what, message), ids) in groups.into_iter().take(MAX_LINES) {
-            let mut named: Vec<String> =
-                ids.iter().take(MAX_IDS).map(ToString::to_string).collect();
+            let shown = |id: &&ExampleId| cell::shorten(&id.to_string(), MAX_ID);
+            let mut named: Vec<String> = ids.iter().take(MAX_IDS).map(shown).collect();
             if ids.len() > MAX_IDS {
                 named.push("…".into());
             }
-            let message = cell::shorten(message, MAX_MESSAGE).replace('\n', " ");
+            let message = cell::shorten(message, MAX_MESSAGE);
             let (n, planned) = (ids.len(), counts.planned);
             lines.push(format!(
                 "{system}: {n} of {planned} {what}: {message} [{}]",
@@ -55,7 +58,21 @@ pub(super) fn lines(result: &EvalResult) -> Vec<String> {
                 "{system}: and {more} other problems; the rows name them all"
             ));
         }
-        if result.gave_up.contains_key(system) {
+        if counts.not_applicable > 0 {
+            lines.push(format!(
+                "{system}: {} of {} not applicable: the examples lack what the evaluators compare \
+                 with (such as `answer`)",
+                counts.not_applicable, counts.planned
+            ));
+        }
+        let mean = result.summary.get(name).and_then(|s| s.get("mean_score"));
+        if let Some(n) = mean.and_then(|mean| mean.n).filter(|n| *n < counts.scored) {
+            lines.push(format!(
+                "{system}: the mean rests on {n} of {} scored rows; its evaluator does not apply to the others",
+                counts.scored
+            ));
+        }
+        if result.gave_up.contains_key(name) {
             let not_run = counts.not_run();
             lines.push(format!(
                 "{system}: gave up after the first calls all failed alike; {not_run} not tried"

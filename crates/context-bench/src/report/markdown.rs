@@ -86,16 +86,19 @@ fn counts(result: &EvalResult) -> Vec<String> {
     let mut lines = vec![
         "## Rows".to_owned(),
         String::new(),
-        "| System | planned | scored | unscored | failed | cached | requests |".to_owned(),
-        "|--------|---------|--------|----------|--------|--------|----------|".to_owned(),
+        "| System | planned | scored | unscored | not applicable | failed | cached | requests |"
+            .to_owned(),
+        "|--------|---------|--------|----------|----------------|--------|--------|----------|"
+            .to_owned(),
     ];
     for (system, counts) in &result.counts {
         lines.push(format!(
-            "| {} | {} | {} | {} | {} | {} | {} |",
+            "| {} | {} | {} | {} | {} | {} | {} | {} |",
             escape(system),
             counts.planned,
             counts.scored,
             counts.unscored,
+            counts.not_applicable,
             counts.failed,
             counts.cached,
             counts.requests

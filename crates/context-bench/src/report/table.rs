@@ -55,7 +55,7 @@ impl TableReport {
         if !failures.is_empty() {
             parts.push(failures.join("\n"));
         }
-        parts.push(footer(result));
+        parts.push(joined(footer(result), usize::from(self.width)));
         parts.retain(|part| !part.is_empty());
         parts.join("\n\n") + "\n"
     }
@@ -305,10 +305,10 @@ fn align(table: &mut Table) {
 }
 
 /// On how much all this rests.
-fn footer(result: &EvalResult) -> String {
+fn footer(result: &EvalResult) -> Vec<String> {
     let mut parts = Vec::new();
     if let Some(n) = result.config.get("num_examples").and_then(Value::as_i64) {
-        parts.push(format!("{} examples", cell::thousands(n)));
+        parts.push(counted(n, "example"));
     }
     if let Some(tokenizer) = result.provenance.get("tokenizer").and_then(Value::as_str) {
         let of = match result
@@ -326,7 +326,7 @@ fn footer(result: &EvalResult) -> String {
     }
     let requests: u64 = result.counts.values().map(|counts| counts.requests).sum();
     if requests > 0 {
-        parts.push(format!("{} requests", cell::thousands(requests as i64)));
+        parts.push(counted(requests as i64, "request"));
     }
     let cached: usize = result.counts.values().map(|counts| counts.cached).sum();
     if cached > 0 {
@@ -339,5 +339,31 @@ fn footer(result: &EvalResult) -> String {
     {
         parts.push("± is one standard error".to_owned());
     }
-    parts.join(" · ")
+    parts
+}
+
+/// `1 example`, `2,000 examples`.
+fn counted(n: i64, what: &str) -> String {
+    let plural = if n == 1 { "" } else { "s" };
+    format!("{} {what}{plural}", cell::thousands(n))
+}
+
+/// The parts with dots between them, on as many lines as the width asks for.
+fn joined(parts: Vec<String>, width: usize) -> String {
+    let mut text = String::new();
+    let mut used = 0;
+    for part in parts {
+        let n_chars = part.chars().count();
+        if text.is_empty() {
+            used = n_chars;
+        } else if used + 3 + n_chars <= width {
+            text.push_str(" · ");
+            used += 3 + n_chars;
+        } else {
+            text.push('\n');
+            used = n_chars;
+        }
+        text.push_str(&part);
+    }
+    text
 }

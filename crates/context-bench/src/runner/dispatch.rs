@@ -53,7 +53,7 @@ pub(crate) struct Outcome {
     pub(crate) wall: Vec<Duration>,
     /// Per system: the failure that made the runner give up on it.
     pub(crate) gave_up: Vec<Option<Failure>>,
-    /// Examples taken from the dataset.
+    /// Examples that at least one system was asked about.
     pub(crate) n_examples: usize,
     /// The error that ended the dataset early.
     pub(crate) dataset_error: Option<DatasetError>,
@@ -97,6 +97,9 @@ pub(crate) async fn run(settings: RunSettings) -> std::io::Result<Outcome> {
         evaluators: settings.evaluators.clone(),
     }
     .start()?;
+    let counter = Arc::clone(&settings.counter);
+    // A counter that panics here will do so in rows, where it is reported.
+    let _ = tokio::task::spawn_blocking(move || counter.load()).await;
     let (sender, receiver) = mpsc::unbounded_channel();
     // Kept here until the last row is in: dropping the runtime drops its tasks.
     let scoring = Arc::new(ScoringRuntime::start()?);
@@ -148,7 +151,7 @@ struct Dispatcher {
 
 impl Dispatcher {
     /// Starts one call after the other as workers become free. Returns how many
-    /// examples it took and what ended the dataset early.
+    /// examples it started and what ended the dataset early.
     async fn run(self, mut feed: mpsc::Receiver<Fed>) -> (usize, Option<DatasetError>) {
         let mut n_examples = 0;
         loop {
@@ -162,19 +165,25 @@ impl Dispatcher {
                 Some(Err(error)) => return (n_examples, Some(error)),
                 Some(Ok(prepared)) => prepared,
             };
-            n_examples += 1;
             if self.systems.iter().all(|arm| arm.breaker.is_open()) && !self.systems.is_empty() {
                 return (n_examples, None);
             }
+            let mut started = self.systems.is_empty();
             for (index, arm) in self.systems.iter().enumerate() {
-                if self.reuse_whole(index, arm, &prepared).await || arm.breaker.is_open() {
+                if self.reuse_whole(index, arm, &prepared).await {
+                    started = true;
+                    continue;
+                }
+                if arm.breaker.is_open() {
                     continue;
                 }
                 let Some(slot) = self.slot().await else {
-                    return (n_examples, None);
+                    return (n_examples + usize::from(started), None);
                 };
                 self.start(index, arm.clone(), Arc::clone(&prepared), slot);
+                started = true;
             }
+            n_examples += usize::from(started);
         }
     }
 

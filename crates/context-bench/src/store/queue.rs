@@ -10,9 +10,10 @@ use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
 /// A batch is due with this many records …
-const BATCH: usize = 256;
-/// … or when its first record is this old.
-const DELAY: Duration = Duration::from_millis(100);
+const BATCH: usize = 512;
+/// … or when its first record is this old. What is younger is lost with a
+/// killed process, so this is kept near the cost of a commit.
+const DELAY: Duration = Duration::from_millis(5);
 /// Records that may wait, those being written included.
 const MAX_RECORDS: usize = 4096;
 /// Bytes that may wait, those being written included. One record always fits.

@@ -13,8 +13,8 @@ use serde_json::{Map, Value, json};
 
 use super::{Conversation, Replies, System, SystemError};
 use crate::chat::{
-    ChatClient, ChatReply, ChatRequest, ClientError, ClientSettings, Endpoint, Pace, RetryPolicy,
-    SECRET_PARAMETERS, Secret, host_part,
+    ChatClient, ChatError, ChatReply, ChatRequest, ClientError, ClientSettings, Endpoint, Pace,
+    RetryPolicy, SECRET_PARAMETERS, Secret, host_part,
 };
 use crate::digest;
 use crate::model::{CallStats, Example, Identity, Output, Turn};
@@ -295,6 +295,12 @@ fn without_secrets(body: &Map<String, Value>) -> Map<String, Value> {
             other => (name.clone(), other.clone()),
         })
         .collect()
+}
+
+impl From<ChatError> for SystemError {
+    fn from(error: ChatError) -> Self {
+        Self::new(error.failure.kind(), error.to_string()).with_call(error.call)
+    }
 }
 
 fn message(role: &str, content: impl Into<Value>) -> Value {

@@ -21,6 +21,10 @@ pub trait TokenCounter: Send + Sync {
 
     /// How many tokens the text has.
     fn count(&self, text: &str) -> u64;
+
+    /// Loads what counting needs. A run does so before its first call, so that
+    /// no system that counts pays for it in its latency.
+    fn load(&self) {}
 }
 
 /// The counters that come with the library.
@@ -59,6 +63,10 @@ impl TokenCounter for Tokenizer {
             Self::Cl100kBase | Self::O200kBase => bpe::count(self.name(), text),
             Self::Whitespace => whitespace::count(text),
         }
+    }
+
+    fn load(&self) {
+        self.count("");
     }
 }
 

@@ -548,6 +548,72 @@ async fn an_evaluator_that_does_not_apply_gives_no_score() {
     let mean = result.summary["s"].get("mean_score").unwrap();
     assert_eq!((mean.value, mean.n), (Some(1.0), Some(2)));
     let counts = result.counts["s"];
-    assert_eq!((counts.scored, counts.not_applicable), (3, 1));
+    assert_eq!((counts.scored, counts.not_applicable), (2, 1));
+    assert_eq!((counts.planned, counts.not_run()), (3, 0));
+    assert!(!result.rows[1].is_scored() && !result.rows[1].has_error());
     assert!(result.rows[1].scores.is_empty());
+}
+
+#[tokio::test]
+async fn a_plan_of_which_nothing_was_done_has_no_numbers() {
+    let stop = Stop::new();
+    stop.drain();
+    let result = evaluate()
+        .system(echo("s"))
+        .dataset(examples(3))
+        .evaluator(AnswerQuality)
+        .metrics([
+            Arc::new(MeanScore::of("f1")) as Arc<dyn Metric>,
+            Arc::new(CompressionRatio),
+            Arc::new(CostOfPass::new(0.7, "f1")),
+        ])
+        .stop(stop)
+        .run()
+        .await
+        .unwrap();
+    assert!(result.interrupted);
+    assert_eq!(result.config["num_examples"], 0, "none was started");
+    assert_eq!(result.counts["s"].not_run(), 3);
+    let summary = &result.summary["s"];
+    assert!(
+        summary.iter().all(|(_, m)| m.value.is_none()),
+        "{summary:?}"
+    );
+    assert!(summary.get("num_passing").is_some());
+}
+
+/// Counts nothing and remembers when it was loaded.
+struct Slow(Arc<AtomicUsize>);
+
+impl context_bench::tokens::TokenCounter for Slow {
+    fn name(&self) -> &str {
+        "slow"
+    }
+
+    fn count(&self, _: &str) -> u64 {
+        0
+    }
+
+    fn load(&self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+#[tokio::test]
+async fn a_counter_is_loaded_before_the_first_call() {
+    let loaded = Arc::new(AtomicUsize::new(0));
+    let seen = Arc::clone(&loaded);
+    let system = system::from_fn("s", move |example: &Example| {
+        Ok(Output::reply(example, seen.load(Ordering::SeqCst)))
+    });
+    let result = evaluate()
+        .system(system)
+        .dataset(vec![Example::new().with("answer", "1"); 2])
+        .evaluator(AnswerQuality)
+        .token_counter(Arc::new(Slow(loaded)))
+        .metric(MeanScore::of("exact_match"))
+        .run()
+        .await
+        .unwrap();
+    assert_eq!(result.summary["s"].value("mean_score"), Some(1.0));
 }

@@ -52,6 +52,9 @@ pub struct CommandSettings {
     /// A version that you give the program. Stored answers are reused only for
     /// the same command and version: give another one whenever answers may differ.
     pub version: Option<String>,
+    /// What the child may know and no message may show, such as keys that it
+    /// inherits. Values of `env` whose name says so (`…KEY`, `…TOKEN`) are added.
+    pub secrets: Vec<Secret>,
 }
 
 impl CommandSettings {
@@ -64,6 +67,7 @@ impl CommandSettings {
             timeout: Duration::from_secs(120),
             env: Vec::new(),
             version: None,
+            secrets: Vec::new(),
         }
     }
 
@@ -122,7 +126,8 @@ impl CommandSystem {
                 let name = name.to_ascii_uppercase();
                 SECRET_NAMES.iter().any(|part| name.contains(part))
             })
-            .map(|(_, value)| Secret::new(value));
+            .map(|(_, value)| Secret::new(value))
+            .chain(settings.secrets.iter().cloned());
         Ok(Self {
             name: match &settings.name {
                 Some(name) => name.clone(),
