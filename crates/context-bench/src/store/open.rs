@@ -128,10 +128,10 @@ fn try_connect(path: &Path) -> rusqlite::Result<(Connection, Found, Option<Strin
     let mut connection = Connection::open_with_flags(path, flags)?;
     connection.busy_handler(Some(wait))?;
     harden(&connection)?;
-    // Has an effect on a new file only.
-    connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
     match schema::inspect(&connection)? {
-        Found::Empty | Found::Ours => {}
+        Found::Ours => {}
+        // Has to be said before the first page is written.
+        Found::Empty => connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?,
         other => return Ok((connection, other, None)),
     }
     let note = use_wal(&connection, path)?;
@@ -165,7 +165,7 @@ pub(super) fn reader(path: &Path) -> rusqlite::Result<Connection> {
     let mut connection = Connection::open_with_flags(path, flags)?;
     connection.busy_handler(Some(wait))?;
     harden(&connection)?;
-    connection.pragma_update(None, "cache_size", -16 * 1024)?;
+    connection.pragma_update(None, "cache_size", -32 * 1024)?;
     Ok(connection)
 }
 
