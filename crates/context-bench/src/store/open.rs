@@ -129,9 +129,7 @@ fn try_connect(path: &Path) -> rusqlite::Result<(Connection, Found, Option<Strin
     connection.busy_handler(Some(wait))?;
     harden(&connection)?;
     match schema::inspect(&connection)? {
-        Found::Ours => {}
-        // Has to be said before the first page is written.
-        Found::Empty => connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?,
+        Found::Empty | Found::Ours => {}
         other => return Ok((connection, other, None)),
     }
     let note = use_wal(&connection, path)?;

@@ -70,5 +70,4 @@ fn the_file_has_its_marks() {
     assert_eq!(pragma("user_version"), "1");
     assert_eq!(pragma("application_id"), "1668577378");
     assert_eq!(pragma("journal_mode"), "wal");
-    assert_eq!(pragma("auto_vacuum"), "2");
 }

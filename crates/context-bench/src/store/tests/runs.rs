@@ -146,6 +146,14 @@ fn removing_a_run_keeps_what_others_need_and_frees_the_rest() {
     assert!(store.run(first.id().as_str()).is_err());
     let stored = store.run(second.id().as_str()).unwrap();
     assert_eq!(store.run_rows(&stored).count(), 200);
+    let bytes = store.compact().unwrap();
+    assert!(bytes >= removed.bytes, "{bytes} of {removed:?}");
+    let raw = Connection::open(store.path()).unwrap();
+    let free: i64 = raw
+        .pragma_query_value(None, "freelist_count", |row| row.get(0))
+        .unwrap();
+    assert_eq!(free, 0);
+    assert_eq!(Case::new(450).check(&store), ALL);
     // What was removed can be stored again, and nothing is mixed up.
     fill_again(&store, &second);
     assert_eq!(store.damaged(), 0);
