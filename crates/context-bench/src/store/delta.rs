@@ -56,7 +56,7 @@ mod tests {
     use serde_json::json;
 
     fn map(value: Value) -> Map<String, Value> {
-        value.as_object().cloned().expect("a map")
+        Example::try_from(value).expect("a map").into_fields()
     }
 
     #[test]

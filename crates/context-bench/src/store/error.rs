@@ -37,8 +37,8 @@ pub enum StoreError {
         reason: String,
     },
     /// A query did not work.
-    #[error("cannot read the store: {problem}")]
-    Read {
+    #[error("a query of the store failed: {problem}")]
+    Query {
         /// What the database said.
         problem: String,
     },
@@ -69,7 +69,7 @@ impl Hint for StoreError {
                 "what was stored before is kept; check the free space and the rights of the folder"
                     .into(),
             ),
-            Self::Read { .. } => None,
+            Self::Query { .. } => None,
             Self::UnknownRun { .. } => Some("`context-bench runs` lists all runs".into()),
             Self::AmbiguousRun { runs, .. } => Some(format!("one of: {}", runs.join(", "))),
         }
@@ -78,7 +78,7 @@ impl Hint for StoreError {
 
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
-        Self::Read {
+        Self::Query {
             problem: describe(&error),
         }
     }

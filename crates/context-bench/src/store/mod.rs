@@ -294,7 +294,7 @@ impl Store {
     }
 
     /// Removes a run, the responses that no other run refers to, and the examples
-    /// that then are not needed; gives the space back. Blocks until it is done.
+    /// that then are not needed. Blocks until it is done.
     ///
     /// # Errors
     ///
@@ -302,15 +302,26 @@ impl Store {
     pub fn remove_run(&self, run: &Run) -> Result<Removed, StoreError> {
         let run = run.clone();
         self.write(move |writer| {
+            let before = writer.reusable()?;
             let removed = writer.transaction(|tx, ids| {
                 // Nothing that is remembered may be among what goes.
                 ids.forget();
                 run::remove(tx, &run)
             })?;
-            // The run is gone either way; the space can be had later.
-            let bytes = writer.shrink().unwrap_or_default();
+            let bytes = writer.reusable()?.saturating_sub(before);
             Ok(Removed { bytes, ..removed })
         })
+    }
+
+    /// Rewrites the file without the space that removed runs left; by how many
+    /// bytes it shrank. Needs as much free disk as the store has content, and
+    /// keeps other writers waiting meanwhile. Worth it when much was removed.
+    ///
+    /// # Errors
+    ///
+    /// When the store has failed or cannot be rewritten; it is then as before.
+    pub fn compact(&self) -> Result<u64, StoreError> {
+        self.write(Writer::compact)
     }
 
     /// Runs `work` on the writer's thread and waits for it.
@@ -328,8 +339,9 @@ impl Store {
             })));
         match receiver.recv() {
             Ok(Ok(value)) => Ok(value),
-            Ok(Err(error)) => Err(StoreError::Failed {
-                reason: error::describe(&error),
+            Ok(Err(error)) => Err(match self.failure() {
+                Some(reason) => StoreError::Failed { reason },
+                None => error.into(),
             }),
             Err(_) => Err(StoreError::Failed {
                 reason: self.failure().unwrap_or_else(|| "it is closed".to_owned()),

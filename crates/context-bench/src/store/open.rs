@@ -128,8 +128,6 @@ fn try_connect(path: &Path) -> rusqlite::Result<(Connection, Found, Option<Strin
     let mut connection = Connection::open_with_flags(path, flags)?;
     connection.busy_handler(Some(wait))?;
     harden(&connection)?;
-    // Has an effect on a new file only.
-    connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
     match schema::inspect(&connection)? {
         Found::Empty | Found::Ours => {}
         other => return Ok((connection, other, None)),
@@ -165,7 +163,7 @@ pub(super) fn reader(path: &Path) -> rusqlite::Result<Connection> {
     let mut connection = Connection::open_with_flags(path, flags)?;
     connection.busy_handler(Some(wait))?;
     harden(&connection)?;
-    connection.pragma_update(None, "cache_size", -16 * 1024)?;
+    connection.pragma_update(None, "cache_size", -32 * 1024)?;
     Ok(connection)
 }
 

@@ -163,7 +163,8 @@ pub struct Removed {
     pub responses: u64,
     /// Examples that nothing refers to any more.
     pub examples: u64,
-    /// Bytes that the file became smaller by.
+    /// Bytes inside the file that became free. Later runs use them again;
+    /// [`Store::compact`](super::Store::compact) gives them back.
     pub bytes: u64,
 }
 

@@ -115,25 +115,65 @@ impl<'de> Visitor<'de> for Values<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Scores, A::Error> {
-        #[derive(Deserialize)]
-        #[serde(untagged)]
-        enum Entry {
-            Value(f64),
-            NotFinite(String),
-            Unscored(()),
-        }
         let mut scores = Scores::new();
-        while let Some(name) = map.next_key::<std::borrow::Cow<'de, str>>()? {
-            let score = match map.next_value::<Entry>()? {
-                Entry::Value(value) => Score::value(value),
-                Entry::NotFinite(text) => {
-                    Score::value(text.parse().map_err(serde::de::Error::custom)?)
-                }
-                Entry::Unscored(()) => Score::unscored(""),
-            };
-            scores.set(self.0.get(&name), score);
+        while let Some(name) = map.next_key_seed(Name(self.0))? {
+            scores.set(name, map.next_value::<Entry>()?.0);
         }
         Ok(scores)
+    }
+}
+
+/// Reads a name without making a copy of one that is known.
+struct Name<'a>(&'a mut ScoreNames);
+
+impl<'de> DeserializeSeed<'de> for Name<'_> {
+    type Value = ScoreName;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<ScoreName, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for Name<'_> {
+    type Value = ScoreName;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the name of a score")
+    }
+
+    fn visit_str<E>(self, name: &str) -> Result<ScoreName, E> {
+        Ok(self.0.get(name))
+    }
+}
+
+/// One value: a number, text for what is not finite, `null` for unscored.
+struct Entry(Score);
+
+impl<'de> Deserialize<'de> for Entry {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct One;
+        impl Visitor<'_> for One {
+            type Value = Entry;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a score")
+            }
+
+            fn visit_f64<E>(self, value: f64) -> Result<Entry, E> {
+                Ok(Entry(Score::value(value)))
+            }
+
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Entry, E> {
+                text.parse()
+                    .map_err(E::custom)
+                    .and_then(|value| self.visit_f64(value))
+            }
+
+            fn visit_unit<E>(self) -> Result<Entry, E> {
+                Ok(Entry(Score::unscored("")))
+            }
+        }
+        deserializer.deserialize_any(One)
     }
 }
 

@@ -166,33 +166,30 @@ impl Writer {
         Ok(value)
     }
 
-    /// Gives unused pages back to the file system, a little at a time so that
-    /// others can write in between. Returns by how many bytes the file shrank.
-    pub(super) fn shrink(&mut self) -> rusqlite::Result<u64> {
-        const PAGES: i64 = 2048;
-        let number = |connection: &Connection, pragma: &str| -> rusqlite::Result<i64> {
-            connection.pragma_query_value(None, pragma, |row| row.get(0))
-        };
-        let before = number(&self.connection, "page_count")?;
-        let mut free = number(&self.connection, "freelist_count")?;
-        while free > 0 {
-            let sql = format!("PRAGMA incremental_vacuum({PAGES})");
-            self.connection.execute_batch(&sql)?;
-            let left = number(&self.connection, "freelist_count")?;
-            if left >= free {
-                break;
-            }
-            free = left;
-            thread::sleep(GAP);
-        }
-        let after = number(&self.connection, "page_count")?;
-        let page = number(&self.connection, "page_size")?;
+    /// Rewrites the file without its unused pages; by how many bytes it shrank.
+    /// A failure changes nothing.
+    pub(super) fn compact(&mut self) -> rusqlite::Result<u64> {
+        let before = self.number("page_count")?;
+        self.connection.execute_batch("VACUUM")?;
+        let after = self.number("page_count")?;
         // Only a checkpoint makes the file itself shorter. Readers may prevent
         // it; then a later one does.
         let _ = self
             .connection
             .query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |_| Ok(()));
-        Ok(u64::try_from((before - after) * page).unwrap_or_default())
+        let bytes = (before - after) * self.number("page_size")?;
+        Ok(u64::try_from(bytes).unwrap_or_default())
+    }
+
+    /// Bytes inside the file that wait to be used again.
+    pub(super) fn reusable(&self) -> rusqlite::Result<u64> {
+        let bytes = self.number("freelist_count")? * self.number("page_size")?;
+        Ok(u64::try_from(bytes).unwrap_or_default())
+    }
+
+    fn number(&self, pragma: &str) -> rusqlite::Result<i64> {
+        self.connection
+            .pragma_query_value(None, pragma, |row| row.get(0))
     }
 }
 

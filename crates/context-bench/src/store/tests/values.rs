@@ -1,0 +1,215 @@
+//! Round trips, and who wins.
+
+use super::*;
+
+#[test]
+fn what_goes_in_comes_out_after_reopening() {
+    // Spaces and letters beyond ASCII in the path.
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path().join("cache of Zoë").join("a b");
+    fill(&dir, 100);
+    let store = open(&dir);
+    for n in 0..100 {
+        assert_eq!(Case::new(n).check(&store), ALL, "{n}");
+    }
+    assert_eq!(Case::new(100).check(&store), NOTHING);
+    assert_eq!(store.damaged(), 0);
+}
+
+#[test]
+fn a_change_of_anything_finds_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    fill(dir.path(), 1);
+    let store = open(dir.path());
+    let case = Case::new(0);
+    let other_system = SystemEntry {
+        settings: json!({"model": "n", "url": "http://localhost"}),
+        ..system()
+    };
+    store
+        .register(std::slice::from_ref(&other_system), &[])
+        .unwrap();
+    let changed = [
+        ResponseKey {
+            repeat: 1,
+            ..case.key
+        },
+        ResponseKey {
+            system: other_system.key(),
+            ..case.key
+        },
+        ResponseKey {
+            system: Key::system("command", &system().settings),
+            ..case.key
+        },
+        ResponseKey {
+            example: Key::example(&(*case.example).clone().with("id", 1)),
+            ..case.key
+        },
+    ];
+    for response in changed {
+        let wanted = Wanted {
+            response,
+            scorers: &[],
+        };
+        assert_eq!(store.find(&[wanted]).unwrap(), [None]);
+    }
+    let newer = ScorerEntry {
+        version: 2,
+        ..scorers()[0].clone()
+    };
+    let keys = [newer.key(), scorer_keys()[1]];
+    let wanted = Wanted {
+        response: case.key,
+        scorers: &keys,
+    };
+    let found = store.find(&[wanted]).unwrap().pop().unwrap().unwrap();
+    assert_eq!(found.scores[0], None);
+    assert_eq!(found.scores[1].as_ref(), Some(&case.scores[1]));
+    assert_eq!(store.damaged(), 0);
+}
+
+#[test]
+fn an_example_in_another_order_is_the_same_and_keeps_its_own_order() {
+    let dir = tempfile::tempdir().unwrap();
+    fill(dir.path(), 1);
+    let store = open(dir.path());
+    let case = Case::new(0);
+    let turned: Example = case.example.fields().clone().into_iter().rev().collect();
+    let wanted = Wanted {
+        response: ResponseKey::new(Key::example(&turned), system().key(), 0),
+        scorers: &[],
+    };
+    let found = store.find(&[wanted]).unwrap().pop().unwrap().unwrap();
+    let output = store.output(&found.response.at, &turned).unwrap().unwrap();
+    assert_eq!(output.fields(), case.output.fields());
+    let keys: Vec<_> = output.fields().keys().collect();
+    assert_eq!(keys, ["number", "context", "id", "response"]);
+}
+
+#[test]
+fn the_first_response_wins_and_keeps_its_own_scores() {
+    let dir = tempfile::tempdir().unwrap();
+    let (one, two) = (open(dir.path()), open(dir.path()));
+    for store in [&one, &two] {
+        store.register(&[system()], &scorers()).unwrap();
+    }
+    let case = Case::new(1);
+    one.put_blocking(case.response());
+    one.flush_blocking().unwrap();
+    // Another process got another answer to the same question, and scored it.
+    let mut rival = case.response();
+    rival.output.set.insert("response".into(), json!("else"));
+    two.put_blocking(rival);
+    two.put_blocking(NewScores {
+        response: case.key.into(),
+        scorer: scorer_keys()[0],
+        scores: [("f1", -1.0)].into_iter().collect(),
+    });
+    two.flush_blocking().unwrap();
+    let present = case.check(&one);
+    assert_eq!((present.output, present.scores), (true, 0));
+    // The same answer again: its scores are as good as anybody's.
+    let three = open(dir.path());
+    case.put(&three);
+    three.flush_blocking().unwrap();
+    assert_eq!(case.check(&one), ALL);
+}
+
+#[test]
+fn scores_can_follow_much_later() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    store.register(&[system()], &scorers()).unwrap();
+    let case = Case::new(2);
+    store.put_blocking(case.response());
+    drop(store);
+    let store = open(dir.path());
+    let scorers = scorer_keys();
+    let wanted = Wanted {
+        response: case.key,
+        scorers: &scorers,
+    };
+    let found = store.find(&[wanted]).unwrap().pop().unwrap().unwrap();
+    assert_eq!(found.scores, [None, None]);
+    store.put_blocking(NewScores {
+        response: found.response.at.into(),
+        scorer: scorers[0],
+        scores: case.scores[0].clone(),
+    });
+    store.put_blocking(NewScores {
+        response: case.key.into(),
+        scorer: scorers[1],
+        scores: case.scores[1].clone(),
+    });
+    store.flush_blocking().unwrap();
+    assert_eq!(case.check(&store), ALL);
+}
+
+#[tokio::test]
+async fn tasks_can_put_and_flush() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    store.register(&[system()], &scorers()).unwrap();
+    let tasks = (0..8).map(|task| {
+        let store = store.clone();
+        tokio::spawn(async move {
+            for n in 0..200 {
+                store.put(Case::new(task * 200 + n).response()).await;
+            }
+            store.flush().await
+        })
+    });
+    for task in tasks.collect::<Vec<_>>() {
+        task.await.unwrap().unwrap();
+    }
+    for n in (0..1600).step_by(97) {
+        assert!(Case::new(n).check(&store).output, "{n}");
+    }
+}
+
+#[test]
+fn what_nobody_registered_is_dropped_and_counted() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    Case::new(1).put(&store);
+    store.flush_blocking().unwrap();
+    assert_eq!(store.dropped(), 3);
+    assert_eq!(store.failure(), None);
+}
+
+#[test]
+fn a_long_context_is_stored_once_and_compressed() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let systems: Vec<_> = (0..5)
+        .map(|n| SystemEntry {
+            settings: json!(n),
+            ..system()
+        })
+        .collect();
+    store.register(&systems, &[]).unwrap();
+    // 10 MB that compress to about half: hexadecimal digits.
+    let mut dice = dice(1);
+    let context: String = (0..10 << 20)
+        .map(|_| char::from_digit(dice.below(16) as u32, 16).unwrap())
+        .collect();
+    let example = Arc::new(Example::new().with("context", context));
+    for entry in &systems {
+        let output = Output::reply(&example, "short");
+        store.put_blocking(NewResponse {
+            key: ResponseKey::new(Key::example(&example), entry.key(), 0),
+            output: OutputDelta::between(&example, &output),
+            example: Arc::clone(&example),
+            latency: 1.0,
+            call: None,
+            first_byte: None,
+            usage: None,
+        });
+    }
+    store.flush_blocking().unwrap();
+    let path = store.path().to_owned();
+    drop(store);
+    let size = std::fs::metadata(path).unwrap().len();
+    assert!(size < 7 << 20, "{size}");
+}
