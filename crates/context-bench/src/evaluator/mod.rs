@@ -7,10 +7,16 @@
 mod answer_quality;
 mod function;
 mod llm_judge;
+mod multiple_choice;
+mod nli_label_match;
+mod summarization_quality;
 
 pub use answer_quality::AnswerQuality;
 pub use function::{FnEvaluator, from_fn};
 pub use llm_judge::{LlmJudge, LlmJudgeError, LlmJudgeSettings, parse_rating};
+pub use multiple_choice::{ChoiceExtraction, MultipleChoiceAccuracy};
+pub use nli_label_match::NliLabelMatch;
+pub use summarization_quality::SummarizationQuality;
 
 use async_trait::async_trait;
 use serde_json::Value;

@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use super::{BuildError, DatasetRequest, Params, Registry, SystemContext};
 use crate::dataset;
-use crate::evaluator::AnswerQuality;
+use crate::evaluator::{
+    AnswerQuality, ChoiceExtraction, Evaluator, MultipleChoiceAccuracy, NliLabelMatch,
+    SummarizationQuality,
+};
 use crate::metric::{
     CompressionRatio, CostOfPass, DEFAULT_THRESHOLD, Latency, MeanScore, Metric, PassRate,
     PerDatasetBreakdown,
@@ -12,6 +15,7 @@ use crate::metric::{
 use crate::report::{CsvReport, JsonReport, JsonlReport, MarkdownReport, TableReport};
 use crate::system::ContextLayer;
 use crate::system::transform::{Budget, Dedup, Extractive, Keep, Passthrough, Transform, Truncate};
+use crate::text::rouge::RougeTokens;
 
 pub(super) fn registry() -> Registry {
     let mut registry = Registry::empty();
@@ -130,14 +134,71 @@ fn budget(params: &mut Params, of: &str) -> Result<Budget, BuildError> {
 }
 
 fn evaluators(registry: &mut Registry) {
-    registry.evaluators.register(
+    type Make = fn(&mut Params) -> Result<Arc<dyn Evaluator>, BuildError>;
+    let mut add = |name: &str, about: &str, make: Make| {
+        registry.evaluators.register(
+            name,
+            about,
+            Arc::new(move |mut params: Params| {
+                let evaluator = make(&mut params)?;
+                params.finish()?;
+                Ok(evaluator)
+            }),
+        );
+    };
+    add(
         "answer_quality",
         "token overlap with the gold answer: f1, exact_match, recall, contains",
-        Arc::new(|params: Params| {
-            params.finish()?;
-            Ok(Arc::new(AnswerQuality) as _)
-        }),
+        |_| Ok(Arc::new(AnswerQuality)),
     );
+    add(
+        "summarization_quality",
+        "ROUGE-L, -1 and -2 as rouge-score computes them: stem=true, tokens=google|whitespace",
+        |params| Ok(Arc::new(SummarizationQuality::new(rouge_tokens(params)?))),
+    );
+    add(
+        "multiple_choice",
+        "whether the gold option is chosen: extraction=decisive|mmlu_pro",
+        |params| {
+            let extraction = match params.take("extraction").as_deref() {
+                None | Some("decisive") => ChoiceExtraction::Decisive,
+                Some("mmlu_pro") => ChoiceExtraction::MmluPro,
+                Some(other) => {
+                    return Err(BuildError::Other {
+                        what: format!(
+                            "parameter `extraction` of `multiple_choice` cannot be `{other}`"
+                        ),
+                        hint: Some("use `decisive` or `mmlu_pro`".into()),
+                    });
+                }
+            };
+            Ok(Arc::new(MultipleChoiceAccuracy::new(extraction)))
+        },
+    );
+    add(
+        "nli_label_match",
+        "whether the gold relation is stated: entailment, contradiction, neutral and their kin",
+        |_| Ok(Arc::new(NliLabelMatch)),
+    );
+}
+
+/// `tokens=google|whitespace` and `stem=true|false`.
+fn rouge_tokens(params: &mut Params) -> Result<RougeTokens, BuildError> {
+    let stem: Option<bool> = params.take_parsed("stem", "`true` or `false`")?;
+    match (params.take("tokens").as_deref(), stem) {
+        (None | Some("google"), stem) => Ok(RougeTokens::Google {
+            stem: stem.unwrap_or(false),
+        }),
+        (Some("whitespace"), None | Some(false)) => Ok(RougeTokens::Whitespace),
+        (Some("whitespace"), Some(true)) => Err(BuildError::Other {
+            what: "`summarization_quality` cannot stem tokens cut at white space".into(),
+            hint: Some("leave out `stem` or `tokens=whitespace`".into()),
+        }),
+        (Some(other), _) => Err(BuildError::Other {
+            what: format!("parameter `tokens` of `summarization_quality` cannot be `{other}`"),
+            hint: Some("use `google` or `whitespace`".into()),
+        }),
+    }
 }
 
 fn metrics(registry: &mut Registry) {

@@ -4,8 +4,14 @@
 //! equal what the Python tools of our users compute, it says so.
 
 pub mod bm25;
+pub mod choice;
+pub mod lcs;
+pub(crate) mod lexicon;
+pub mod nli;
 pub mod normalize;
 pub mod overlap;
+pub mod porter;
+pub mod rouge;
 pub mod sentence;
 pub mod stem;
 pub mod stringify;

@@ -9,8 +9,13 @@
     reason = "tests"
 )]
 
+mod agreement_text;
 mod command;
 mod context_layers;
 mod evaluate;
+mod multiple_choice;
+mod nli;
 mod openai;
+mod rouge;
 mod vectors;
+mod worked;
