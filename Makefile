@@ -5,7 +5,7 @@ CARGO ?= cargo
 EXAMPLES := $(basename $(notdir $(wildcard crates/context-bench/examples/*.rs)))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test test-rust lint fmt doc clean
+.PHONY: help demo build test test-rust agreement bench lint fmt doc clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -23,6 +23,12 @@ test-rust: ## Run the Rust tests, doc tests and examples
 	$(CARGO) test --locked --workspace --all-targets
 	$(CARGO) test --locked --workspace --doc
 	@for example in $(EXAMPLES); do echo "example $$example"; $(CARGO) run --locked --quiet --package context-bench --example $$example || exit 1; done
+
+agreement: ## Print the agreement of the evaluators with official grades (needs ../shared)
+	$(CARGO) test --locked --package context-bench --test it agreement -- --nocapture --test-threads 1
+
+bench: ## Measure throughput, latency, memory, store and start-up (optimised build, minutes)
+	$(CARGO) bench --locked --package context-bench-cli --bench throughput -- --bench
 
 lint: ## Check formatting, lints and documentation
 	$(CARGO) fmt --all --check

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use serde_json::Value;
 
 use super::{Evaluator, EvaluatorError};
-use crate::model::{Example, Output, Score, ScoreName, Scores};
+use crate::model::{Example, Identity, Output, Score, ScoreName, Scores};
 use crate::text::choice::{self, Choice, ChoiceOptions, NoChoice};
 use crate::text::stringify::python_str;
 
@@ -105,6 +105,14 @@ impl Evaluator for MultipleChoiceAccuracy {
 
     fn score_names(&self) -> &[ScoreName] {
         &*NAMES
+    }
+
+    fn identity(&self) -> Option<Identity> {
+        Some(Identity::new(
+            self.name(),
+            1,
+            format!("{:?}", self.extraction),
+        ))
     }
 
     fn required_fields(&self) -> &[&[&str]] {

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use async_trait::async_trait;
 
 use super::{Evaluator, EvaluatorError};
-use crate::model::{Example, Output, Score, ScoreName, Scores};
+use crate::model::{Example, Identity, Output, Score, ScoreName, Scores};
 use crate::text::nli;
 use crate::text::words::{is_word_char, trim};
 
@@ -60,6 +60,10 @@ impl Evaluator for NliLabelMatch {
 
     fn score_names(&self) -> &[ScoreName] {
         &*NAMES
+    }
+
+    fn identity(&self) -> Option<Identity> {
+        Some(Identity::new(self.name(), 1, serde_json::Value::Null))
     }
 
     fn required_fields(&self) -> &[&[&str]] {

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use serde_json::Value;
 
 use super::{Evaluator, EvaluatorError};
-use crate::model::{Example, Output, Score, ScoreName, Scores};
+use crate::model::{Example, Identity, Output, Score, ScoreName, Scores};
 use crate::text::rouge::{Rouge, RougeTokens};
 use crate::text::stringify::python_str;
 
@@ -85,6 +85,10 @@ impl Evaluator for SummarizationQuality {
 
     fn score_names(&self) -> &[ScoreName] {
         &*NAMES
+    }
+
+    fn identity(&self) -> Option<Identity> {
+        Some(Identity::new(self.name(), 1, format!("{:?}", self.tokens)))
     }
 
     fn required_fields(&self) -> &[&[&str]] {

@@ -83,6 +83,7 @@ impl Case {
                 attempts: 1 + n as u32 % 3,
                 retry_wait: Duration::from_nanos(n as u64 * 1001),
                 first_token: n.is_multiple_of(4).then(|| Duration::from_micros(n as u64)),
+                ..CallStats::default()
             }),
             usage,
             scores: [

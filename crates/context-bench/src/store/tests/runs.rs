@@ -31,6 +31,7 @@ fn a_run_can_be_read_again_with_everything() {
         attempts: 3,
         retry_wait: Duration::from_millis(1500),
         first_token: None,
+        ..CallStats::default()
     };
     let failed = Case::new(9999);
     store.put_blocking(RunRow {

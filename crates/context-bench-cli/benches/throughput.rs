@@ -1,0 +1,352 @@
+//! `make bench`: how much of what is possible the harness reaches.
+//!
+//! Everything is measured in one process and one run and printed as ratios,
+//! since machines differ and are shared. The endpoint is the test kit's, on
+//! loopback; client and server share the cores. Nothing here asserts.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    missing_docs,
+    reason = "a measuring program, not part of the product"
+)]
+
+use std::io::Write as _;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use context_bench::chat::{ChatClient, ChatRequest, ClientSettings, Endpoint};
+use context_bench::evaluator::AnswerQuality;
+use context_bench::metric::{Latency, MeanScore, Metric};
+use context_bench::store::Store;
+use context_bench::system::{OpenAiProxy, OpenAiProxySettings, from_fn};
+use context_bench::text::rouge::{Rouge, RougeTokens};
+use context_bench::tokens::{TokenCounter, Tokenizer};
+use context_bench::{Dataset, EvalResult, Example, Output, evaluate};
+use context_bench_testkit::{ChatServer, Reply, handlers};
+use serde_json::json;
+
+fn main() {
+    // `cargo test --all-targets` runs benches too; only `make bench` measures.
+    let args: Vec<String> = std::env::args().collect();
+    if let Some(n) = args.iter().position(|arg| arg == "--memory-of") {
+        return memory_child(args[n + 1].parse().unwrap(), args.get(n + 2).map(Path::new));
+    }
+    if !args.iter().any(|arg| arg == "--bench") {
+        println!("nothing measured: run `make bench`");
+        return;
+    }
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    println!("| What | Measured | Beside | Ratio |");
+    println!("|---|---|---|---|");
+    runtime.block_on(requests());
+    runtime.block_on(ideal_rate());
+    memory();
+    runtime.block_on(store());
+    scoring();
+    start_up();
+}
+
+fn line(what: &str, measured: impl std::fmt::Display, beside: impl std::fmt::Display, ratio: &str) {
+    println!("| {what} | {measured} | {beside} | {ratio} |");
+    let _ = std::io::stdout().flush();
+}
+
+fn example(i: usize) -> Example {
+    Example::new()
+        .with("id", i)
+        .with(
+            "context",
+            format!("Document {i}. Paris is the capital of France."),
+        )
+        .with("question", "What is the capital of France?")
+        .with("answer", "Paris")
+}
+
+fn examples(n: usize) -> Dataset {
+    Dataset::from_results((0..n).map(|i| Ok(example(i)))).with_len(n)
+}
+
+fn proxy(server: &ChatServer) -> OpenAiProxy {
+    OpenAiProxy::with_settings(OpenAiProxySettings {
+        name: Some("p".into()),
+        ..OpenAiProxySettings::new(server.url())
+    })
+    .unwrap()
+}
+
+async fn run(server: &ChatServer, n: usize, workers: usize) -> (EvalResult, f64) {
+    let started = Instant::now();
+    let result = evaluate()
+        .system(proxy(server))
+        .dataset(examples(n))
+        .evaluator(AnswerQuality)
+        .metric(MeanScore::of("f1"))
+        .metric(Latency)
+        .max_workers(workers)
+        .run()
+        .await
+        .unwrap();
+    assert_eq!(result.counts["p"].scored, n, "the endpoint failed");
+    (result, n as f64 / started.elapsed().as_secs_f64())
+}
+
+/// (a) requests per second at 0 ms beside a bare loop on the same client.
+async fn requests() {
+    for (workers, n) in [(1, 4_000), (64, 30_000), (1024, 30_000)] {
+        let server = ChatServer::builder().counts_only().start(handlers::noop());
+        let bare = bare_loop(&server, n, workers).await;
+        let (_, ours) = run(&server, n, workers).await;
+        let again = bare_loop(&server, n, workers).await;
+        let bare = bare.max(again);
+        line(
+            &format!("requests/s, endpoint at 0 ms, {workers} workers"),
+            format!("{ours:.0}"),
+            format!("bare loop {bare:.0}"),
+            &format!("{:.0} %", 100.0 * ours / bare),
+        );
+    }
+}
+
+/// The limit: the same client library, the same requests, nothing else.
+async fn bare_loop(server: &ChatServer, n: usize, workers: usize) -> f64 {
+    let endpoint = Endpoint::parse(&server.url()).unwrap();
+    let client = Arc::new(ChatClient::new(ClientSettings::new(endpoint)).unwrap());
+    let left = Arc::new(AtomicUsize::new(n));
+    let started = Instant::now();
+    let mut tasks = Vec::new();
+    for _ in 0..workers {
+        let (client, left) = (Arc::clone(&client), Arc::clone(&left));
+        tasks.push(tokio::spawn(async move {
+            while left
+                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1))
+                .is_ok()
+            {
+                let body = json!({"model": "m", "messages": [
+                    {"role": "system", "content": "Document. Paris is the capital of France."},
+                    {"role": "user", "content": "What is the capital of France?"},
+                ]});
+                let request = ChatRequest::new(body.as_object().unwrap().clone(), false);
+                client.send(&request).await.unwrap();
+            }
+        }));
+    }
+    for task in tasks {
+        task.await.unwrap();
+    }
+    n as f64 / started.elapsed().as_secs_f64()
+}
+
+/// (b) share of `workers / latency`, and (c) our percentiles beside the server's.
+async fn ideal_rate() {
+    for (workers, n) in [(256, 10_240), (1024, 20_480)] {
+        let server = ChatServer::builder()
+            .record_bodies(false)
+            .start(|_| Reply::text("Paris").after(Duration::from_millis(50)));
+        // Open the connections first: a run is long, its first moment is not the rate.
+        run(&server, workers, workers).await;
+        let skip = server.latencies().len();
+        let (result, rate) = run(&server, n, workers).await;
+        let ideal = workers as f64 / 0.050;
+        line(
+            &format!("requests/s, endpoint at 50 ms, {workers} workers"),
+            format!("{rate:.0}"),
+            format!("ideal {ideal:.0}"),
+            &format!("{:.1} %", 100.0 * rate / ideal),
+        );
+        let mut theirs: Vec<f64> = server.latencies()[skip..]
+            .iter()
+            .map(|d| d.as_secs_f64() * 1e3)
+            .collect();
+        let mut ours: Vec<f64> = result.rows.iter().map(|row| row.latency * 1e3).collect();
+        theirs.sort_by(f64::total_cmp);
+        ours.sort_by(f64::total_cmp);
+        for share in [0.50, 0.95, 0.99] {
+            let at = |sorted: &[f64]| sorted[(sorted.len() as f64 * share) as usize];
+            let (a, b) = (at(&ours), at(&theirs));
+            line(
+                &format!("latency p{:.0}, {workers} workers", share * 100.0),
+                format!("{a:.1} ms"),
+                format!("server {b:.1} ms"),
+                &format!("+{:.1} ms", a - b),
+            );
+        }
+    }
+}
+
+/// (d) peak memory, each size in a process of its own.
+fn memory() {
+    let mut last: Option<(usize, f64)> = None;
+    for n in [10_000, 100_000, 1_000_000] {
+        let folder = tempfile::tempdir().unwrap();
+        let output = Command::new(std::env::current_exe().unwrap())
+            .args(["--memory-of", &n.to_string()])
+            .arg(folder.path())
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
+        let peak: f64 = text.trim().parse().unwrap_or(f64::NAN);
+        let growth = last.map_or(String::new(), |(m, before)| {
+            format!(
+                "+{:.0} bytes/example",
+                (peak - before) * 1024.0 / (n - m) as f64
+            )
+        });
+        line(
+            &format!("peak memory, {n} examples into the store"),
+            format!("{:.0} MB", peak / 1024.0),
+            "",
+            &growth,
+        );
+        last = Some((n, peak));
+    }
+}
+
+fn memory_child(n: usize, dir: Option<&Path>) {
+    let store = Store::open(dir.unwrap()).unwrap().store;
+    let echo = from_fn("p", |e| Ok(Output::reply(e, "Paris"))).with_version("1");
+    let run = evaluate()
+        .system(echo)
+        .dataset(examples(n))
+        .evaluator(AnswerQuality)
+        .metric(MeanScore::of("f1"))
+        .store(store)
+        .run();
+    let result = tokio::runtime::Runtime::new()
+        .unwrap()
+        .block_on(run)
+        .unwrap();
+    assert_eq!(result.rows.len(), n);
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    println!("{}", peak.unwrap_or("NaN").trim().trim_end_matches(" kB"));
+}
+
+/// (e) rows written per second, and reopening and resuming a finished run.
+async fn store() {
+    let n = 1_000_000;
+    let folder = tempfile::tempdir().unwrap();
+    let mut seconds = Vec::new();
+    for _ in 0..2 {
+        let started = Instant::now();
+        let store = Store::open(folder.path()).unwrap().store;
+        let echo = from_fn("p", |e| Ok(Output::reply(e, "Paris"))).with_version("1");
+        let result = evaluate()
+            .system(echo)
+            .dataset(examples(n))
+            .evaluator(AnswerQuality)
+            .metric(MeanScore::of("f1"))
+            .store(store)
+            .run()
+            .await
+            .unwrap();
+        assert_eq!(result.counts["p"].scored, n);
+        seconds.push(started.elapsed().as_secs_f64());
+    }
+    line(
+        "rows/s run, scored and stored",
+        format!("{:.0}", n as f64 / seconds[0]),
+        "",
+        "",
+    );
+    line(
+        "reopen and resume a finished run of 1,000,000 rows",
+        format!("{:.1} s", seconds[1]),
+        format!("first run {:.1} s", seconds[0]),
+        &format!("{:.0} %", 100.0 * seconds[1] / seconds[0]),
+    );
+}
+
+/// (f) token counting and scoring.
+fn scoring() {
+    let text = "The quick brown fox jumps over the lazy dog, and 42 others follow. ".repeat(4000);
+    for tokenizer in [Tokenizer::Cl100kBase, Tokenizer::O200kBase] {
+        tokenizer.count("warm");
+        let started = Instant::now();
+        for _ in 0..8 {
+            tokenizer.count(&text);
+        }
+        let rate = 8.0 * text.len() as f64 / 1e6 / started.elapsed().as_secs_f64();
+        line(
+            &format!("token counting, {}", tokenizer.name()),
+            format!("{rate:.0} MB/s"),
+            "",
+            "",
+        );
+    }
+    let started = Instant::now();
+    let n = 200_000;
+    for i in 0..n {
+        std::hint::black_box(AnswerQuality::compare(
+            "The capital of France is Paris.",
+            if i % 2 == 0 {
+                "Paris"
+            } else {
+                "the city of Rome"
+            },
+        ));
+    }
+    line(
+        "scoring, answer_quality",
+        format!(
+            "{:.0} rows/s",
+            f64::from(n) / started.elapsed().as_secs_f64()
+        ),
+        "",
+        "",
+    );
+    let words = |seed: usize| {
+        (0..20_000)
+            .map(|i| format!("w{}", i * seed % 977))
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    let (a, b) = (words(31), words(37));
+    let started = Instant::now();
+    std::hint::black_box(Rouge::compare(&a, &b, RougeTokens::Google { stem: false }));
+    line(
+        "ROUGE of 20,000 x 20,000 tokens",
+        format!("{:.1} ms", started.elapsed().as_secs_f64() * 1e3),
+        "",
+        "",
+    );
+    let rows: Vec<_> = (0..1_000_000_usize)
+        .map(|i| {
+            context_bench::EvalRow::new("p", i, [("f1", i as f64)].into_iter().collect(), 1, 1)
+        })
+        .collect();
+    let started = Instant::now();
+    MeanScore::of("f1").compute(&rows);
+    Latency.compute(&rows);
+    line(
+        "metrics over 1,000,000 rows",
+        format!("{:.0} ms", started.elapsed().as_secs_f64() * 1e3),
+        "",
+        "",
+    );
+}
+
+/// (g) start-up: best of some runs, since the machine is shared.
+fn start_up() {
+    let program = env!("CARGO_BIN_EXE_context-bench");
+    for args in [&["--help"][..], &["ls"]] {
+        let best = (0..15)
+            .map(|_| {
+                let started = Instant::now();
+                Command::new(program).args(args).output().unwrap();
+                started.elapsed()
+            })
+            .min()
+            .unwrap();
+        line(
+            &format!("`context-bench {}`", args.join(" ")),
+            format!("{:.1} ms", best.as_secs_f64() * 1e3),
+            "",
+            "",
+        );
+    }
+}
