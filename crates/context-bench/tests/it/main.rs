@@ -16,6 +16,7 @@ mod evaluate;
 mod multiple_choice;
 mod nli;
 mod openai;
+mod reuse;
 mod rouge;
 mod vectors;
 mod worked;
