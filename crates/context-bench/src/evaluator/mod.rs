@@ -6,10 +6,12 @@
 
 mod answer_quality;
 mod function;
+mod ifeval;
 mod llm_judge;
 
 pub use answer_quality::AnswerQuality;
 pub use function::{FnEvaluator, from_fn};
+pub use ifeval::{IfEvalChecker, IfEvalError, IfEvalVerdicts};
 pub use llm_judge::{LlmJudge, LlmJudgeError, LlmJudgeSettings, parse_rating};
 
 use async_trait::async_trait;

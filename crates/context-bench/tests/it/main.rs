@@ -9,8 +9,10 @@
     reason = "tests"
 )]
 
+mod agreement_ifeval;
 mod command;
 mod context_layers;
 mod evaluate;
 mod openai;
+mod properties;
 mod vectors;
