@@ -6,11 +6,13 @@
 
 mod answer_quality;
 mod function;
+mod function_call;
 mod ifeval;
 mod llm_judge;
 
 pub use answer_quality::AnswerQuality;
 pub use function::{FnEvaluator, from_fn};
+pub use function_call::{CallFormat, FunctionCallMatch};
 pub use ifeval::{IfEvalChecker, IfEvalError, IfEvalVerdicts};
 pub use llm_judge::{LlmJudge, LlmJudgeError, LlmJudgeSettings, parse_rating};
 

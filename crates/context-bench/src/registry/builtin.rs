@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{BuildError, DatasetRequest, Params, Registry, SystemContext};
 use crate::dataset;
-use crate::evaluator::{AnswerQuality, IfEvalChecker};
+use crate::evaluator::{AnswerQuality, CallFormat, FunctionCallMatch, IfEvalChecker};
 use crate::metric::{
     CompressionRatio, CostOfPass, DEFAULT_THRESHOLD, Latency, MeanScore, Metric, PassRate,
     PerDatasetBreakdown,
@@ -140,6 +140,29 @@ fn evaluators(registry: &mut Registry) {
         Arc::new(|params: Params| {
             params.finish()?;
             Ok(Arc::new(IfEvalChecker) as _)
+        }),
+    );
+    registry.evaluators.register(
+        "function_call_match",
+        "calls of functions by BFCL's and xLAM's rules: call_accuracy; format=any|bfcl",
+        Arc::new(|mut params: Params| {
+            let format = match params.take("format").as_deref() {
+                None | Some("any") => CallFormat::Any,
+                Some("bfcl") => CallFormat::Bfcl,
+                Some(other) => {
+                    return Err(BuildError::Other {
+                        what: format!(
+                            "parameter `format` of `function_call_match` cannot be `{other}`"
+                        ),
+                        hint: Some(
+                            "use `any`, or `bfcl` to accept only what BFCL's decoder accepts"
+                                .into(),
+                        ),
+                    });
+                }
+            };
+            params.finish()?;
+            Ok(Arc::new(FunctionCallMatch::new(format)) as _)
         }),
     );
 }

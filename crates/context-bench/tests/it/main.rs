@@ -9,6 +9,7 @@
     reason = "tests"
 )]
 
+mod agreement_bfcl;
 mod agreement_ifeval;
 mod command;
 mod context_layers;

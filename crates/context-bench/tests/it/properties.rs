@@ -1,6 +1,6 @@
 //! Properties of evaluators on any input: no panic, bounded, the same again.
 
-use context_bench::evaluator::IfEvalChecker;
+use context_bench::evaluator::{CallFormat, FunctionCallMatch, IfEvalChecker};
 use context_bench::{Evaluator, Example, Output, Score};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -186,5 +186,44 @@ proptest! {
     fn ifeval_survives_any_record(ids in any_json(), kwargs in any_json(), response in any_json()) {
         let example = Example::new().with("instruction_id_list", ids).with("kwargs", kwargs);
         check_bounded(&IfEvalChecker, &example, &Output::reply(&example, response));
+    }
+
+    #[test]
+    fn function_calls_survive_any_record(
+        tools in any_json(),
+        expected in any_json(),
+        response in any_json(),
+    ) {
+        let example = Example::new().with("tools", tools).with("ground_truth", expected);
+        for format in [CallFormat::Any, CallFormat::Bfcl] {
+            let evaluator = FunctionCallMatch::new(format);
+            let output = Output::reply(&example, response.clone());
+            check_bounded(&evaluator, &example, &output);
+        }
+    }
+
+    #[test]
+    fn function_calls_are_read_in_any_text(
+        arguments in prop::collection::vec(("[a-z]{1,3}", any_json()), 0..4),
+        before in any_text(),
+        after in any_text(),
+        kind in prop::sample::select(vec!["string", "integer", "float", "array", "dict", "tuple"]),
+    ) {
+        let arguments: serde_json::Map<_, _> = arguments.into_iter().collect();
+        let properties = arguments.keys();
+        let properties = properties.map(|name| (name.clone(), json!({"type": kind})));
+        let properties: serde_json::Map<_, _> = properties.collect();
+        let example = Example::new()
+            .with("tools", json!([{"name": "f", "parameters": {"properties": properties}}]))
+            .with("answers", json!([{"name": "f", "arguments": arguments}]));
+        let evaluator = FunctionCallMatch::default();
+        let call = json!({"name": "f", "arguments": arguments});
+        // Exact arguments are found again, natively and as text.
+        let native = Output::reply(&example, "").with("tool_calls", json!([call]));
+        prop_assert_eq!(scores(&evaluator, &example, &native)[0].get(), Some(1.0));
+        let text = Output::reply(&example, call.to_string());
+        prop_assert_eq!(scores(&evaluator, &example, &text)[0].get(), Some(1.0));
+        let prose = format!("{before}f({after}){call}");
+        check_bounded(&evaluator, &example, &Output::reply(&example, prose));
     }
 }
