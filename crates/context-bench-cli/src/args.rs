@@ -141,7 +141,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "TEXT", help_heading = "Store")]
     pub(crate) system_version: Option<String>,
 
-    /// Evaluator by name, instead of the automatic choice; repeatable.
+    /// Evaluator as NAME[:key=value,...], instead of the automatic choice; repeatable.
     #[arg(long, value_name = "NAME", help_heading = "Scoring")]
     pub(crate) evaluator: Vec<String>,
     /// Score that means, pass rates and costs are computed from.

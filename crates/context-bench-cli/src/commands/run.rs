@@ -13,7 +13,7 @@ use context_bench::metric::{
     CompressionRatio, CostOfPass, Latency, MeanScore, Metric, ParetoRank, PassRate,
     PerDatasetBreakdown,
 };
-use context_bench::registry::{Params, Registry};
+use context_bench::registry::{Registry, SystemRef};
 use context_bench::report::{Reporter, TableReport};
 use context_bench::store::Store;
 use context_bench::tokens::Tokenizer;
@@ -190,8 +190,9 @@ pub(super) fn evaluators(
         names.push("answer_quality");
     }
     let make = |name: &str| -> Result<Arc<dyn Evaluator>, Failure> {
-        let factory = registry.evaluators.get(name)?;
-        Ok(factory(Params::none(name))?)
+        let reference: SystemRef = name.parse()?;
+        let factory = registry.evaluators.get(&reference.name)?;
+        Ok(factory(reference.params)?)
     };
     let mut evaluators = names.into_iter().map(make).collect::<Result<Vec<_>, _>>()?;
     evaluators.extend(judge.map(|judge| Arc::new(judge) as _));

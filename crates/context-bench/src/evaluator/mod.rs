@@ -6,6 +6,8 @@
 
 mod answer_quality;
 mod function;
+mod function_call;
+mod ifeval;
 mod llm_judge;
 mod multiple_choice;
 mod nli_label_match;
@@ -13,6 +15,8 @@ mod summarization_quality;
 
 pub use answer_quality::AnswerQuality;
 pub use function::{FnEvaluator, from_fn};
+pub use function_call::{CallFormat, FunctionCallMatch};
+pub use ifeval::{IfEvalChecker, IfEvalError, IfEvalVerdicts};
 pub use llm_judge::{LlmJudge, LlmJudgeError, LlmJudgeSettings, parse_rating};
 pub use multiple_choice::{ChoiceExtraction, MultipleChoiceAccuracy};
 pub use nli_label_match::NliLabelMatch;

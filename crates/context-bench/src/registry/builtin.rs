@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::{BuildError, DatasetRequest, Params, Registry, SystemContext};
 use crate::dataset;
 use crate::evaluator::{
-    AnswerQuality, ChoiceExtraction, Evaluator, MultipleChoiceAccuracy, NliLabelMatch,
-    SummarizationQuality,
+    AnswerQuality, CallFormat, ChoiceExtraction, Evaluator, FunctionCallMatch, IfEvalChecker,
+    MultipleChoiceAccuracy, NliLabelMatch, SummarizationQuality,
 };
 use crate::metric::{
     CompressionRatio, CostOfPass, DEFAULT_THRESHOLD, Latency, MeanScore, Metric, PassRate,
@@ -179,6 +179,33 @@ fn evaluators(registry: &mut Registry) {
         "nli_label_match",
         "whether the gold relation is stated: entailment, contradiction, neutral and their kin",
         |_| Ok(Arc::new(NliLabelMatch)),
+    );
+    add(
+        "ifeval",
+        "verifiable instructions, strict and loose: ifeval_strict, ifeval_loose and per instruction",
+        |_| Ok(Arc::new(IfEvalChecker)),
+    );
+    add(
+        "function_call_match",
+        "calls of functions by BFCL's and xLAM's rules: call_accuracy; format=any|bfcl",
+        |params| {
+            let format = match params.take("format").as_deref() {
+                None | Some("any") => CallFormat::Any,
+                Some("bfcl") => CallFormat::Bfcl,
+                Some(other) => {
+                    return Err(BuildError::Other {
+                        what: format!(
+                            "parameter `format` of `function_call_match` cannot be `{other}`"
+                        ),
+                        hint: Some(
+                            "use `any`, or `bfcl` to accept only what BFCL's decoder accepts"
+                                .into(),
+                        ),
+                    });
+                }
+            };
+            Ok(Arc::new(FunctionCallMatch::new(format)))
+        },
     );
 }
 

@@ -9,6 +9,8 @@
     reason = "tests"
 )]
 
+mod agreement_bfcl;
+mod agreement_ifeval;
 mod agreement_text;
 mod command;
 mod context_layers;
@@ -16,6 +18,7 @@ mod evaluate;
 mod multiple_choice;
 mod nli;
 mod openai;
+mod properties;
 mod reuse;
 mod rouge;
 mod vectors;

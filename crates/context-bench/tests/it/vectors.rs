@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use context_bench::evaluator::{AnswerQuality, parse_rating};
+use context_bench::evaluator::{AnswerQuality, IfEvalChecker, parse_rating};
 use context_bench::metric::{
     CompressionRatio, CostOfPass, Latency, MeanScore, Metric, ParetoRank, PassRate,
     PerDatasetBreakdown,
@@ -36,7 +36,26 @@ const DIFFERENCES: &[(&str, &str)] = &[
     ("cb-0238", "null"),
     // A comparison of systems is no metric of one system.
     ("cb-0308", "null"),
+    // IFEval by the official definitions; what cannot be judged is unscored.
+    ("cb-0203", UNSCORED),
+    ("cb-0204", UNSCORED),
+    ("cb-0205", FAILED),
+    ("cb-0207", PASSED),
+    ("cb-0209", FAILED),
+    ("cb-0212", FAILED),
+    ("cb-0213", FAILED),
+    ("cb-0215", PASSED),
+    ("cb-0216", UNSCORED),
+    ("cb-0219", PASSED),
+    ("cb-0222", FAILED),
+    ("cb-0225", FAILED),
+    ("cb-0227", UNSCORED),
+    ("cb-0228", UNSCORED),
 ];
+
+const PASSED: &str = r#"{"ifeval_strict": 1.0, "ifeval_loose": 1.0}"#;
+const FAILED: &str = r#"{"ifeval_strict": 0.0, "ifeval_loose": 0.0}"#;
+const UNSCORED: &str = r#"{"ifeval_strict": null, "ifeval_loose": null}"#;
 
 fn cases(components: &[&str]) -> Vec<Value> {
     let mut cases = shared::vectors("context-bench.json");
@@ -209,6 +228,22 @@ fn answer_quality_and_its_parts() {
             json!(score(text(input, "prediction"), text(input, "reference")))
         },
     );
+}
+
+#[test]
+fn ifeval() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
+    check(&["IFEvalChecker"], |_, input| {
+        let output = Output::from(input["processed"].as_object().unwrap().clone());
+        let example = example(&input["original"]);
+        let scores = runtime.block_on(IfEvalChecker.score(&example, &output));
+        let scores = scores.unwrap_or_default();
+        let names = ["ifeval_strict", "ifeval_loose"];
+        let scores = names.map(|name| (name.to_owned(), json!(scores.value(name))));
+        scores.into_iter().collect::<Map<_, _>>().into()
+    });
 }
 
 #[test]
