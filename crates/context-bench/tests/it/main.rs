@@ -12,5 +12,6 @@
 mod command;
 mod context_layers;
 mod evaluate;
+mod math;
 mod openai;
 mod vectors;
