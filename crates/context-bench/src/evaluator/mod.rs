@@ -7,10 +7,12 @@
 mod answer_quality;
 mod function;
 mod llm_judge;
+mod math_equivalence;
 
 pub use answer_quality::AnswerQuality;
 pub use function::{FnEvaluator, from_fn};
 pub use llm_judge::{LlmJudge, LlmJudgeError, LlmJudgeSettings, parse_rating};
+pub use math_equivalence::MathEquivalence;
 
 use async_trait::async_trait;
 use serde_json::Value;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{BuildError, DatasetRequest, Params, Registry, SystemContext};
 use crate::dataset;
-use crate::evaluator::AnswerQuality;
+use crate::evaluator::{AnswerQuality, MathEquivalence};
 use crate::metric::{
     CompressionRatio, CostOfPass, DEFAULT_THRESHOLD, Latency, MeanScore, Metric, PassRate,
     PerDatasetBreakdown,
@@ -132,6 +132,14 @@ fn evaluators(registry: &mut Registry) {
         Arc::new(|params: Params| {
             params.finish()?;
             Ok(Arc::new(AnswerQuality) as _)
+        }),
+    );
+    registry.evaluators.register(
+        "math_equivalence",
+        "is the final answer mathematically equal to the gold answer: math_equiv",
+        Arc::new(|params: Params| {
+            params.finish()?;
+            Ok(Arc::new(MathEquivalence) as _)
         }),
     );
 }

@@ -9,6 +9,7 @@
     reason = "tests"
 )]
 
+mod agreement_math;
 mod command;
 mod context_layers;
 mod evaluate;
