@@ -127,6 +127,9 @@ fn is_answer(text: &str) -> bool {
     if text.len() > MAX_WHOLE || several_lines {
         return false;
     }
+    if !text.contains(char::is_whitespace) {
+        return true;
+    }
     let n_words = text.split_whitespace().filter(|word| is_word(word)).count();
     match Answer::read(text).readings.first() {
         Some(reading) => match &reading.expr {
