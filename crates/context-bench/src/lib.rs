@@ -16,6 +16,7 @@ pub mod error;
 mod evaluate;
 pub mod evaluator;
 mod json;
+pub mod math;
 pub mod memory;
 pub mod metric;
 mod model;

@@ -6,7 +6,7 @@ use super::{BuildError, DatasetRequest, Params, Registry, SystemContext};
 use crate::dataset;
 use crate::evaluator::{
     AnswerQuality, CallFormat, ChoiceExtraction, Evaluator, FunctionCallMatch, IfEvalChecker,
-    MultipleChoiceAccuracy, NliLabelMatch, SummarizationQuality,
+    MathEquivalence, MultipleChoiceAccuracy, NliLabelMatch, SummarizationQuality,
 };
 use crate::metric::{
     CompressionRatio, CostOfPass, DEFAULT_THRESHOLD, Latency, MeanScore, Metric, PassRate,
@@ -174,6 +174,11 @@ fn evaluators(registry: &mut Registry) {
             };
             Ok(Arc::new(MultipleChoiceAccuracy::new(extraction)))
         },
+    );
+    add(
+        "math_equivalence",
+        "whether the final answer equals the gold answer as mathematics: math_equiv",
+        |_| Ok(Arc::new(MathEquivalence)),
     );
     add(
         "nli_label_match",

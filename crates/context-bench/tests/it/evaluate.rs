@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use context_bench::evaluator::{self, AnswerQuality};
+use context_bench::evaluator::{self, AnswerQuality, MathEquivalence};
 use context_bench::metric::{
     CompressionRatio, CostOfPass, MeanScore, Metric, ParetoRank, PassRate, PerDatasetBreakdown,
 };
@@ -97,15 +97,7 @@ async fn worked_cases() {
         if case["component"] != "evaluate" {
             continue;
         }
-        let (input, mut expected) = (&case["input"], case["expected"].clone());
-        // MathEquivalence comes with the other evaluators; until then without it.
-        for row in expected["rows"].as_array_mut().unwrap() {
-            row["scores"]
-                .as_object_mut()
-                .unwrap()
-                .shift_remove("math_equiv");
-        }
-        expected["config"]["evaluators"] = json!(["answer_quality"]);
+        let (input, expected) = (&case["input"], &case["expected"]);
         let systems = input["systems"].as_array().unwrap().iter();
         let systems = systems.map(|script| {
             Arc::new(Scripted {
@@ -116,11 +108,17 @@ async fn worked_cases() {
         let dataset: Dataset = dataset
             .map(|e| Example::try_from(e.clone()).unwrap())
             .collect();
+        let evaluators = input["evaluators"].as_array().unwrap().iter();
+        let evaluators = evaluators.map(|name| match name.as_str().unwrap() {
+            "AnswerQuality" => Arc::new(AnswerQuality) as Arc<dyn context_bench::Evaluator>,
+            "MathEquivalence" => Arc::new(MathEquivalence),
+            other => panic!("unknown evaluator {other}"),
+        });
         let metrics = input["metrics"].as_array().into_iter().flatten();
         let mut run = evaluate()
             .systems(systems)
             .dataset(dataset)
-            .evaluator(AnswerQuality)
+            .evaluators(evaluators)
             .metrics(metrics.map(metric));
         if let Some(max) = input["max_examples"].as_u64() {
             run = run.max_examples(max as usize);

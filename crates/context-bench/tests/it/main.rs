@@ -11,10 +11,12 @@
 
 mod agreement_bfcl;
 mod agreement_ifeval;
+mod agreement_math;
 mod agreement_text;
 mod command;
 mod context_layers;
 mod evaluate;
+mod math;
 mod multiple_choice;
 mod nli;
 mod openai;

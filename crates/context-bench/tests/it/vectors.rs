@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use context_bench::evaluator::{AnswerQuality, IfEvalChecker, parse_rating};
+use context_bench::evaluator::{AnswerQuality, IfEvalChecker, MathEquivalence, parse_rating};
 use context_bench::metric::{
     CompressionRatio, CostOfPass, Latency, MeanScore, Metric, ParetoRank, PassRate,
     PerDatasetBreakdown,
@@ -34,6 +34,14 @@ const DIFFERENCES: &[(&str, &str)] = &[
     ("cb-0233", "null"),
     ("cb-0234", "null"),
     ("cb-0238", "null"),
+    // The answer is found in both texts, and LaTeX is read as mathematics.
+    ("cb-0115", r#"{"math_equiv": 1.0}"#),
+    ("cb-0121", r#"{"math_equiv": 1.0}"#),
+    ("cb-0123", r#"{"math_equiv": 1.0}"#),
+    ("cb-0125", r#"{"math_equiv": 1.0}"#),
+    ("cb-0130", r#"{"math_equiv": 1.0}"#),
+    ("cb-0131", r#"{"math_equiv": 1.0}"#),
+    ("cb-0134", r#"{"math_equiv": 0.0}"#),
     // A comparison of systems is no metric of one system.
     ("cb-0308", "null"),
     // IFEval by the official definitions; what cannot be judged is unscored.
@@ -198,22 +206,32 @@ fn example(value: &Value) -> Example {
     Example::try_from(value.clone()).unwrap()
 }
 
-#[test]
-fn answer_quality_and_its_parts() {
+/// The scores of an evaluator for a case.
+fn scores(evaluator: &dyn Evaluator, input: &Value) -> Value {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .build()
         .unwrap();
-    check(&["AnswerQuality"], |_, input| {
-        let output = Output::from(input["processed"].as_object().unwrap().clone());
-        let example = example(&input["original"]);
-        let scores = runtime
-            .block_on(AnswerQuality.score(&example, &output))
-            .unwrap();
-        let scores = scores
-            .iter()
-            .map(|(name, score)| (name.to_string(), json!(score.get())));
-        scores.collect::<Map<_, _>>().into()
+    let output = Output::from(input["processed"].as_object().unwrap().clone());
+    let example = example(&input["original"]);
+    let scores = runtime
+        .block_on(evaluator.score(&example, &output))
+        .unwrap();
+    let scores = scores
+        .iter()
+        .map(|(name, score)| (name.to_string(), json!(score.get())));
+    scores.collect::<Map<_, _>>().into()
+}
+
+#[test]
+fn math_equivalence() {
+    check(&["MathEquivalence"], |_, input| {
+        scores(&MathEquivalence, input)
     });
+}
+
+#[test]
+fn answer_quality_and_its_parts() {
+    check(&["AnswerQuality"], |_, input| scores(&AnswerQuality, input));
     check(&["normalize_answer"], |_, input| {
         json!(normalize_answer(text(input, "text")))
     });
