@@ -22,6 +22,7 @@ pub mod registry;
 pub mod report;
 mod result;
 mod runner;
+pub mod sandbox;
 pub mod stats;
 pub mod system;
 pub mod text;

@@ -3,6 +3,7 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
+    clippy::print_stderr,
     missing_docs,
     reason = "tests"
 )]
@@ -13,4 +14,6 @@ mod faults;
 mod interrupt;
 mod outputs;
 mod program;
+#[cfg(target_os = "linux")]
+mod sandbox;
 mod systems;
