@@ -9,6 +9,8 @@
 )]
 
 mod bad_input;
+#[cfg(target_os = "linux")]
+mod code_execution;
 mod demo;
 mod faults;
 mod interrupt;

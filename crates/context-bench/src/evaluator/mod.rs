@@ -5,10 +5,12 @@
 //! error or an unscored entry; it never invents a number.
 
 mod answer_quality;
+pub mod code_execution;
 mod function;
 mod llm_judge;
 
 pub use answer_quality::AnswerQuality;
+pub use code_execution::{CodeExecution, CodeExecutionSettings, pass_at_k};
 pub use function::{FnEvaluator, from_fn};
 pub use llm_judge::{LlmJudge, LlmJudgeError, LlmJudgeSettings, parse_rating};
 
