@@ -144,6 +144,9 @@ pub(crate) struct RunArgs {
     /// Evaluator as NAME[:key=value,...], instead of the automatic choice; repeatable.
     #[arg(long, value_name = "NAME", help_heading = "Scoring")]
     pub(crate) evaluator: Vec<String>,
+    /// Run generated code with a time limit only where no sandbox works. It can then do whatever you can.
+    #[arg(long, help_heading = "Scoring")]
+    pub(crate) allow_unsandboxed_code: bool,
     /// Score that means, pass rates and costs are computed from.
     #[arg(
         long,

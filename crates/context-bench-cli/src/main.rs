@@ -3,7 +3,12 @@
 use std::process::ExitCode;
 
 use context_bench::registry::Registry;
+use context_bench::sandbox;
 
 fn main() -> ExitCode {
+    // The program is also the launcher of its sandbox, before anything else.
+    if let Some(code) = sandbox::run_if_launcher(std::env::args_os()) {
+        return code;
+    }
     context_bench_cli::run(std::env::args_os(), &Registry::builtin()).into()
 }

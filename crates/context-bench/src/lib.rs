@@ -25,6 +25,7 @@ pub mod replay;
 pub mod report;
 mod result;
 mod runner;
+pub mod sandbox;
 pub mod stats;
 pub mod store;
 pub mod system;

@@ -3,17 +3,18 @@
 //! Reads as a list: check the arguments, make everything that is named, run,
 //! report, decide the exit code. Nothing is sent before all of it is checked.
 
+use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use context_bench::error::Hint as _;
-use context_bench::evaluator::LlmJudge;
+use context_bench::evaluator::{CodeExecutionSettings, LlmJudge};
 use context_bench::metric::{
     CompressionRatio, CostOfPass, Latency, MeanScore, Metric, ParetoRank, PassRate,
     PerDatasetBreakdown,
 };
-use context_bench::registry::{Registry, SystemRef};
+use context_bench::registry::{Registry, SystemRef, code_execution};
 use context_bench::report::{Reporter, TableReport};
 use context_bench::store::Store;
 use context_bench::tokens::Tokenizer;
@@ -185,6 +186,7 @@ pub(super) fn evaluators(
     registry: &Registry,
     judge: Option<LlmJudge>,
 ) -> Result<Vec<Arc<dyn Evaluator>>, Failure> {
+    let registry = &with_code_settings(args, registry);
     let mut names: Vec<&str> = args.evaluator.iter().map(String::as_str).collect();
     if names.is_empty() {
         names.push("answer_quality");
@@ -197,6 +199,21 @@ pub(super) fn evaluators(
     let mut evaluators = names.into_iter().map(make).collect::<Result<Vec<_>, _>>()?;
     evaluators.extend(judge.map(|judge| Arc::new(judge) as _));
     Ok(evaluators)
+}
+
+/// The registry with what the user allows generated code.
+fn with_code_settings<'a>(args: &RunArgs, registry: &'a Registry) -> Cow<'a, Registry> {
+    if !args.allow_unsandboxed_code {
+        return Cow::Borrowed(registry);
+    }
+    let mut settings = CodeExecutionSettings::default();
+    settings.sandbox.allow_unsandboxed = true;
+    let mut registry = registry.clone();
+    let about = "runs the code against its tests, without a sandbox where none works";
+    registry
+        .evaluators
+        .register("code_execution", about, code_execution(settings));
+    Cow::Owned(registry)
 }
 
 /// Reports what was found and decides how the program ends.

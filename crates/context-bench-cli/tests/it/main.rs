@@ -3,15 +3,20 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
+    clippy::print_stderr,
     missing_docs,
     reason = "tests"
 )]
 
 mod bad_input;
+#[cfg(target_os = "linux")]
+mod code_execution;
 mod demo;
 mod faults;
 mod interrupt;
 mod outputs;
 mod program;
+#[cfg(target_os = "linux")]
+mod sandbox;
 mod store;
 mod systems;

@@ -5,6 +5,7 @@
 //! error or an unscored entry; it never invents a number.
 
 mod answer_quality;
+pub mod code_execution;
 mod function;
 mod function_call;
 mod ifeval;
@@ -15,6 +16,7 @@ mod nli_label_match;
 mod summarization_quality;
 
 pub use answer_quality::AnswerQuality;
+pub use code_execution::{CodeExecution, CodeExecutionSettings, pass_at_k};
 pub use function::{FnEvaluator, from_fn};
 pub use function_call::{CallFormat, FunctionCallMatch};
 pub use ifeval::{IfEvalChecker, IfEvalError, IfEvalVerdicts};

@@ -10,6 +10,7 @@ mod params;
 
 use std::sync::Arc;
 
+pub use builtin::code_execution;
 pub use names::{Names, UnknownName};
 pub use params::{ParamError, Params, SystemRef};
 

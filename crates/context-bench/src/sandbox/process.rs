@@ -1,0 +1,182 @@
+//! One run of a program: what is started, and what its end means.
+
+use std::io;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use tempfile::TempDir;
+
+use super::interpreter::Interpreter;
+use super::job::Job;
+use super::program::{DRIVER, STARTED};
+use super::running::{self, End, Ended};
+use super::verdict::{from_report, from_status};
+use super::watch::{Excess, Watch, remove};
+use super::{Launcher, Limits, Outcome, Program, SandboxLevel, Verdict};
+
+/// All of the environment that programs get, besides the private folder.
+const ENVIRONMENT: [(&str, &str); 8] = [
+    ("LANG", "C.UTF-8"),
+    ("TZ", "UTC"),
+    ("PATH", "/usr/bin:/bin"),
+    // Sets come out in the same order in every run.
+    ("PYTHONHASHSEED", "0"),
+    ("PYTHONUTF8", "1"),
+    // Threads reserve much address space otherwise.
+    ("MALLOC_ARENA_MAX", "1"),
+    ("OMP_NUM_THREADS", "1"),
+    ("OPENBLAS_NUM_THREADS", "1"),
+];
+
+/// What a run needs to know.
+pub(super) struct Start<'a> {
+    pub(super) interpreter: &'a Interpreter,
+    pub(super) launcher: Option<&'a Launcher>,
+    pub(super) limits: &'a Limits,
+    pub(super) level: SandboxLevel,
+}
+
+/// Runs a program to its end.
+pub(super) fn run(start: &Start<'_>, program: &Program) -> Outcome {
+    let begun = Instant::now();
+    let (verdict, output) = match start.run(program) {
+        Ok(both) => both,
+        Err(error) => {
+            let reason = format!("the sandbox cannot be started: {error}");
+            (Verdict::CannotRun(reason), String::new())
+        }
+    };
+    Outcome {
+        verdict,
+        took: begun.elapsed(),
+        output,
+    }
+}
+
+impl Start<'_> {
+    fn run(&self, program: &Program) -> io::Result<(Verdict, String)> {
+        if program.candidates.is_empty() {
+            return Ok((Verdict::NoCode, String::new()));
+        }
+        let (secret, key) = (random_text()?, random_text()?);
+        let folder = TempDir::with_prefix("context-bench-")?;
+        let (command, mut input) = match self.launcher {
+            Some(launcher) if self.level.is_contained() => {
+                self.contained(launcher, &folder, &key)?
+            }
+            _ => (self.plain(&folder), Vec::new()),
+        };
+        input.extend_from_slice(&program.frame());
+        input.extend_from_slice(secret.as_bytes());
+        let watch = Watch {
+            folder: folder.path(),
+            limits: self.limits,
+        };
+        let (wall, output) = (self.limits.wall, self.limits.output);
+        let ended = running::run(command, input, wall, output, &watch);
+        remove(folder);
+        let ended = ended?;
+        let output = String::from_utf8_lossy(&ended.output).into_owned();
+        Ok((self.judge(&ended, &secret, &key, &output), output))
+    }
+
+    /// The launcher, which then becomes Python, and its job.
+    fn contained(
+        &self,
+        launcher: &Launcher,
+        folder: &TempDir,
+        key: &str,
+    ) -> io::Result<(Command, Vec<u8>)> {
+        let limits = self.limits;
+        let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        let job = Job {
+            key: key.to_owned(),
+            level: self.level,
+            python: self.interpreter.path.clone(),
+            arguments: self.arguments(),
+            environment: ENVIRONMENT.iter().map(owned).collect(),
+            readable: self.interpreter.readable.clone(),
+            folder: folder.path().to_owned(),
+            memory: limits.memory,
+            cpu_s: limits.wall.as_secs() + 1,
+            processes: limits.processes,
+            file: limits.file,
+            folder_bytes: limits.folder,
+            open_files: limits.open_files,
+        };
+        let mut command = Command::new(&launcher.program);
+        command.args(&launcher.arguments);
+        command.arg(if self.level.has_namespaces() {
+            "namespaces"
+        } else {
+            "restrict"
+        });
+        command.env_clear();
+        Ok((piped(command), job.frame()?))
+    }
+
+    /// Python itself, without protection.
+    fn plain(&self, folder: &TempDir) -> Command {
+        let mut command = Command::new(&self.interpreter.path);
+        command.args(self.arguments()).current_dir(folder.path());
+        command.env_clear().envs(ENVIRONMENT);
+        command.env("HOME", folder.path());
+        command.env("TMPDIR", folder.path());
+        piped(command)
+    }
+
+    fn arguments(&self) -> Vec<String> {
+        let mut arguments = self.interpreter.arguments();
+        arguments.extend(["-c".into(), DRIVER.into()]);
+        arguments
+    }
+
+    /// What the end of a process says about its program.
+    fn judge(&self, ended: &Ended, secret: &str, key: &str, output: &str) -> Verdict {
+        let report = String::from_utf8_lossy(&ended.report);
+        // Only the launcher knows the key, and the program runs only after it.
+        let launched = if self.level.is_contained() {
+            report.strip_prefix(&format!("{key} ready\n"))
+        } else {
+            Some(&*report)
+        };
+        let driver = launched.and_then(|rest| rest.strip_prefix(&format!("{STARTED}\n")));
+        match (driver, &ended.end) {
+            (_, End::Excess(Excess::Memory)) => Verdict::Memory,
+            (_, End::Excess(Excess::Output)) => Verdict::OutputLimit,
+            (Some(_), End::Timeout) => Verdict::Timeout,
+            (Some(report), End::Exited(status)) => {
+                from_report(report, secret).unwrap_or_else(|| from_status(*status))
+            }
+            (None, End::Timeout) => Verdict::CannotRun("python did not start in time".into()),
+            (None, End::Exited(_)) => {
+                let own = |line: &str| line.strip_prefix(key).map(|text| text.trim().to_owned());
+                let failed = report.lines().filter_map(own).find(|text| text != "ready");
+                let last = output.trim().lines().next_back().unwrap_or_default();
+                Verdict::CannotRun(match (failed, launched) {
+                    (Some(failed), _) => failed,
+                    (None, Some(_)) => format!("python did not start: {last}"),
+                    (None, None) => format!("the launcher failed: {last}"),
+                })
+            }
+        }
+    }
+}
+
+/// All three streams are pipes, and the process leads a group that is killed as
+/// a whole; the system call filter keeps everybody in it.
+fn piped(mut command: Command) -> Command {
+    command.stdin(Stdio::piped());
+    command.stdout(Stdio::piped());
+    command.stderr(Stdio::piped());
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    command
+}
+
+/// 32 letters that nobody can guess.
+fn random_text() -> io::Result<String> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(io::Error::other)?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
