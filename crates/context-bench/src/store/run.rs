@@ -14,6 +14,7 @@ use super::checksum::Checksum;
 use super::error::StoreError;
 use super::insert::Ids;
 use super::key::Key;
+use super::reader::Damage;
 
 /// The name of a run, such as `20261115-204012-3f9a`: sorts by time.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -182,6 +183,7 @@ fn time(seconds: i64) -> SystemTime {
 
 /// The fixed and the changing columns of a run.
 struct RunColumns<'a> {
+    number: i64,
     id: &'a str,
     created_at: i64,
     finished_at: Option<i64>,
@@ -196,6 +198,7 @@ impl<'a> RunColumns<'a> {
 
     fn read(row: &'a Row<'_>) -> rusqlite::Result<(Self, i64)> {
         let columns = Self {
+            number: row.get(0)?,
             id: row.get_ref(1)?.as_str()?,
             created_at: row.get(2)?,
             finished_at: row.get(3)?,
@@ -208,6 +211,7 @@ impl<'a> RunColumns<'a> {
 
     fn checksum(&self) -> i64 {
         Checksum::of("runs")
+            .int(self.number)
             .text(Some(self.id))
             .int(self.created_at)
             .maybe_int(self.finished_at)
@@ -240,27 +244,26 @@ pub(super) fn begin(
         |row| row.get(0),
     )?;
     let config = serde_json::to_string(&start.config).unwrap_or_default();
+    let status = RunStatus::Running.as_str();
+    tx.execute(
+        "INSERT INTO runs (id, created_at, status, command, config, checksum)
+         VALUES (?1, ?2, ?3, ?4, ?5, 0)",
+        (&id, created_at, status, &start.command, &config),
+    )?;
+    let number = tx.last_insert_rowid();
     let columns = RunColumns {
+        number,
         id: &id,
         created_at,
         finished_at: None,
-        status: RunStatus::Running.as_str(),
+        status,
         command: &start.command,
         config: &config,
     };
     tx.execute(
-        "INSERT INTO runs (id, created_at, status, command, config, checksum)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-        (
-            &id,
-            created_at,
-            columns.status,
-            columns.command,
-            columns.config,
-            columns.checksum(),
-        ),
+        "UPDATE runs SET checksum = ?2 WHERE number = ?1",
+        (number, columns.checksum()),
     )?;
-    let number = tx.last_insert_rowid();
     for (entry, index) in start.systems.iter().zip(0_i64..) {
         let system = ids.add_system(tx, entry)?;
         let checksum = member_checksum(&id, index, Some(&entry.name), entry.key());
@@ -311,40 +314,35 @@ pub(super) fn finish(tx: &Transaction<'_>, run: &Run, status: RunStatus) -> rusq
     Ok(())
 }
 
-/// All runs, oldest first, and how many are damaged.
-pub(super) fn list(connection: &Connection) -> rusqlite::Result<(Vec<StoredRun>, u64)> {
-    select(connection, "1", "")
-}
-
-/// The runs whose id begins like that, oldest first, and how many are damaged.
-pub(super) fn find(
+/// The runs whose id begins like that (all for an empty text), oldest first.
+pub(super) fn list(
     connection: &Connection,
     prefix: &str,
-) -> rusqlite::Result<(Vec<StoredRun>, u64)> {
-    select(connection, "substr(id, 1, length(?1)) = ?1", prefix)
-}
-
-fn select(
-    connection: &Connection,
-    filter: &str,
-    prefix: &str,
-) -> rusqlite::Result<(Vec<StoredRun>, u64)> {
+    damage: &mut Damage,
+) -> rusqlite::Result<Vec<StoredRun>> {
     let sql = format!(
-        "SELECT {} FROM runs WHERE {filter} AND ?1 IS NOT NULL ORDER BY number",
+        "SELECT {} FROM runs WHERE substr(id, 1, length(?1)) = ?1 ORDER BY number",
         RunColumns::LIST
     );
-    let mut statement = connection.prepare(&sql)?;
+    let mut statement = connection.prepare_cached(&sql)?;
     let mut rows = statement.query([prefix])?;
-    let (mut runs, mut damaged) = (Vec::new(), 0);
-    while let Some(row) = rows.next()? {
+    let mut runs = Vec::new();
+    loop {
+        let row = match rows.next() {
+            Ok(Some(row)) => row,
+            Ok(None) => return Ok(runs),
+            // The rest of the tree cannot be walked; what was read so far counts.
+            Err(error) => {
+                damage.absorb(error)?;
+                return Ok(runs);
+            }
+        };
         match read(connection, row) {
             Ok(Some(run)) => runs.push(run),
-            Ok(None) => damaged += 1,
-            Err(error) if super::error::is_damage(&error) => damaged += 1,
-            Err(error) => return Err(error),
+            Ok(None) => damage.records += 1,
+            Err(error) => damage.absorb(error)?,
         }
     }
-    Ok((runs, damaged))
 }
 
 fn read(connection: &Connection, row: &Row<'_>) -> rusqlite::Result<Option<StoredRun>> {
@@ -359,7 +357,7 @@ fn read(connection: &Connection, row: &Row<'_>) -> rusqlite::Result<Option<Store
         return Ok(None);
     };
     let run = Run {
-        number: row.get(0)?,
+        number: columns.number,
         id: RunId(columns.id.into()),
     };
     let (Some(systems), Some(scorers)) = (systems(connection, &run)?, scorers(connection, &run)?)
