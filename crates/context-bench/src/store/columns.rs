@@ -188,10 +188,11 @@ impl<'a> RowColumns<'a> {
         Ok((columns, row.get(15)?))
     }
 
-    /// Covers the run by its id, not by its number.
-    pub(super) fn checksum(&self, run: &str) -> i64 {
+    /// Covers the run by its id and the example by its key, not by their numbers.
+    pub(super) fn checksum(&self, run: &str, example: Key) -> i64 {
         let checksum = Checksum::of("run_rows")
             .text(Some(run))
+            .key(example)
             .int(self.system)
             .int(self.position)
             .int(i64::from(self.repeat))

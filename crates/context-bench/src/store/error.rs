@@ -124,3 +124,8 @@ pub(super) fn is_busy(error: &rusqlite::Error) -> bool {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
     )
 }
+
+/// Whether a single value is longer than a database can hold.
+pub(super) fn is_too_long(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(ErrorCode::TooBig)
+}

@@ -277,12 +277,14 @@ impl Ids {
     }
 
     fn row(&mut self, tx: &Transaction<'_>, row: &RunRow) -> rusqlite::Result<Stored> {
-        let (example, response) = match &row.outcome {
+        let (key, example, response) = match &row.outcome {
             NewOutcome::Response(response) => match self.locate(tx, response)? {
-                Some(located) => (located.example, Some(located.response)),
+                Some(at) => (at.key.example, at.example, Some(at.response)),
                 None => return Ok(Stored::Dangling),
             },
-            NewOutcome::Failed { example, key, .. } => (self.example(tx, *key, example)?, None),
+            NewOutcome::Failed { example, key, .. } => {
+                (*key, self.example(tx, *key, example)?, None)
+            }
         };
         let (failure, latency, call) = match &row.outcome {
             NewOutcome::Response(_) => (None, None, None),
@@ -336,7 +338,7 @@ impl Ids {
             columns.latency,
             columns.call.attempts,
             columns.call.retry_wait,
-            columns.checksum(row.run.id.as_str()),
+            columns.checksum(row.run.id.as_str(), key),
         ])?;
         Ok(Stored::Yes)
     }

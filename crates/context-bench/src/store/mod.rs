@@ -80,6 +80,11 @@ impl Store {
         Self::open_with(dir.as_ref(), |_| Ok(()))
     }
 
+    /// Whether there is a store in a folder, for commands that only read one.
+    pub fn exists(dir: impl AsRef<Path>) -> bool {
+        open::file(dir.as_ref()).is_file()
+    }
+
     /// Opens with further settings of the writing connection, for tests.
     fn open_with(
         dir: &Path,
@@ -228,17 +233,7 @@ impl Store {
     ///
     /// When the store cannot be read.
     pub fn example(&self, row: &StoredRow) -> Result<Option<Example>, StoreError> {
-        let found = self.read(|reader, damage| reader.example(row.example, damage))?;
-        Ok(match (&row.outcome, found) {
-            // The response vouches for its example.
-            (StoredOutcome::Response { response, .. }, Some((key, _)))
-                if response.at.key.example != key =>
-            {
-                self.0.damaged.fetch_add(1, Ordering::Relaxed);
-                None
-            }
-            (_, found) => found.map(|(_, example)| example),
-        })
+        self.read(|reader, damage| reader.example(row.example, row.example_key, damage))
     }
 
     /// Begins a run. Blocks the thread until it is on disk.
@@ -266,11 +261,7 @@ impl Store {
     ///
     /// When the store cannot be read.
     pub fn runs(&self) -> Result<Vec<StoredRun>, StoreError> {
-        self.read(|reader, damage| {
-            let (runs, damaged) = run::list(&reader.connection)?;
-            damage.records += damaged;
-            Ok(runs)
-        })
+        self.read(|reader, damage| run::list(&reader.connection, "", damage))
     }
 
     /// The run with that id, or the only one whose id begins like that.
@@ -279,11 +270,7 @@ impl Store {
     ///
     /// When there is none, or more than one, or the store cannot be read.
     pub fn run(&self, id: &str) -> Result<StoredRun, StoreError> {
-        let runs = self.read(|reader, damage| {
-            let (runs, damaged) = run::find(&reader.connection, id)?;
-            damage.records += damaged;
-            Ok(runs)
-        })?;
+        let runs = self.read(|reader, damage| run::list(&reader.connection, id, damage))?;
         run::pick(id, runs)
     }
 

@@ -21,6 +21,11 @@ const BUSY: Duration = Duration::from_secs(10);
 /// pause is met between two of its transactions.
 const POLL: Duration = Duration::from_millis(2);
 
+/// The file of a folder's store.
+pub(super) fn file(dir: &Path) -> PathBuf {
+    dir.join(FILE)
+}
+
 /// An open file with what there is to say about it.
 pub(super) struct Opening {
     pub(super) connection: Connection,
@@ -43,7 +48,7 @@ pub(super) fn open(dir: &Path) -> Result<Opening, StoreError> {
     };
     std::fs::create_dir_all(dir).map_err(unusable)?;
     // Absolute, so that no name is taken for a URI and no change of folder matters.
-    let path = std::path::absolute(dir).map_err(unusable)?.join(FILE);
+    let path = file(&std::path::absolute(dir).map_err(unusable)?);
     let mut notes = Vec::new();
     let connection = match connect(&path, &mut notes) {
         Ok(connection) => connection,

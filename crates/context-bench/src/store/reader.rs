@@ -199,24 +199,24 @@ impl Reader {
         Ok(settle(delta, damage)?.map(|delta| delta.apply(example)))
     }
 
-    /// The example of a stored row.
+    /// The example with that number, if it is the one with that key.
     pub(super) fn example(
         &self,
         id: i64,
+        key: Key,
         damage: &mut Damage,
-    ) -> rusqlite::Result<Option<(Key, Example)>> {
+    ) -> rusqlite::Result<Option<Example>> {
         let example = self
             .connection
-            .prepare_cached("SELECT key, encoding, checksum, body FROM examples WHERE id = ?1")?
+            .prepare_cached("SELECT encoding, checksum, body FROM examples WHERE id = ?1")?
             .query_row([id], |row| {
-                let (key, encoding): (Key, i64) = (row.get(0)?, row.get(1)?);
-                let bytes = row.get_ref(3)?.as_bytes()?;
-                if example_checksum(key, encoding, bytes) != row.get::<_, i64>(2)? {
+                let encoding = row.get(0)?;
+                let bytes = row.get_ref(2)?.as_bytes()?;
+                if example_checksum(key, encoding, bytes) != row.get::<_, i64>(1)? {
                     return Ok(Err(Damaged));
                 }
-                let body = Body::unpack(encoding, bytes.to_vec())
-                    .and_then(|body| serde_json::from_slice(&body).map_err(|_| Damaged));
-                Ok(body.map(|example| (key, example)))
+                let body = Body::unpack(encoding, bytes.to_vec());
+                Ok(body.and_then(|body| serde_json::from_slice(&body).map_err(|_| Damaged)))
             })
             .optional();
         settle(example, damage)

@@ -45,6 +45,7 @@ pub struct StoredRow {
     /// What became of it.
     pub outcome: StoredOutcome,
     pub(super) example: i64,
+    pub(super) example_key: Key,
 }
 
 /// What became of a stored row.
@@ -142,11 +143,19 @@ impl RunRows {
                 }
             };
             // The position is needed even when the rest of the row is damaged.
-            let place = (row.get(0)?, row.get(1)?, row.get(2)?);
-            if last.is_some_and(|last| last >= place) {
-                damage.records += 1;
-                return Ok(None);
-            }
+            let place = || Ok((row.get(0)?, row.get(1)?, row.get(2)?));
+            let place = match place() {
+                Ok(place) if place > last.unwrap_or(after) => place,
+                // Out of order: going on from here could go round in circles.
+                Ok(_) => {
+                    damage.records += 1;
+                    return Ok(None);
+                }
+                Err(error) => {
+                    damage.absorb(error)?;
+                    return Ok(None);
+                }
+            };
             last = Some(place);
             match self.read_row(row, &tx, known, &scorer_ids, damage) {
                 Ok(Ok(row)) => self.page.push_back(row),
@@ -170,9 +179,13 @@ impl RunRows {
         let Some(system_key) = self.systems.get(system) else {
             return Ok(Err(Damaged));
         };
-        if columns.checksum(self.run.run.id.as_str()) != stored {
+        // Without the key of its example a row cannot be vouched for.
+        let example: Option<Key> = row.get(RowColumns::N + ResponseColumns::N)?;
+        let Some(example) = example
+            .filter(|example| columns.checksum(self.run.run.id.as_str(), *example) == stored)
+        else {
             return Ok(Err(Damaged));
-        }
+        };
         let outcome = match (columns.failure_kind, columns.response) {
             (Some(kind), _) => StoredOutcome::Failed {
                 failure: Failure::new(
@@ -184,32 +197,27 @@ impl RunRows {
             },
             (None, None) => StoredOutcome::Lost,
             (None, Some(response)) => {
-                let example: Option<Key> = row.get(RowColumns::N + ResponseColumns::N)?;
                 // The stored checksum of a response is never NULL in a row that exists.
                 let there: Option<i64> = row.get(RowColumns::N + ResponseColumns::N - 1)?;
-                match (example, there) {
-                    (Some(example), Some(_)) => {
-                        let at = Located {
-                            key: ResponseKey::new(example, *system_key, columns.repeat),
-                            response,
-                            example: columns.example,
-                        };
-                        match StoredResponse::read(row, RowColumns::N, at) {
-                            Ok(Ok(response)) => StoredOutcome::Response {
-                                scores: self.scores(connection, at, known, scorer_ids, damage)?,
-                                response,
-                            },
-                            Ok(Err(Damaged)) => {
-                                damage.records += 1;
-                                StoredOutcome::Lost
-                            }
-                            Err(error) => {
-                                damage.absorb(error)?;
-                                StoredOutcome::Lost
-                            }
-                        }
+                let at = Located {
+                    key: ResponseKey::new(example, *system_key, columns.repeat),
+                    response,
+                    example: columns.example,
+                };
+                match there.map(|_| StoredResponse::read(row, RowColumns::N, at)) {
+                    None => StoredOutcome::Lost,
+                    Some(Ok(Ok(response))) => StoredOutcome::Response {
+                        scores: self.scores(connection, at, known, scorer_ids, damage)?,
+                        response,
+                    },
+                    Some(Ok(Err(Damaged))) => {
+                        damage.records += 1;
+                        StoredOutcome::Lost
                     }
-                    _ => StoredOutcome::Lost,
+                    Some(Err(error)) => {
+                        damage.absorb(error)?;
+                        StoredOutcome::Lost
+                    }
                 }
             }
         };
@@ -226,6 +234,7 @@ impl RunRows {
             cached: columns.cached,
             outcome,
             example: columns.example,
+            example_key: example,
         }))
     }
 
@@ -251,7 +260,7 @@ impl RunRows {
                     return Ok(found);
                 }
             };
-            let scorer: Option<i64> = row.get(0)?;
+            let scorer: Option<i64> = row.get(0).unwrap_or_default();
             for (index, id) in scorer_ids.iter().enumerate() {
                 if id.is_none() || *id != scorer {
                     continue;

@@ -14,6 +14,7 @@ use super::checksum::Checksum;
 use super::error::StoreError;
 use super::insert::Ids;
 use super::key::Key;
+use super::reader::Damage;
 
 /// The name of a run, such as `20261115-204012-3f9a`: sorts by time.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -182,6 +183,7 @@ fn time(seconds: i64) -> SystemTime {
 
 /// The fixed and the changing columns of a run.
 struct RunColumns<'a> {
+    number: i64,
     id: &'a str,
     created_at: i64,
     finished_at: Option<i64>,
@@ -196,6 +198,7 @@ impl<'a> RunColumns<'a> {
 
     fn read(row: &'a Row<'_>) -> rusqlite::Result<(Self, i64)> {
         let columns = Self {
+            number: row.get(0)?,
             id: row.get_ref(1)?.as_str()?,
             created_at: row.get(2)?,
             finished_at: row.get(3)?,
@@ -206,25 +209,26 @@ impl<'a> RunColumns<'a> {
         Ok((columns, row.get(7)?))
     }
 
-    fn checksum(&self) -> i64 {
-        Checksum::of("runs")
+    /// Covers the systems and evaluators as well: a run that lost one of them
+    /// would be another run.
+    fn checksum(&self, systems: &[SystemEntry], scorers: &[ScorerEntry]) -> i64 {
+        let mut checksum = Checksum::of("runs")
+            .int(self.number)
             .text(Some(self.id))
             .int(self.created_at)
             .maybe_int(self.finished_at)
             .text(Some(self.status))
             .text(Some(self.command))
             .text(Some(self.config))
-            .finish()
+            .int(systems.len() as i64);
+        for entry in systems {
+            checksum = checksum.text(Some(&entry.name)).key(entry.key());
+        }
+        for entry in scorers {
+            checksum = checksum.key(entry.key());
+        }
+        checksum.finish()
     }
-}
-
-fn member_checksum(run: &str, number: i64, name: Option<&str>, key: Key) -> i64 {
-    Checksum::of("run_members")
-        .text(Some(run))
-        .int(number)
-        .text(name)
-        .key(key)
-        .finish()
 }
 
 /// Writes a new run with its systems and evaluators.
@@ -240,42 +244,38 @@ pub(super) fn begin(
         |row| row.get(0),
     )?;
     let config = serde_json::to_string(&start.config).unwrap_or_default();
+    let status = RunStatus::Running.as_str();
+    tx.execute(
+        "INSERT INTO runs (id, created_at, status, command, config, checksum)
+         VALUES (?1, ?2, ?3, ?4, ?5, 0)",
+        (&id, created_at, status, &start.command, &config),
+    )?;
+    let number = tx.last_insert_rowid();
     let columns = RunColumns {
+        number,
         id: &id,
         created_at,
         finished_at: None,
-        status: RunStatus::Running.as_str(),
+        status,
         command: &start.command,
         config: &config,
     };
     tx.execute(
-        "INSERT INTO runs (id, created_at, status, command, config, checksum)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-        (
-            &id,
-            created_at,
-            columns.status,
-            columns.command,
-            columns.config,
-            columns.checksum(),
-        ),
+        "UPDATE runs SET checksum = ?2 WHERE number = ?1",
+        (number, columns.checksum(&start.systems, &start.scorers)),
     )?;
-    let number = tx.last_insert_rowid();
     for (entry, index) in start.systems.iter().zip(0_i64..) {
         let system = ids.add_system(tx, entry)?;
-        let checksum = member_checksum(&id, index, Some(&entry.name), entry.key());
         tx.execute(
-            "INSERT INTO run_systems (run, number, name, system, checksum)
-             VALUES (?1, ?2, ?3, ?4, ?5)",
-            (number, index, &entry.name, system, checksum),
+            "INSERT INTO run_systems (run, number, name, system) VALUES (?1, ?2, ?3, ?4)",
+            (number, index, &entry.name, system),
         )?;
     }
     for (entry, index) in start.scorers.iter().zip(0_i64..) {
         let scorer = ids.add_scorer(tx, entry)?;
-        let checksum = member_checksum(&id, index, None, entry.key());
         tx.execute(
-            "INSERT INTO run_scorers (run, number, scorer, checksum) VALUES (?1, ?2, ?3, ?4)",
-            (number, index, scorer, checksum),
+            "INSERT INTO run_scorers (run, number, scorer) VALUES (?1, ?2, ?3)",
+            (number, index, scorer),
         )?;
     }
     Ok(Run {
@@ -287,18 +287,19 @@ pub(super) fn begin(
 /// Marks a run as ended.
 pub(super) fn finish(tx: &Transaction<'_>, run: &Run, status: RunStatus) -> rusqlite::Result<()> {
     let finished_at = unix_now();
+    let (systems, scorers) = (systems(tx, run.number)?, scorers(tx, run.number)?);
     let sql = format!("SELECT {} FROM runs WHERE number = ?1", RunColumns::LIST);
     let checksum = tx
         .query_row(&sql, [run.number], |row| {
             let (columns, stored) = RunColumns::read(row)?;
             // A damaged run stays one: a fresh checksum would vouch for it.
-            let intact = columns.checksum() == stored && columns.id == run.id.as_str();
+            let intact = columns.checksum(&systems, &scorers) == stored;
             let ended = RunColumns {
                 finished_at: Some(finished_at),
                 status: status.as_str(),
                 ..columns
             };
-            Ok(intact.then(|| ended.checksum()))
+            Ok(intact.then(|| ended.checksum(&systems, &scorers)))
         })
         .optional()?
         .flatten();
@@ -311,45 +312,42 @@ pub(super) fn finish(tx: &Transaction<'_>, run: &Run, status: RunStatus) -> rusq
     Ok(())
 }
 
-/// All runs, oldest first, and how many are damaged.
-pub(super) fn list(connection: &Connection) -> rusqlite::Result<(Vec<StoredRun>, u64)> {
-    select(connection, "1", "")
-}
-
-/// The runs whose id begins like that, oldest first, and how many are damaged.
-pub(super) fn find(
+/// The runs whose id begins like that (all for an empty text), oldest first.
+pub(super) fn list(
     connection: &Connection,
     prefix: &str,
-) -> rusqlite::Result<(Vec<StoredRun>, u64)> {
-    select(connection, "substr(id, 1, length(?1)) = ?1", prefix)
-}
-
-fn select(
-    connection: &Connection,
-    filter: &str,
-    prefix: &str,
-) -> rusqlite::Result<(Vec<StoredRun>, u64)> {
+    damage: &mut Damage,
+) -> rusqlite::Result<Vec<StoredRun>> {
     let sql = format!(
-        "SELECT {} FROM runs WHERE {filter} AND ?1 IS NOT NULL ORDER BY number",
+        "SELECT {} FROM runs WHERE substr(id, 1, length(?1)) = ?1 ORDER BY number",
         RunColumns::LIST
     );
-    let mut statement = connection.prepare(&sql)?;
+    let mut statement = connection.prepare_cached(&sql)?;
     let mut rows = statement.query([prefix])?;
-    let (mut runs, mut damaged) = (Vec::new(), 0);
-    while let Some(row) = rows.next()? {
+    let mut runs = Vec::new();
+    loop {
+        let row = match rows.next() {
+            Ok(Some(row)) => row,
+            Ok(None) => return Ok(runs),
+            // The rest of the tree cannot be walked; what was read so far counts.
+            Err(error) => {
+                damage.absorb(error)?;
+                return Ok(runs);
+            }
+        };
         match read(connection, row) {
             Ok(Some(run)) => runs.push(run),
-            Ok(None) => damaged += 1,
-            Err(error) if super::error::is_damage(&error) => damaged += 1,
-            Err(error) => return Err(error),
+            Ok(None) => damage.records += 1,
+            Err(error) => damage.absorb(error)?,
         }
     }
-    Ok((runs, damaged))
 }
 
 fn read(connection: &Connection, row: &Row<'_>) -> rusqlite::Result<Option<StoredRun>> {
     let (columns, stored) = RunColumns::read(row)?;
-    if columns.checksum() != stored {
+    let systems = systems(connection, columns.number)?;
+    let scorers = scorers(connection, columns.number)?;
+    if columns.checksum(&systems, &scorers) != stored {
         return Ok(None);
     }
     let (Some(status), Ok(config)) = (
@@ -359,12 +357,8 @@ fn read(connection: &Connection, row: &Row<'_>) -> rusqlite::Result<Option<Store
         return Ok(None);
     };
     let run = Run {
-        number: row.get(0)?,
+        number: columns.number,
         id: RunId(columns.id.into()),
-    };
-    let (Some(systems), Some(scorers)) = (systems(connection, &run)?, scorers(connection, &run)?)
-    else {
-        return Ok(None);
     };
     let n_rows: i64 = connection.query_row(
         "SELECT count(*) FROM run_rows WHERE run = ?1",
@@ -384,54 +378,38 @@ fn read(connection: &Connection, row: &Row<'_>) -> rusqlite::Result<Option<Store
     }))
 }
 
-/// The systems of a run; `None` when one of them is damaged.
-fn systems(connection: &Connection, run: &Run) -> rusqlite::Result<Option<Vec<SystemEntry>>> {
-    let mut statement = connection.prepare_cached(
-        "SELECT m.number, m.checksum, m.name, s.kind, s.settings
-         FROM run_systems m JOIN systems s ON s.id = m.system WHERE m.run = ?1 ORDER BY m.number",
-    )?;
-    let mut rows = statement.query([run.number])?;
-    let mut entries = Vec::new();
-    while let Some(row) = rows.next()? {
-        let settings = serde_json::from_str(row.get_ref(4)?.as_str()?).unwrap_or_default();
-        let entry = SystemEntry {
-            name: row.get(2)?,
-            kind: row.get(3)?,
-            settings,
-        };
-        let number: i64 = row.get(0)?;
-        let checksum = member_checksum(run.id.as_str(), number, Some(&entry.name), entry.key());
-        if checksum != row.get::<_, i64>(1)? || usize::try_from(number) != Ok(entries.len()) {
-            return Ok(None);
-        }
-        entries.push(entry);
-    }
-    Ok(Some(entries))
+/// The systems of a run; the checksum of the run tells whether they are all.
+fn systems(connection: &Connection, run: i64) -> rusqlite::Result<Vec<SystemEntry>> {
+    connection
+        .prepare_cached(
+            "SELECT m.name, s.kind, s.settings FROM run_systems m
+             JOIN systems s ON s.id = m.system WHERE m.run = ?1 ORDER BY m.number",
+        )?
+        .query_map([run], |row| {
+            Ok(SystemEntry {
+                name: row.get(0)?,
+                kind: row.get(1)?,
+                settings: serde_json::from_str(row.get_ref(2)?.as_str()?).unwrap_or_default(),
+            })
+        })?
+        .collect()
 }
 
-/// The evaluators of a run; `None` when one of them is damaged.
-fn scorers(connection: &Connection, run: &Run) -> rusqlite::Result<Option<Vec<ScorerEntry>>> {
-    let mut statement = connection.prepare_cached(
-        "SELECT m.number, m.checksum, s.name, s.version, s.settings
-         FROM run_scorers m JOIN scorers s ON s.id = m.scorer WHERE m.run = ?1 ORDER BY m.number",
-    )?;
-    let mut rows = statement.query([run.number])?;
-    let mut entries = Vec::new();
-    while let Some(row) = rows.next()? {
-        let settings = serde_json::from_str(row.get_ref(4)?.as_str()?).unwrap_or_default();
-        let entry = ScorerEntry {
-            name: row.get(2)?,
-            version: row.get(3)?,
-            settings,
-        };
-        let number: i64 = row.get(0)?;
-        let checksum = member_checksum(run.id.as_str(), number, None, entry.key());
-        if checksum != row.get::<_, i64>(1)? || usize::try_from(number) != Ok(entries.len()) {
-            return Ok(None);
-        }
-        entries.push(entry);
-    }
-    Ok(Some(entries))
+/// The evaluators of a run; the checksum of the run tells whether they are all.
+fn scorers(connection: &Connection, run: i64) -> rusqlite::Result<Vec<ScorerEntry>> {
+    connection
+        .prepare_cached(
+            "SELECT s.name, s.version, s.settings FROM run_scorers m
+             JOIN scorers s ON s.id = m.scorer WHERE m.run = ?1 ORDER BY m.number",
+        )?
+        .query_map([run], |row| {
+            Ok(ScorerEntry {
+                name: row.get(0)?,
+                version: row.get(1)?,
+                settings: serde_json::from_str(row.get_ref(2)?.as_str()?).unwrap_or_default(),
+            })
+        })?
+        .collect()
 }
 
 /// Picks the run that a user means.

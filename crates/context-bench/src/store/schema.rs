@@ -100,7 +100,6 @@ const OBJECTS: &[(&str, &str)] = &[
   number INTEGER NOT NULL,
   name TEXT NOT NULL,
   system INTEGER NOT NULL REFERENCES systems (id),
-  checksum INTEGER NOT NULL,
   PRIMARY KEY (run, number)
 ) WITHOUT ROWID",
     ),
@@ -110,7 +109,6 @@ const OBJECTS: &[(&str, &str)] = &[
   run INTEGER NOT NULL REFERENCES runs (number),
   number INTEGER NOT NULL,
   scorer INTEGER NOT NULL REFERENCES scorers (id),
-  checksum INTEGER NOT NULL,
   PRIMARY KEY (run, number)
 ) WITHOUT ROWID",
     ),

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-use super::error::{describe, is_busy, is_damage};
+use super::error::{describe, is_busy, is_damage, is_too_long};
 use super::insert::{Ids, Stored};
 use super::open;
 use super::queue::Queue;
@@ -115,8 +115,12 @@ impl Writer {
             self.transaction(|tx, ids| {
                 let mut dangling = 0;
                 for record in &*records {
-                    if ids.insert(tx, record)? == Stored::Dangling {
-                        dangling += 1;
+                    match ids.insert(tx, record) {
+                        Ok(Stored::Yes) => {}
+                        Ok(Stored::Dangling) => dangling += 1,
+                        // Too long for SQLite: its own problem, not that of the store.
+                        Err(error) if is_too_long(&error) => dangling += 1,
+                        Err(error) => return Err(error),
                     }
                 }
                 Ok(dangling)

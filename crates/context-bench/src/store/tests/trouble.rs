@@ -12,6 +12,7 @@ fn an_unwritable_place_is_an_error_with_advice() {
     std::fs::write(&file, "x").unwrap();
     std::fs::create_dir_all(dir.path().join("taken/store.sqlite")).unwrap();
     for place in [file.clone(), file.join("below"), dir.path().join("taken")] {
+        assert!(!Store::exists(&place));
         let error = Store::open(&place).err().unwrap();
         assert!(matches!(error, StoreError::Unusable { .. }), "{error}");
         assert!(error.hint().unwrap().contains("--cache-dir"));
