@@ -100,7 +100,7 @@ def main():
     ))
     stem = PorterStemmer().stem
     write("stems.jsonl", ([word, stem(word)] for word in sorted(set(WORDS))))
-    shared = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "/work/shared")
+    shared = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "../shared")
     rows = [json.loads(line) for line in open(shared / "data/responses/dialogsum.bart.jsonl", encoding="utf-8")]
     write("dialogsum.jsonl", (
         {
