@@ -10,15 +10,15 @@ use std::time::Duration;
 use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
 
-use crate::dataset::{Dataset, DatasetError};
+use crate::dataset::{Dataset, DatasetError, Used};
 use crate::error::Hint;
 use crate::evaluator::Evaluator;
 use crate::metric::{Comparison, Metric};
-use crate::model::{EvalRow, Summary};
+use crate::model::{EvalRow, ScoreName, Summary};
 use crate::result::{EvalResult, Kept};
 use crate::runner::{
     self, MaxWorkers, NoProgress, Outcome, Progress, Reuse, ReuseSettings, RunSettings, Stop,
-    StoreUse,
+    StoreUse, Wiring,
 };
 use crate::store::{RunStatus, Store};
 use crate::system::System;
@@ -53,7 +53,7 @@ pub fn evaluate() -> Evaluate {
 pub struct Evaluate {
     systems: Vec<Arc<dyn System>>,
     dataset: Option<Dataset>,
-    evaluators: Vec<Arc<dyn Evaluator>>,
+    wiring: Wiring,
     metrics: Vec<Arc<dyn Metric>>,
     comparisons: Vec<Arc<dyn Comparison>>,
     max_examples: Option<usize>,
@@ -73,7 +73,7 @@ impl Default for Evaluate {
         Self {
             systems: Vec::new(),
             dataset: None,
-            evaluators: Vec::new(),
+            wiring: Wiring::default(),
             metrics: Vec::new(),
             comparisons: Vec::new(),
             max_examples: None,
@@ -120,7 +120,31 @@ impl Evaluate {
     /// Adds evaluators.
     #[must_use]
     pub fn evaluators(mut self, evaluators: impl IntoIterator<Item = Arc<dyn Evaluator>>) -> Self {
-        self.evaluators.extend(evaluators);
+        self.wiring.evaluators.extend(evaluators);
+        self
+    }
+
+    /// Scores the examples tagged with this dataset by these evaluators and no
+    /// others. Examples of datasets that are not named here are scored by all.
+    /// `score_field` is the score that stands for the dataset's quality.
+    #[must_use]
+    pub fn evaluators_for(
+        mut self,
+        dataset: impl Into<String>,
+        evaluators: impl IntoIterator<Item = Arc<dyn Evaluator>>,
+        score_field: Option<&str>,
+    ) -> Self {
+        let score_field = score_field.map(str::to_owned);
+        self.wiring.wire(dataset.into(), evaluators, score_field);
+        self
+    }
+
+    /// Gives every row the score that stands for its dataset's quality (see
+    /// [`evaluators_for`](Self::evaluators_for)) under this name as well, so
+    /// that metrics can be computed over datasets that are scored differently.
+    #[must_use]
+    pub fn common_score(mut self, name: impl Into<ScoreName>) -> Self {
+        self.wiring.share(name.into());
         self
     }
 
@@ -231,7 +255,7 @@ impl Evaluate {
     /// and examples are not errors: they are rows and counts of the result.
     pub async fn run(self) -> Result<EvalResult, Error> {
         self.check_systems()?;
-        let declared = declared_scores(&self.evaluators);
+        let declared = declared_scores(&self.wiring);
         if let Some(declared) = &declared {
             check_score_fields(&self.metrics, declared)?;
         }
@@ -240,10 +264,13 @@ impl Evaluate {
         let names: Vec<String> = self.systems.iter().map(|s| s.name().to_owned()).collect();
         let stop = self.stop.clone();
         let (reuse, mut kept) = self.begin_in_store(&config, &provenance);
+        let dataset = self.dataset.unwrap_or_else(|| Vec::new().into());
+        let used = Used::of(&dataset);
         let outcome = runner::run(RunSettings {
             systems: self.systems,
-            dataset: self.dataset.unwrap_or_else(|| Vec::new().into()),
-            evaluators: self.evaluators,
+            dataset,
+            wiring: Arc::new(self.wiring),
+            used: used.clone(),
             max_examples: self.max_examples,
             max_workers: self.max_workers,
             example_timeout: self.example_timeout,
@@ -262,6 +289,7 @@ impl Evaluate {
             ..EvalResult::default()
         };
         let dataset_error = fill(&mut result, &names, outcome);
+        result.datasets = used.list();
         result.interrupted =
             stop.is_stopped() && result.counts.values().any(|counts| counts.not_run() > 0);
         if declared.is_none() && result.rows.iter().any(EvalRow::is_completed) {
@@ -316,7 +344,7 @@ impl Evaluate {
             store,
             mode,
             systems: &self.systems,
-            evaluators: &self.evaluators,
+            evaluators: &self.wiring.evaluators,
             counter: &*self.counter,
             text_fields: &self.text_fields,
             command: self.command.clone(),
@@ -352,7 +380,8 @@ impl Evaluate {
     fn config(&self) -> Map<String, Value> {
         let mut config = Map::new();
         let systems: Vec<_> = self.systems.iter().map(|system| system.name()).collect();
-        let evaluators: Vec<_> = self.evaluators.iter().map(|e| e.name()).collect();
+        let evaluators = self.wiring.evaluators.iter();
+        let evaluators: Vec<_> = evaluators.map(|e| e.name()).collect();
         let metrics: Vec<_> = self.metrics.iter().map(|metric| metric.name()).collect();
         config.insert("systems".into(), json!(systems));
         config.insert("evaluators".into(), json!(evaluators));
@@ -460,11 +489,13 @@ fn summarize(
 }
 
 /// All scores that the evaluators declare; `None` when one does not know its own.
-fn declared_scores(evaluators: &[Arc<dyn Evaluator>]) -> Option<BTreeSet<String>> {
+fn declared_scores(wiring: &Wiring) -> Option<BTreeSet<String>> {
+    let evaluators = &wiring.evaluators;
     if evaluators.iter().any(|e| e.score_names().is_empty()) {
         return None;
     }
     let names = evaluators.iter().flat_map(|e| e.score_names());
+    let names = names.chain(wiring.common());
     Some(names.map(ToString::to_string).collect())
 }
 

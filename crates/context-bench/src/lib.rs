@@ -32,7 +32,7 @@ pub mod system;
 pub mod text;
 pub mod tokens;
 
-pub use dataset::Dataset;
+pub use dataset::{Dataset, UsedDataset};
 pub use evaluate::{Error, Evaluate, evaluate};
 pub use evaluator::Evaluator;
 pub use memory::MemorySystem;

@@ -11,6 +11,7 @@ use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
+use crate::dataset::UsedDataset;
 use crate::json::AsciiPretty;
 use crate::model::{Counts, EvalRow, Failure, Measurement, Summary};
 
@@ -27,6 +28,8 @@ pub struct EvalResult {
     pub config: Map<String, Value>,
     /// Per system: what became of the plan.
     pub counts: IndexMap<String, Counts>,
+    /// The datasets that examples came from, with a digest of what was used.
+    pub datasets: Vec<UsedDataset>,
     /// How the numbers came about: version, tokenizer, counted fields.
     pub provenance: Map<String, Value>,
     /// Systems that were given up, with the failure that all their first calls had.
@@ -83,6 +86,7 @@ impl EvalResult {
             timing: self.timing.clone(),
             config: self.config.clone(),
             counts: self.counts.clone(),
+            datasets: self.datasets.clone(),
             provenance: self.provenance.clone(),
             gave_up: self.gave_up.clone(),
             kept: self.kept.clone(),
@@ -270,6 +274,9 @@ impl Serialize for EvalResult {
         let statistics = per_system(statistics_json);
         if statistics.values().any(|entries| !entries.is_empty()) {
             map.serialize_entry("statistics", &statistics)?;
+        }
+        if !self.datasets.is_empty() {
+            map.serialize_entry("datasets", &self.datasets)?;
         }
         if !self.provenance.is_empty() {
             map.serialize_entry("provenance", &self.provenance)?;

@@ -65,6 +65,18 @@ pub enum DatasetError {
         /// Where.
         at: Location,
     },
+    /// A record is valid but not laid out as its dataset is.
+    #[error("field `{field}` of dataset `{dataset}`: {problem}\n  at {at}")]
+    Misfit {
+        /// The dataset.
+        dataset: String,
+        /// The field whose template does not apply.
+        field: String,
+        /// What is wrong.
+        problem: String,
+        /// Which record.
+        at: Location,
+    },
     /// The format cannot be told from the file name.
     #[error("cannot tell the format of dataset file `{}`", path.display())]
     UnknownFormat {
@@ -90,6 +102,12 @@ impl DatasetError {
             Self::BadExample { source, at } => Ok(SkippedRecord {
                 at,
                 problem: source.to_string(),
+            }),
+            Self::Misfit {
+                field, problem, at, ..
+            } => Ok(SkippedRecord {
+                at,
+                problem: format!("field `{field}`: {problem}"),
             }),
             other => Err(other),
         }
@@ -131,12 +149,19 @@ impl Hint for DatasetError {
                 "mend the record, or pass `--skip-bad-lines` to leave bad ones out and count them"
                     .into()
             }
+            Self::Misfit { dataset, .. } => {
+                let name = dataset.split(':').next().unwrap_or(dataset);
+                format!(
+                    "the file is not laid out as `{name}` is on the hub; `context-bench show \
+                     {name}` shows what is read; `--skip-bad-lines` leaves such records out"
+                )
+            }
             Self::UnknownFormat { .. } => {
                 "use a file ending in .jsonl, .json, .csv or .tsv, each also with .gz or .zst"
                     .into()
             }
             Self::BadReference { .. } => {
-                "write a file path, a name such as `demo`, or `name:config`".into()
+                "write a file path, a name such as `demo`, `name:config`, or `name=PATH`".into()
             }
             Self::Custom(_) => return None,
         })

@@ -6,16 +6,21 @@
 use crate::model::Example;
 
 mod demo;
+mod distinct;
 mod error;
 mod local;
 mod reference;
 mod skipped;
+mod used;
 
 pub use demo::demo;
 pub use error::DatasetError;
 pub use local::{LocalFile, LocalSettings};
-pub use reference::{DatasetRef, DatasetTarget};
+pub use distinct::RepeatedIds;
+pub use reference::{DatasetRef, DatasetTarget, NamedDataset};
 pub use skipped::{Skipped, SkippedRecord};
+pub(crate) use used::Used;
+pub use used::{Origin, UsedDataset};
 
 /// What a dataset yields: examples, or what is wrong with a record.
 pub type Examples = Box<dyn Iterator<Item = Result<Example, DatasetError>> + Send>;
@@ -25,6 +30,9 @@ pub struct Dataset {
     examples: Examples,
     len: Option<usize>,
     skipped: Skipped,
+    repeated: RepeatedIds,
+    /// Where the examples of each tag come from.
+    origins: Vec<(Option<String>, Origin)>,
 }
 
 impl Dataset {
@@ -36,6 +44,8 @@ impl Dataset {
             examples: Box::new(examples),
             len: None,
             skipped: Skipped::default(),
+            repeated: RepeatedIds::default(),
+            origins: Vec::new(),
         }
     }
 
@@ -69,7 +79,7 @@ impl Dataset {
         Self {
             len: self.len.map(|len| len.min(max)),
             examples: Box::new(self.examples.take(max)),
-            skipped: self.skipped,
+            ..self
         }
     }
 
@@ -77,9 +87,18 @@ impl Dataset {
     #[must_use]
     pub fn tagged(self, tag: impl Into<String>) -> Self {
         let tag = tag.into();
+        let mut origins = self.origins;
+        if origins.is_empty() {
+            origins.push((None, Origin::default()));
+        }
+        for (name, _) in &mut origins {
+            name.get_or_insert_with(|| tag.clone());
+        }
         Self {
             len: self.len,
             skipped: self.skipped,
+            repeated: self.repeated,
+            origins,
             examples: Box::new(self.examples.map(move |example| {
                 let mut example = example?;
                 let fields = example.fields_mut();
@@ -98,7 +117,32 @@ impl Dataset {
             len: self.len.zip(other.len).map(|(a, b)| a + b),
             examples: Box::new(self.examples.chain(other.examples)),
             skipped: self.skipped.chain(other.skipped),
+            repeated: self.repeated,
+            origins: self.origins.into_iter().chain(other.origins).collect(),
         }
+    }
+
+    /// States where the examples come from.
+    #[must_use]
+    pub fn with_origin(mut self, origin: Origin) -> Self {
+        self.origins = vec![(None, origin)];
+        self
+    }
+
+    /// Keeps examples of one dataset apart that have the same id: the second
+    /// gets the id `ID#2`, and so on.
+    #[must_use]
+    pub fn with_distinct_ids(self) -> Self {
+        Self {
+            examples: distinct::distinct(self.examples, self.repeated.clone()),
+            ..self
+        }
+    }
+
+    /// The ids that were there more than once; see
+    /// [`with_distinct_ids`](Self::with_distinct_ids).
+    pub fn repeated_ids(&self) -> &RepeatedIds {
+        &self.repeated
     }
 }
 

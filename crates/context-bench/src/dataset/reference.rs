@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf, is_separator};
 use super::DatasetError;
 use super::local::{STDIN, has_known_extension};
 
-/// A dataset as typed on the command line: a file, `name` or `name:config`.
+/// A dataset as typed on the command line: a file, or
+/// `name[:config][@split][=path]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DatasetRef {
     typed: String,
@@ -21,46 +22,67 @@ pub enum DatasetTarget {
     /// A local file, or `-` for standard input.
     Local(PathBuf),
     /// A dataset known by name.
-    Named {
-        /// The part before the first colon.
-        name: String,
-        /// The part after it, if there is a colon.
-        config: Option<String>,
-    },
+    Named(NamedDataset),
+}
+
+/// A dataset known by name, and which part of it is meant.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct NamedDataset {
+    /// The part before the first colon.
+    pub name: String,
+    /// The configs: one, a comma list, or `*`.
+    pub config: Option<String>,
+    /// The split, when it is not the usual one.
+    pub split: Option<String>,
+    /// A local copy of it.
+    pub path: Option<PathBuf>,
 }
 
 impl DatasetRef {
     /// Takes apart what the user typed.
     ///
     /// A value with a path separator or the ending of a dataset file is a file,
-    /// which is checked first so that a colon in a path is harmless.
+    /// so that a colon in a path is harmless; unless a name and `=` come first.
     ///
     /// # Errors
     ///
-    /// When the value, its name or its config is empty.
+    /// When the value or a part of it is empty.
     pub fn parse(typed: &str) -> Result<Self, DatasetError> {
-        let is_local =
-            typed == STDIN || typed.contains(is_separator) || has_known_extension(Path::new(typed));
-        let target = if is_local {
-            DatasetTarget::Local(PathBuf::from(typed))
-        } else {
-            let (name, config) = match typed.split_once(':') {
-                Some((name, config)) => (name, Some(config)),
-                None => (typed, None),
-            };
-            if name.is_empty() || config == Some("") {
-                return Err(DatasetError::BadReference {
-                    typed: typed.into(),
-                });
-            }
-            DatasetTarget::Named {
-                name: name.into(),
-                config: config.map(Into::into),
-            }
+        let bad = || DatasetError::BadReference {
+            typed: typed.into(),
         };
+        let is_file = |text: &str| {
+            text == STDIN || text.contains(is_separator) || has_known_extension(Path::new(text))
+        };
+        let (name, path) = match typed.split_once('=') {
+            Some((name, path)) if !is_file(name) => (name, Some(path)),
+            _ => (typed, None),
+        };
+        if path.is_none() && is_file(typed) {
+            return Ok(Self {
+                typed: typed.into(),
+                target: DatasetTarget::Local(typed.into()),
+            });
+        }
+        let (name, split) = match name.rsplit_once('@') {
+            Some((name, split)) => (name, Some(split)),
+            None => (name, None),
+        };
+        let (name, config) = match name.split_once(':') {
+            Some((name, config)) => (name, Some(config)),
+            None => (name, None),
+        };
+        if name.is_empty() || [config, split, path].contains(&Some("")) {
+            return Err(bad());
+        }
         Ok(Self {
             typed: typed.into(),
-            target,
+            target: DatasetTarget::Named(NamedDataset {
+                name: name.into(),
+                config: config.map(Into::into),
+                split: split.map(Into::into),
+                path: path.map(Into::into),
+            }),
         })
     }
 
@@ -83,26 +105,36 @@ mod tests {
         DatasetTarget::Local(path.into())
     }
 
-    fn named(name: &str, config: Option<&str>) -> DatasetTarget {
-        DatasetTarget::Named {
+    fn named(name: &str, config: &str, split: &str, path: &str) -> DatasetTarget {
+        let part = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+        DatasetTarget::Named(NamedDataset {
             name: name.into(),
-            config: config.map(Into::into),
-        }
+            config: part(config),
+            split: part(split),
+            path: part(path).map(Into::into),
+        })
     }
 
     #[test]
     fn a_file_is_told_from_a_name() {
         for (typed, expected) in [
-            ("demo", named("demo", None)),
-            ("longbench:qasper", named("longbench", Some("qasper"))),
-            ("a:b:c", named("a", Some("b:c"))),
-            ("jsonl", named("jsonl", None)),
-            ("notes.txt", named("notes.txt", None)),
+            ("demo", named("demo", "", "", "")),
+            ("longbench:qasper", named("longbench", "qasper", "", "")),
+            ("a:b:c", named("a", "b:c", "", "")),
+            ("mmlu:*", named("mmlu", "*", "", "")),
+            ("mgsm:en,de@train", named("mgsm", "en,de", "train", "")),
+            ("drop@train", named("drop", "", "train", "")),
+            ("gsm8k=x.jsonl", named("gsm8k", "", "", "x.jsonl")),
+            ("gsm8k=a/b=c", named("gsm8k", "", "", "a/b=c")),
+            ("gpqa:main@train=/d/*.csv", named("gpqa", "main", "train", "/d/*.csv")),
+            ("jsonl", named("jsonl", "", "", "")),
+            ("notes.txt", named("notes.txt", "", "", "")),
             ("data.jsonl", local("data.jsonl")),
             ("Data.JSONL.GZ", local("Data.JSONL.GZ")),
             ("a:b.csv", local("a:b.csv")),
             (".jsonl", local(".jsonl")),
             ("my data/ü:1.json.zst", local("my data/ü:1.json.zst")),
+            ("./a=b.jsonl", local("./a=b.jsonl")),
             ("./demo", local("./demo")),
             ("-", local("-")),
         ] {
@@ -114,7 +146,7 @@ mod tests {
 
     #[test]
     fn an_empty_part_is_an_error() {
-        for typed in ["", ":", ":config", "name:"] {
+        for typed in ["", ":", ":config", "name:", "name@", "name=", "=x.jsonl", "n:c@=x"] {
             let error = DatasetRef::parse(typed).expect_err(typed);
             assert_eq!(
                 error.to_string(),

@@ -17,9 +17,9 @@ use super::prepared::Prepared;
 use super::reuse::Reuse;
 use super::scoring::{Scorer, ScoringRuntime, Source};
 use super::stop::Stop;
+use super::wiring::Wiring;
 use super::workers::{MaxWorkers, Workers};
-use crate::dataset::{Dataset, DatasetError};
-use crate::evaluator::Evaluator;
+use crate::dataset::{Dataset, DatasetError, Used};
 use crate::model::{Counts, EvalRow, Failure};
 use crate::system::System;
 use crate::tokens::{TextFields, TokenCounter};
@@ -32,7 +32,8 @@ const SCORING_BACKLOG: usize = 1024;
 pub(crate) struct RunSettings {
     pub(crate) systems: Vec<Arc<dyn System>>,
     pub(crate) dataset: Dataset,
-    pub(crate) evaluators: Vec<Arc<dyn Evaluator>>,
+    pub(crate) wiring: Arc<Wiring>,
+    pub(crate) used: Used,
     pub(crate) max_examples: Option<usize>,
     pub(crate) max_workers: MaxWorkers,
     pub(crate) example_timeout: Option<Duration>,
@@ -94,7 +95,8 @@ pub(crate) async fn run(settings: RunSettings) -> std::io::Result<Outcome> {
         dataset: settings.dataset,
         max_examples: settings.max_examples,
         reuse: settings.reuse.clone(),
-        evaluators: settings.evaluators.clone(),
+        wiring: Arc::clone(&settings.wiring),
+        used: settings.used,
     }
     .start()?;
     let counter = Arc::clone(&settings.counter);
@@ -106,7 +108,7 @@ pub(crate) async fn run(settings: RunSettings) -> std::io::Result<Outcome> {
     let dispatcher = Dispatcher {
         systems: arms.clone(),
         scorer: Arc::new(Scorer {
-            evaluators: settings.evaluators,
+            wiring: settings.wiring,
             counter: settings.counter,
             text_fields: settings.text_fields,
             reuse: settings.reuse,

@@ -9,8 +9,8 @@ use tokio::sync::mpsc;
 
 use super::prepared::Prepared;
 use super::reuse::Reuse;
-use crate::dataset::{Dataset, DatasetError};
-use crate::evaluator::Evaluator;
+use super::wiring::Wiring;
+use crate::dataset::{Dataset, DatasetError, Used};
 
 /// How many examples are read ahead of the systems.
 const AHEAD: usize = 64;
@@ -22,7 +22,8 @@ pub(super) struct Feed {
     pub(super) dataset: Dataset,
     pub(super) max_examples: Option<usize>,
     pub(super) reuse: Option<Arc<Reuse>>,
-    pub(super) evaluators: Vec<Arc<dyn Evaluator>>,
+    pub(super) wiring: Arc<Wiring>,
+    pub(super) used: Used,
 }
 
 pub(super) type Fed = Result<Arc<Prepared>, DatasetError>;
@@ -60,13 +61,14 @@ impl Feed {
                         break;
                     }
                     Some((position, Ok(example))) => {
+                        self.used.note(&example);
                         batch.push(Prepared::new(example, position, &mut tag));
                     }
                 }
             }
             let ended = batch.len() < at_once;
             if let Some(reuse) = &self.reuse {
-                reuse.look_up(&mut batch, &self.evaluators);
+                reuse.look_up(&mut batch, &self.wiring);
             }
             let items = batch.into_iter().map(|prepared| Ok(Arc::new(prepared)));
             for item in items.chain(broken.map(Err)) {

@@ -13,6 +13,7 @@ mod prepared;
 mod reuse;
 mod scoring;
 mod stop;
+mod wiring;
 mod workers;
 
 pub use event::{NoProgress, Progress, RunEvent};
@@ -21,3 +22,4 @@ pub use workers::MaxWorkers;
 
 pub(crate) use dispatch::{Outcome, RunSettings, run};
 pub(crate) use reuse::{Reuse, ReuseSettings, StoreUse};
+pub(crate) use wiring::Wiring;

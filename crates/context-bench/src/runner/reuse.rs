@@ -10,7 +10,8 @@ use serde_json::{Map, Value, json};
 
 use super::attempt::Attempt;
 use super::prepared::Prepared;
-use crate::evaluator::{self, Evaluator};
+use super::wiring::Wiring;
+use crate::evaluator::Evaluator;
 use crate::model::{CallStats, EvalRow, Identity, Output, Scores};
 use crate::store::{
     Found, Key, Located, NewOutcome, NewResponse, NewScores, OutputDelta, ResponseKey, ResponseRef,
@@ -164,7 +165,7 @@ impl Reuse {
 
     /// Looks up what is there for some examples and attaches it to them. Blocks;
     /// called from the feed's thread only. A store that cannot be read has nothing.
-    pub(super) fn look_up(&self, batch: &mut [Prepared], evaluators: &[Arc<dyn Evaluator>]) {
+    pub(super) fn look_up(&self, batch: &mut [Prepared], wiring: &Wiring) {
         let mut wanted = Vec::new();
         let mut places = Vec::new();
         for (i, prepared) in batch.iter_mut().enumerate() {
@@ -186,7 +187,7 @@ impl Reuse {
         };
         for ((i, system), found) in places.into_iter().zip(found) {
             if let Some(found) = found {
-                let stored = self.stored(found, &batch[i], evaluators);
+                let stored = self.stored(found, &batch[i], wiring);
                 batch[i].stored[system] = stored;
             }
         }
@@ -197,7 +198,7 @@ impl Reuse {
         &self,
         found: Found,
         prepared: &Prepared,
-        evaluators: &[Arc<dyn Evaluator>],
+        wiring: &Wiring,
     ) -> Option<Stored> {
         let scores: Vec<Option<Scores>> = found
             .scores
@@ -205,10 +206,10 @@ impl Reuse {
             .zip(&self.scorers)
             .map(|(scores, (_, reusable))| scores.filter(|_| *reusable))
             .collect();
-        let complete =
-            evaluators.iter().zip(&scores).all(|(e, scores)| {
-                scores.is_some() || !evaluator::applies(&**e, &prepared.example)
-            }) && scores.last().is_some_and(Option::is_some);
+        let is_known = |index: usize| scores.get(index).is_some_and(Option::is_some);
+        let complete = (0..wiring.evaluators.len())
+            .all(|index| is_known(index) || !wiring.applies(index, &prepared.example))
+            && scores.last().is_some_and(Option::is_some);
         let output = if complete {
             None
         } else {

@@ -13,13 +13,14 @@ use tokio::runtime::{Builder, Runtime};
 use super::attempt::{Attempt, panic_message};
 use super::prepared::Prepared;
 use super::reuse::{self, Answer, Kept, Reuse, Stored};
-use crate::evaluator::{self, Evaluator};
+use super::wiring::Wiring;
+use crate::evaluator::Evaluator;
 use crate::model::{EvalRow, Failure, FailureKind, Output, Score, Scores};
 use crate::tokens::{TextFields, TokenCounter};
 
 /// Everything needed to score any row of a run.
 pub(super) struct Scorer {
-    pub(super) evaluators: Vec<Arc<dyn Evaluator>>,
+    pub(super) wiring: Arc<Wiring>,
     pub(super) counter: Arc<dyn TokenCounter>,
     pub(super) text_fields: TextFields,
     pub(super) reuse: Option<Arc<Reuse>>,
@@ -101,13 +102,14 @@ impl Scorer {
         row.dataset = Arc::clone(&prepared.dataset);
         stored.fill(&mut row);
         (row.input_tokens, row.output_tokens) = stored.tokens().unwrap_or_default();
-        for (evaluator, scores) in self.evaluators.iter().zip(&stored.scores) {
-            match scores {
-                Some(scores) => row.scores.merge(scores.clone()),
-                None if evaluator::applies(&**evaluator, &prepared.example) => {}
-                None => row.not_applicable += 1,
+        for (index, _) in self.wiring.evaluators.iter().enumerate() {
+            if !self.wiring.applies(index, &prepared.example) {
+                row.not_applicable += 1;
+            } else if let Some(Some(scores)) = stored.scores.get(index) {
+                row.scores.merge(scores.clone());
             }
         }
+        self.wiring.complete(&prepared.dataset, &mut row.scores);
         row.scores.shrink();
         if let Some(reuse) = &self.reuse {
             let kept = Kept {
@@ -135,8 +137,8 @@ impl Scorer {
         known: &[Option<Scores>],
     ) -> Scored {
         let mut scored = Scored::default();
-        for (index, evaluator) in self.evaluators.iter().enumerate() {
-            if !evaluator::applies(&**evaluator, &prepared.example) {
+        for (index, evaluator) in self.wiring.evaluators.iter().enumerate() {
+            if !self.wiring.applies(index, &prepared.example) {
                 scored.not_applicable += 1;
                 continue;
             }
@@ -161,6 +163,7 @@ impl Scorer {
             }
             scored.scores.merge(scores);
         }
+        self.wiring.complete(&prepared.dataset, &mut scored.scores);
         scored.scores.shrink();
         scored
     }

@@ -1,0 +1,332 @@
+//! The engine: raw records become examples by the templates of a spec.
+//!
+//! One engine for all datasets. It does no I/O; rows come in, examples go out.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
+
+use super::choices::{MOST, Options};
+use super::row::{Row, Rows};
+use super::spec::{Choices, Config};
+use super::template::Template;
+use crate::dataset::DatasetError;
+use crate::model::Example;
+use crate::text::stringify::{is_truthy, kind};
+
+/// Names that templates know besides the columns of a record. A column of the
+/// same name is reached as `record.name`.
+const GIVEN: [&str; 5] = ["record", "index", "config", "split", "loop_index"];
+
+/// Fields that every example begins with when it has them.
+const FIRST: [&str; 7] = [
+    "id",
+    "context",
+    "question",
+    "answer",
+    "answers",
+    "choices",
+    "correct_letter",
+];
+
+/// What a user may ask of the engine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct EngineSettings {
+    /// How many records to look at; of datasets that make several examples of a
+    /// record, how many examples to make.
+    pub(super) max_examples: Option<usize>,
+    /// Decides the order of shuffled options.
+    pub(super) seed: u64,
+    /// Leaves options in the order of the source.
+    pub(super) keep_order: bool,
+}
+
+/// Makes examples of the records of one config.
+pub(super) struct Engine {
+    config: Config,
+    settings: EngineSettings,
+    /// Whether a template reads `record`, which costs a copy of it.
+    needs_record: bool,
+}
+
+impl Engine {
+    pub(super) fn new(config: Config, settings: EngineSettings) -> Self {
+        let needs_record = mentioned(&config).is_none_or(|names| names.contains("record"));
+        Self {
+            config,
+            settings,
+            needs_record,
+        }
+    }
+
+    /// The examples of these records.
+    pub(super) fn examples(self, rows: Rows) -> Examples {
+        Examples {
+            engine: self,
+            rows: Box::new(rows),
+            index: 0,
+            made: 0,
+            ready: Vec::new().into_iter(),
+        }
+    }
+
+    /// The examples of one record; none when it is to be skipped.
+    fn record(&self, row: &Row, index: usize) -> Result<Vec<Example>, DatasetError> {
+        let mut scope = self.scope(row, index);
+        let variant = &self.config.variant;
+        if let Some(skip) = &variant.skip_when
+            && is_truthy(&self.value(skip, &scope, row)?)
+        {
+            return Ok(Vec::new());
+        }
+        let Some(each) = &variant.for_each else {
+            return Ok(vec![self.example(scope, row)?]);
+        };
+        let items = match self.value(&each.items, &scope, row)? {
+            Value::Array(items) => items,
+            other => {
+                let problem = format!("must be a list, found {}", kind(&other));
+                return Err(self.misfit("for", &problem, row));
+            }
+        };
+        let mut examples = Vec::with_capacity(items.len());
+        for (nth, item) in items.into_iter().enumerate() {
+            scope.insert(each.name.clone(), item);
+            scope.insert("loop_index".into(), nth.into());
+            examples.push(self.example(scope.clone(), row)?);
+        }
+        Ok(examples)
+    }
+
+    /// What templates see: the columns of the record and the given names.
+    fn scope(&self, row: &Row, index: usize) -> Map<String, Value> {
+        let mut scope = row.fields.clone();
+        if self.needs_record {
+            scope.insert("record".into(), Value::Object(row.fields.clone()));
+        }
+        scope.insert("index".into(), index.into());
+        scope.insert("config".into(), self.config.name.clone().into());
+        scope.insert("split".into(), self.config.split.clone().into());
+        scope
+    }
+
+    fn example(
+        &self,
+        mut scope: Map<String, Value>,
+        row: &Row,
+    ) -> Result<Example, DatasetError> {
+        let mut made = Map::new();
+        let options = match &self.config.variant.choices {
+            Some(choices) => {
+                let options = self.options(choices, &scope, row)?;
+                scope.insert("options_text".into(), options.listed().into());
+                Some(options)
+            }
+            None => None,
+        };
+        for (name, template) in &self.config.variant.fields {
+            made.insert(name.clone(), self.value(template, &scope, row)?);
+        }
+        if let Some(options) = options {
+            self.choose(&mut made, options, row)?;
+        }
+        self.complete_answers(&mut made, row)?;
+        Ok(Example::from(in_order(made)))
+    }
+
+    fn options(
+        &self,
+        choices: &Choices,
+        scope: &Map<String, Value>,
+        row: &Row,
+    ) -> Result<Options, DatasetError> {
+        let texts = match self.value(&choices.options, scope, row)? {
+            Value::Array(texts) if texts.len() <= MOST => texts,
+            Value::Array(texts) => {
+                let problem = format!("{} options are more than letters", texts.len());
+                return Err(self.misfit("options", &problem, row));
+            }
+            other => {
+                let problem = format!("must be a list, found {}", kind(&other));
+                return Err(self.misfit("options", &problem, row));
+            }
+        };
+        let correct = match self.value(&choices.correct, scope, row)? {
+            Value::Null => None,
+            Value::Number(n) if n.as_u64().is_some_and(|n| n < texts.len() as u64) => {
+                n.as_u64().and_then(|n| usize::try_from(n).ok())
+            }
+            other => {
+                let problem = format!("must be a place among {} options, found {other}", texts.len());
+                return Err(self.misfit("correct", &problem, row));
+            }
+        };
+        let mut options = Options { texts, correct };
+        if choices.shuffle && !self.settings.keep_order {
+            options.shuffle(self.settings.seed, &self.config.spec.name);
+        }
+        Ok(options)
+    }
+
+    /// The fields that options give: themselves, the right one, its letter, and
+    /// the question with the options as context.
+    fn choose(
+        &self,
+        made: &mut Map<String, Value>,
+        options: Options,
+        row: &Row,
+    ) -> Result<(), DatasetError> {
+        if !made.contains_key("context") {
+            let Some(question) = made.get("question").and_then(Value::as_str) else {
+                return Err(self.misfit("question", "must be text", row));
+            };
+            let context = format!("{question}\n\n{}", options.listed());
+            made.insert("context".into(), context.into());
+        }
+        if !made.contains_key("answer") {
+            let right = options.correct.and_then(|at| options.texts.get(at)).cloned();
+            made.insert("answer".into(), right.unwrap_or_else(|| "".into()));
+        }
+        made.insert("correct_letter".into(), options.letter().into());
+        made.insert("choices".into(), options.texts.into());
+        Ok(())
+    }
+
+    /// `answer` is the first of `answers`, and no answer is there twice.
+    fn complete_answers(
+        &self,
+        made: &mut Map<String, Value>,
+        row: &Row,
+    ) -> Result<(), DatasetError> {
+        let answers = match made.remove("answers") {
+            None => return Ok(()),
+            Some(Value::Array(answers)) => answers,
+            Some(other) => {
+                let problem = format!("must be a list, found {}", kind(&other));
+                return Err(self.misfit("answers", &problem, row));
+            }
+        };
+        let first = made.get("answer").filter(|answer| **answer != "").cloned();
+        let mut distinct: Vec<Value> = Vec::new();
+        for answer in first.into_iter().chain(answers) {
+            if !answer.is_null() && !distinct.contains(&answer) {
+                distinct.push(answer);
+            }
+        }
+        let answer = distinct.first().cloned().unwrap_or_else(|| "".into());
+        made.insert("answer".into(), answer);
+        made.insert("answers".into(), distinct.into());
+        Ok(())
+    }
+
+    fn value(
+        &self,
+        template: &Template,
+        scope: &Map<String, Value>,
+        row: &Row,
+    ) -> Result<Value, DatasetError> {
+        let value = template.value(scope);
+        value.map_err(|problem| self.misfit(template.key(), &problem, row))
+    }
+
+    fn misfit(&self, field: &str, problem: &str, row: &Row) -> DatasetError {
+        DatasetError::Misfit {
+            dataset: self.config.full_name(),
+            field: field.to_owned(),
+            problem: problem.to_owned(),
+            at: row.at.clone(),
+        }
+    }
+}
+
+/// The columns that the templates of a config read; `None` when it cannot be
+/// known, because a function prepares the records or a template reads `record`.
+pub(super) fn columns(config: &Config) -> Option<Vec<String>> {
+    if config.spec.prepare.is_some() {
+        return None;
+    }
+    let mut names = mentioned(config)?;
+    if names.remove("record") {
+        return None;
+    }
+    for given in GIVEN.iter().chain(&["options_text"]) {
+        names.remove(*given);
+    }
+    if let Some(each) = &config.variant.for_each {
+        names.remove(&each.name);
+    }
+    Some(names.into_iter().collect())
+}
+
+/// All names that the templates of a config mention.
+fn mentioned(config: &Config) -> Option<BTreeSet<String>> {
+    let variant = &config.variant;
+    let mut templates: Vec<&Template> = variant.fields.values().collect();
+    templates.extend(&variant.skip_when);
+    templates.extend(variant.for_each.as_ref().map(|each| &each.items));
+    if let Some(choices) = &variant.choices {
+        templates.extend([&choices.options, &choices.correct]);
+    }
+    let mut names = BTreeSet::new();
+    for template in templates {
+        names.extend(template.names()?);
+    }
+    Some(names)
+}
+
+/// The well-known fields first, the others as the spec has them.
+fn in_order(mut made: Map<String, Value>) -> Map<String, Value> {
+    let mut ordered = Map::new();
+    for name in FIRST {
+        if let Some(value) = made.shift_remove(name) {
+            ordered.insert(name.into(), value);
+        }
+    }
+    ordered.extend(made);
+    ordered
+}
+
+/// The stream of examples of one config. An error about one record leaves the
+/// rest readable.
+pub(super) struct Examples {
+    engine: Engine,
+    rows: Rows,
+    /// The place of the next record, from 0.
+    index: usize,
+    made: usize,
+    ready: std::vec::IntoIter<Example>,
+}
+
+impl Iterator for Examples {
+    type Item = Result<Example, DatasetError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let most = self.engine.settings.max_examples.unwrap_or(usize::MAX);
+        let by_example = self.engine.config.variant.for_each.is_some();
+        loop {
+            if by_example && self.made >= most {
+                return None;
+            }
+            if let Some(example) = self.ready.next() {
+                self.made += 1;
+                return Some(Ok(example));
+            }
+            if !by_example && self.index >= most {
+                return None;
+            }
+            let row = match self.rows.next()? {
+                Ok(row) => row,
+                Err(error) => {
+                    self.index += 1;
+                    return Some(Err(error));
+                }
+            };
+            let made = self.engine.record(&row, self.index);
+            self.index += 1;
+            match made {
+                Ok(examples) => self.ready = examples.into_iter(),
+                Err(error) => return Some(Err(error)),
+            }
+        }
+    }
+}

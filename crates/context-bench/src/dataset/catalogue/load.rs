@@ -1,0 +1,257 @@
+//! From a config and where its records are to a stream of examples.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::engine::{self, Engine, EngineSettings};
+use super::error::CatalogueError;
+use super::locate::{self, Wanted};
+use super::prepare::Tables;
+use super::row::Rows;
+use super::rows::{self, TableSettings};
+use super::spec::{Config, Table};
+use crate::dataset::skipped::Tally;
+use crate::dataset::{Dataset, DatasetError, Origin};
+use crate::model::Example;
+
+/// A local copy up to this size is read through before a run begins, so that
+/// what does not fit is found before a request is paid for.
+const CHECKED_BYTES: u64 = 64 << 20;
+
+/// How a dataset of the catalogue is loaded.
+#[derive(Debug, Clone, Default)]
+pub struct LoadSettings {
+    /// A local copy: a file, a folder or a pattern of files, laid out as on the hub.
+    pub path: Option<PathBuf>,
+    /// How many records to look at; of datasets that make several examples of
+    /// a record, how many examples to make.
+    pub max_examples: Option<usize>,
+    /// Leaves out records that do not fit, and counts them.
+    pub skip_bad_lines: bool,
+    /// Decides the order of shuffled options.
+    pub seed: u64,
+    /// Leaves options in the order of the source.
+    pub keep_order: bool,
+}
+
+impl LoadSettings {
+    fn engine(&self) -> EngineSettings {
+        EngineSettings {
+            max_examples: self.max_examples,
+            seed: self.seed,
+            keep_order: self.keep_order,
+        }
+    }
+}
+
+impl Config {
+    /// The examples of this config.
+    ///
+    /// # Errors
+    ///
+    /// When the records cannot be found or opened, and for a small local copy,
+    /// at the first record that does not fit, unless those are to be skipped.
+    pub fn load(&self, settings: &LoadSettings) -> Result<Dataset, DatasetError> {
+        let Some(path) = self.local_path(settings) else {
+            return Err(CatalogueError::NoSource {
+                dataset: self.spec.name.clone(),
+            }
+            .into());
+        };
+        let copy = LocalCopy::find(self, &path)?;
+        let tally = Tally::default();
+        let open = || -> Result<Sieved, DatasetError> {
+            let rows = copy.rows(self)?;
+            let examples = Engine::new(self.clone(), settings.engine()).examples(rows);
+            Ok(Sieved {
+                examples: Box::new(examples),
+                skip_bad: settings.skip_bad_lines,
+                tally: tally.clone(),
+                n_bad: 0,
+                is_over: false,
+            })
+        };
+        let mut len = None;
+        if copy.bytes() <= CHECKED_BYTES {
+            let checked = open()?.map(|example| example.map(drop));
+            len = Some(checked.collect::<Result<Vec<()>, _>>()?.len());
+        }
+        let dataset = Dataset::from_results(open()?)
+            .with_skipped(tally)
+            .with_origin(Origin {
+                source: path.display().to_string(),
+                revision: None,
+            });
+        Ok(match len {
+            Some(len) => dataset.with_len(len),
+            None => dataset,
+        })
+    }
+
+    /// The local copy that is asked for, or that the dataset itself names.
+    fn local_path(&self, settings: &LoadSettings) -> Option<PathBuf> {
+        if settings.path.is_some() {
+            return settings.path.clone();
+        }
+        let file = self.spec.file.as_deref()?;
+        let is_local = self.spec.source.hub.is_none();
+        let wanted = self.records_wanted();
+        let own = wanted.patterns().into_iter().next().filter(|_| is_local)?;
+        let folder = file.parent().unwrap_or(Path::new(""));
+        Some(folder.join(own))
+    }
+
+    pub(super) fn records_wanted(&self) -> Wanted<'_> {
+        Wanted {
+            config: self,
+            table: &self.spec.source.records,
+            name: None,
+        }
+    }
+
+    pub(super) fn tables_wanted(&self) -> impl Iterator<Item = (&str, Wanted<'_>)> {
+        self.spec.source.tables.iter().map(|(name, table)| {
+            let wanted = Wanted {
+                config: self,
+                table,
+                name: Some(name),
+            };
+            (name.as_str(), wanted)
+        })
+    }
+
+    /// How the records are read. What is left out here is never fetched.
+    pub(super) fn record_settings(&self) -> TableSettings {
+        TableSettings {
+            columns: engine::columns(self),
+            ..table_settings(&self.spec.source.records)
+        }
+    }
+}
+
+fn table_settings(table: &Table) -> TableSettings {
+    TableSettings {
+        format: table.format.clone(),
+        is_text: table.is_text,
+        ..TableSettings::default()
+    }
+}
+
+/// Joins the side tables with the records.
+pub(super) fn prepared(
+    config: &Config,
+    rows: Rows,
+    tables: Tables,
+) -> Result<Rows, DatasetError> {
+    match config.spec.prepare {
+        Some(prepare) => prepare.apply(rows, tables),
+        None => Ok(rows),
+    }
+}
+
+/// The files of a local copy.
+struct LocalCopy {
+    records: Vec<PathBuf>,
+    tables: Vec<(String, Vec<PathBuf>, Table)>,
+}
+
+impl LocalCopy {
+    fn find(config: &Config, path: &Path) -> Result<Self, DatasetError> {
+        let wanted = config.records_wanted();
+        let (records, folder) = if path.is_dir() {
+            let found = locate::in_folder(path, &wanted)?;
+            (with_member(found, &wanted), path)
+        } else {
+            let found = context_bench_records::files(path)?;
+            (found, path.parent().unwrap_or(Path::new("")))
+        };
+        let folder = if folder == Path::new("") {
+            Path::new(".")
+        } else {
+            folder
+        };
+        let mut tables = Vec::new();
+        for (name, wanted) in config.tables_wanted() {
+            let mut files = match locate::in_folder(folder, &wanted) {
+                Ok(files) => with_member(files, &wanted),
+                Err(_) if wanted.table.optional => continue,
+                Err(error) => return Err(error.into()),
+            };
+            if wanted.table.first_only {
+                files.truncate(1);
+            }
+            tables.push((name.to_owned(), files, wanted.table.clone()));
+        }
+        Ok(Self { records, tables })
+    }
+
+    fn rows(&self, config: &Config) -> Result<Rows, DatasetError> {
+        let mut tables = Tables::new();
+        for (name, files, table) in &self.tables {
+            let rows = rows::of_files(files.clone(), table_settings(table))?;
+            tables.insert(name.clone(), rows.collect::<Result<_, _>>()?);
+        }
+        let rows = rows::of_files(self.records.clone(), config.record_settings())?;
+        prepared(config, rows, tables)
+    }
+
+    /// How large it is; what cannot be told is large.
+    fn bytes(&self) -> u64 {
+        let size = |path: &PathBuf| fs::metadata(path).map_or(u64::MAX, |data| data.len());
+        let tables = self.tables.iter().flat_map(|(_, files, _)| files);
+        let sizes = self.records.iter().chain(tables).map(size);
+        sizes.fold(0, u64::saturating_add)
+    }
+}
+
+/// Archives by the member that is meant.
+fn with_member(files: Vec<PathBuf>, wanted: &Wanted<'_>) -> Vec<PathBuf> {
+    let Some(member) = wanted.member() else {
+        return files;
+    };
+    let is_zip = |file: &PathBuf| file.extension().is_some_and(|ending| ending == "zip");
+    files
+        .into_iter()
+        .map(|file| match is_zip(&file) {
+            true => PathBuf::from(format!("{}#{member}", file.display())),
+            false => file,
+        })
+        .collect()
+}
+
+/// The examples, without those that do not fit when the user asked so. It ends
+/// after the first error that is not skipped.
+struct Sieved {
+    examples: Box<dyn Iterator<Item = Result<Example, DatasetError>> + Send>,
+    skip_bad: bool,
+    tally: Tally,
+    n_bad: usize,
+    is_over: bool,
+}
+
+impl Iterator for Sieved {
+    type Item = Result<Example, DatasetError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while !self.is_over {
+            let error = match self.examples.next()? {
+                Ok(example) => return Some(Ok(example)),
+                Err(error) => error,
+            };
+            let error = match self.skip_bad {
+                true => match error.into_skipped() {
+                    Ok(record) => {
+                        self.tally.note(self.n_bad, record);
+                        self.n_bad += 1;
+                        continue;
+                    }
+                    Err(error) => error,
+                },
+                false => error,
+            };
+            self.is_over = true;
+            return Some(Err(error));
+        }
+        None
+    }
+}

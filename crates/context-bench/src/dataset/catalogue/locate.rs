@@ -1,0 +1,287 @@
+//! Which files of a local copy hold a table of a dataset.
+//!
+//! Copies are laid out as on the hub (`data/test-00000-of-00001.parquet`,
+//! `ARC-Easy/test/0000.parquet`, `gpqa_main.csv`), or have the name of the
+//! dataset and config in that of the file (`mgsm.de.jsonl`).
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use context_bench_records::Format;
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+
+use super::error::CatalogueError;
+use super::spec::{Config, Table};
+
+/// How deep folders are looked through, and how many files are looked at.
+const DEEPEST: usize = 6;
+const MOST_FILES: usize = 100_000;
+
+/// Names of splits; those of a line mean the same.
+const SPLITS: [&[&str]; 5] = [
+    &["train", "training"],
+    &["validation", "valid", "val", "dev"],
+    &["test", "testing"],
+    &["eval", "evaluation"],
+    &["prompt"],
+];
+
+/// A table as it is looked for.
+pub(super) struct Wanted<'a> {
+    pub(super) config: &'a Config,
+    pub(super) table: &'a Table,
+    /// The name of the table, unless it is that of the records.
+    pub(super) name: Option<&'a str>,
+}
+
+impl Wanted<'_> {
+    /// The config that the files of this table are under.
+    fn config_name(&self) -> Option<&str> {
+        match self.name {
+            Some(_) => self.table.config.as_deref(),
+            None => self.config.name.as_deref().or(self.table.config.as_deref()),
+        }
+    }
+
+    fn split(&self) -> Option<&str> {
+        match self.name {
+            Some(_) => self.table.split.as_deref(),
+            None => self.config.split.as_deref(),
+        }
+    }
+
+    /// The patterns of its files, filled in.
+    pub(super) fn patterns(&self) -> Vec<String> {
+        self.table.files.iter().map(|p| self.fill(p)).collect()
+    }
+
+    /// The member of an archive, filled in.
+    pub(super) fn member(&self) -> Option<String> {
+        self.table.member.as_ref().map(|member| self.fill(member))
+    }
+
+    fn fill(&self, pattern: &str) -> String {
+        let config = self.config.name.as_deref().unwrap_or_default();
+        let split = self.split().unwrap_or_default();
+        pattern.replace("{config}", config).replace("{split}", split)
+    }
+
+    /// All configs that a file may be of.
+    fn all_configs(&self) -> BTreeSet<&str> {
+        let source = &self.config.spec.source;
+        let mut all: BTreeSet<&str> = self.config.spec.config_names().collect();
+        all.extend(source.records.config.as_deref());
+        all.extend(source.tables.values().filter_map(|t| t.config.as_deref()));
+        all
+    }
+
+    fn described(&self) -> String {
+        let mut parts = Vec::new();
+        parts.extend(self.name.map(|name| format!("table `{name}`")));
+        parts.extend(self.config_name().map(|name| format!("config `{name}`")));
+        parts.extend(self.split().map(|name| format!("split `{name}`")));
+        match parts.is_empty() {
+            true => "the records".into(),
+            false => parts.join(", "),
+        }
+    }
+
+    fn not_in(&self, folder: &Path, files: &[String]) -> CatalogueError {
+        CatalogueError::NoFile {
+            dataset: self.config.full_name(),
+            wanted: self.described(),
+            path: folder.into(),
+            found: files.iter().take(5).cloned().collect(),
+        }
+    }
+}
+
+/// The files of a table in a folder.
+///
+/// # Errors
+///
+/// When there is none, or the folder cannot be listed.
+pub(super) fn in_folder(folder: &Path, wanted: &Wanted<'_>) -> Result<Vec<PathBuf>, CatalogueError> {
+    let all = list(folder)?;
+    let patterns = wanted.patterns();
+    for pattern in &patterns {
+        let Some(glob) = matcher(pattern) else {
+            continue;
+        };
+        let found: Vec<&String> = all.iter().filter(|file| glob.is_match(file)).collect();
+        if !found.is_empty() {
+            return Ok(joined(folder, found));
+        }
+    }
+    let data: Vec<String> = all
+        .iter()
+        .filter(|file| Format::of(Path::new(file)).is_some())
+        .cloned()
+        .collect();
+    let mut found = of_dataset(&data, &wanted.config.spec.name);
+    found = of_config(found, wanted).ok_or_else(|| wanted.not_in(folder, &data))?;
+    found = of_split(found, wanted.split()).ok_or_else(|| wanted.not_in(folder, &data))?;
+    if found.is_empty() {
+        return Err(wanted.not_in(folder, &all));
+    }
+    Ok(joined(folder, found))
+}
+
+fn joined<'a>(folder: &Path, files: impl IntoIterator<Item = &'a String>) -> Vec<PathBuf> {
+    files.into_iter().map(|file| folder.join(file)).collect()
+}
+
+/// A matcher of relative paths; also of a file that was taken out of its folder.
+fn matcher(pattern: &str) -> Option<GlobSet> {
+    let mut set = GlobSetBuilder::new();
+    for pattern in [pattern.to_owned(), format!("**/{pattern}")] {
+        set.add(GlobBuilder::new(&pattern).literal_separator(true).build().ok()?);
+    }
+    set.build().ok()
+}
+
+/// The files named after the dataset, when some are: a folder may hold several.
+fn of_dataset<'a>(files: &'a [String], dataset: &str) -> Vec<&'a String> {
+    let is_own = |file: &&String| {
+        let name = file.rsplit('/').next().unwrap_or(file);
+        name.strip_prefix(dataset)
+            .is_some_and(|rest| rest.starts_with(['.', '_']))
+    };
+    let own: Vec<&String> = files.iter().filter(is_own).collect();
+    if own.is_empty() {
+        files.iter().collect()
+    } else {
+        own
+    }
+}
+
+/// The files of a config; all when no file tells its config, `None` when all
+/// that tell are of others.
+fn of_config<'a>(files: Vec<&'a String>, wanted: &Wanted<'_>) -> Option<Vec<&'a String>> {
+    let Some(config) = wanted.config_name() else {
+        return Some(files);
+    };
+    let configs = wanted.all_configs();
+    // `rc` is also in `triviaqa.rc.web.jsonl`: the longest name is meant.
+    let config_of = |file: &str| {
+        let named = configs.iter().filter(|name| is_part(file, name));
+        named.max_by_key(|name| name.len()).copied()
+    };
+    let told: Vec<Option<&str>> = files.iter().map(|file| config_of(file)).collect();
+    if told.iter().all(Option::is_none) {
+        return Some(files);
+    }
+    let found: Vec<&String> = files
+        .into_iter()
+        .zip(told)
+        .filter(|(_, told)| *told == Some(config))
+        .map(|(file, _)| file)
+        .collect();
+    (!found.is_empty()).then_some(found)
+}
+
+/// The files of a split; all when no file tells its split.
+fn of_split<'a>(files: Vec<&'a String>, split: Option<&str>) -> Option<Vec<&'a String>> {
+    let Some(split) = split else {
+        return Some(files);
+    };
+    let alike = SPLITS.iter().find(|names| names.contains(&split));
+    let is_of = |file: &&&String, names: &[&str]| names.iter().any(|name| is_part(file, name));
+    let own: &[&str] = match alike {
+        Some(names) => names,
+        None => &[split],
+    };
+    let found: Vec<&String> = files.iter().filter(|f| is_of(f, own)).copied().collect();
+    if !found.is_empty() {
+        return Some(found);
+    }
+    let tells = files
+        .iter()
+        .any(|file| SPLITS.iter().any(|names| is_of(&file, names)));
+    (!tells).then_some(files)
+}
+
+/// Whether a name stands in a path as a part of its own.
+fn is_part(path: &str, name: &str) -> bool {
+    let is_inside = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+    path.match_indices(name).any(|(at, _)| {
+        let before = path[..at].chars().next_back();
+        let after = path[at + name.len()..].chars().next();
+        !is_inside(before) && !is_inside(after)
+    })
+}
+
+/// All files of a folder and its folders, relative to it, with `/` between
+/// parts, in natural enough order. Hidden ones are left out.
+fn list(folder: &Path) -> Result<Vec<String>, CatalogueError> {
+    let mut files = Vec::new();
+    let mut folders = vec![(PathBuf::new(), 0)];
+    while let Some((inside, depth)) = folders.pop() {
+        let here = folder.join(&inside);
+        let unreadable = |source| CatalogueError::Unreadable {
+            path: here.clone(),
+            source,
+        };
+        for entry in fs::read_dir(&here).map_err(unreadable)? {
+            let entry = entry.map_err(unreadable)?;
+            let name = entry.file_name();
+            let Some(name) = name.to_str().filter(|name| !name.starts_with('.')) else {
+                continue;
+            };
+            let path = inside.join(name);
+            // Links to folders are not followed: they may lead back.
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                if depth < DEEPEST {
+                    folders.push((path, depth + 1));
+                }
+            } else if files.len() < MOST_FILES {
+                let parts: Vec<_> = path.iter().map(|part| part.to_string_lossy()).collect();
+                files.push(parts.join("/"));
+            }
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn files(names: &[&str]) -> Vec<String> {
+        names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    #[test]
+    fn a_name_is_a_part_of_its_own() {
+        for (path, name, expected) in [
+            ("mgsm.en.jsonl", "en", true),
+            ("mgsm_en.tsv", "en", true),
+            ("data/en/test.parquet", "en", true),
+            ("open.jsonl", "en", false),
+            ("gpqa_main.csv", "gpqa_main", true),
+            ("test-00000-of-00001.parquet", "test", true),
+            ("latest.jsonl", "test", false),
+        ] {
+            assert_eq!(is_part(path, name), expected, "{path} {name}");
+        }
+    }
+
+    #[test]
+    fn splits_are_told_by_any_of_their_names() {
+        let all = files(&["dev.jsonl", "train.jsonl"]);
+        let found = of_split(all.iter().collect(), Some("validation"));
+        assert_eq!(found, Some(vec![&all[0]]));
+        assert_eq!(of_split(all.iter().collect(), Some("test")), None);
+        let untold = files(&["a.jsonl"]);
+        assert!(of_split(untold.iter().collect(), Some("test")).is_some());
+    }
+
+    #[test]
+    fn files_of_the_dataset_come_before_others() {
+        let all = files(&["mmlu-pro.jsonl", "mmlu.all.jsonl", "x.jsonl"]);
+        assert_eq!(of_dataset(&all, "mmlu"), [&all[1]]);
+        assert_eq!(of_dataset(&all, "drop").len(), 3);
+    }
+}

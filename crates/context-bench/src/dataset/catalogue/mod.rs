@@ -1,0 +1,130 @@
+//! The catalogue: datasets known by name, each described by one YAML file.
+//!
+//! One engine turns the records of any of them into examples. What a dataset
+//! is (its source, its fields, how it is scored) is data; only what templates
+//! cannot say is a function in `prepare`. A user's own file adds a dataset the
+//! same way as ours do.
+
+mod builtin;
+mod choices;
+mod engine;
+mod error;
+mod filters;
+mod load;
+mod locate;
+mod prepare;
+mod read;
+mod row;
+mod rows;
+mod spec;
+mod template;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+
+pub use error::CatalogueError;
+pub use load::LoadSettings;
+pub use spec::{CATEGORIES, Config, Spec};
+
+/// Datasets by name. Those that come with the program are read when asked for.
+#[derive(Debug, Clone)]
+pub struct Catalogue {
+    own: IndexMap<String, Arc<Spec>>,
+    with_builtin: bool,
+}
+
+impl Catalogue {
+    /// A catalogue without entries.
+    pub fn empty() -> Self {
+        Self {
+            own: IndexMap::new(),
+            with_builtin: false,
+        }
+    }
+
+    /// What comes with the program.
+    pub fn builtin() -> Self {
+        Self {
+            with_builtin: true,
+            ..Self::empty()
+        }
+    }
+
+    /// All names in alphabetical order.
+    pub fn names(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = self.own.keys().map(String::as_str).collect();
+        if self.with_builtin {
+            names.extend(builtin::names());
+        }
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    /// The dataset of that name.
+    ///
+    /// # Errors
+    ///
+    /// When there is none.
+    pub fn get(&self, name: &str) -> Result<Arc<Spec>, CatalogueError> {
+        if let Some(spec) = self.own.get(name) {
+            return Ok(Arc::clone(spec));
+        }
+        let known = builtin::spec(name).filter(|_| self.with_builtin);
+        known.unwrap_or_else(|| {
+            Err(CatalogueError::UnknownDataset {
+                name: name.to_owned(),
+                known: self.names().into_iter().map(str::to_owned).collect(),
+            })
+        })
+    }
+
+    /// Adds a dataset described by a YAML text, in place of one of the same
+    /// name. `file` is its name in messages; files that it names are beside it.
+    ///
+    /// # Errors
+    ///
+    /// When the description is not right.
+    pub fn add(&mut self, text: &str, file: &Path) -> Result<Arc<Spec>, CatalogueError> {
+        let spec = read::shared(text, file, false)?;
+        self.own.insert(spec.name().to_owned(), Arc::clone(&spec));
+        Ok(spec)
+    }
+
+    /// Adds all datasets of a YAML file, or of a folder of them.
+    ///
+    /// # Errors
+    ///
+    /// When something cannot be read, or a description is not right.
+    pub fn include(&mut self, path: &Path) -> Result<Vec<Arc<Spec>>, CatalogueError> {
+        let unreadable = |source| CatalogueError::Unreadable {
+            path: path.into(),
+            source,
+        };
+        let mut files: Vec<PathBuf> = Vec::new();
+        if path.is_dir() {
+            for entry in fs::read_dir(path).map_err(unreadable)? {
+                files.push(entry.map_err(unreadable)?.path());
+            }
+            files.retain(|file| {
+                let ending = file.extension().and_then(|ending| ending.to_str());
+                matches!(ending, Some("yaml" | "yml"))
+            });
+            files.sort();
+        } else {
+            files.push(path.into());
+        }
+        let mut added = Vec::new();
+        for file in files {
+            let text = fs::read_to_string(&file).map_err(|source| CatalogueError::Unreadable {
+                path: file.clone(),
+                source,
+            })?;
+            added.push(self.add(&text, &file)?);
+        }
+        Ok(added)
+    }
+}

@@ -1,0 +1,68 @@
+//! What a field template cannot say: joins, grouping, needles, conversations.
+//!
+//! A dataset names one of these functions under `prepare`. It turns the raw
+//! records into records that the templates of the dataset then read. Nothing
+//! here knows about sources or examples.
+
+mod bfcl;
+mod locomo;
+mod longmemeval;
+mod nolima;
+mod qasper;
+mod scifact;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use super::row::{Row, Rows};
+use crate::dataset::DatasetError;
+
+/// The side tables of a dataset by name, whole.
+pub(super) type Tables = BTreeMap<String, Vec<Row>>;
+
+type Function = fn(Rows, Tables) -> Result<Rows, DatasetError>;
+
+/// A function that a dataset may name under `prepare`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Prepare {
+    pub(super) name: &'static str,
+    function: Function,
+}
+
+const ALL: [Prepare; 6] = [
+    prepare("bfcl", bfcl::prepare),
+    prepare("locomo", locomo::prepare),
+    prepare("longmemeval", longmemeval::prepare),
+    prepare("nolima", nolima::prepare),
+    prepare("qasper", qasper::prepare),
+    prepare("scifact", scifact::prepare),
+];
+
+const fn prepare(name: &'static str, function: Function) -> Prepare {
+    Prepare { name, function }
+}
+
+impl Prepare {
+    /// The function of that name.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        ALL.into_iter().find(|known| known.name == name)
+    }
+
+    /// All names, for messages.
+    pub(super) fn names() -> impl Iterator<Item = &'static str> {
+        ALL.into_iter().map(|known| known.name)
+    }
+
+    pub(super) fn apply(self, rows: Rows, tables: Tables) -> Result<Rows, DatasetError> {
+        (self.function)(rows, tables)
+    }
+}
+
+/// Turns each record into another.
+fn each(
+    rows: Rows,
+    mut function: impl FnMut(Row) -> Result<Row, DatasetError> + Send + 'static,
+) -> Rows {
+    Box::new(rows.map(move |row| function(row?)))
+}

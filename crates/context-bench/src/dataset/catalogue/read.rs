@@ -1,0 +1,400 @@
+//! Specs from YAML: every key checked, every error with its place.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use context_bench_template::yaml::{self, Node, Yaml};
+use indexmap::IndexMap;
+
+use super::error::CatalogueError;
+use super::prepare::Prepare;
+use super::spec::{CATEGORIES, Choices, ForEach, Source, Spec, Table, Variant};
+use super::template::Template;
+use crate::error::Location;
+use crate::text::suggest;
+
+const OF_SPEC: &[&str] = &[
+    "name",
+    "about",
+    "category",
+    "licence",
+    "gated",
+    "source",
+    "prepare",
+    "default_config",
+    "configs",
+    "examples",
+    "for",
+    "skip_when",
+    "choices",
+    "fields",
+    "evaluators",
+    "score_field",
+];
+const OF_CONFIG: &[&str] = &[
+    "examples",
+    "split",
+    "joined",
+    "for",
+    "skip_when",
+    "choices",
+    "fields",
+    "evaluators",
+    "score_field",
+];
+const OF_TABLE: &[&str] = &[
+    "config", "split", "files", "member", "format", "text", "first", "optional",
+];
+const OF_SOURCE: &[&str] = &[
+    "hub", "mirrors", "revision", "tables", "config", "split", "files", "member", "format",
+];
+const OF_CHOICES: &[&str] = &["options", "correct", "shuffle"];
+
+type Read<T> = Result<T, CatalogueError>;
+
+/// Reads one description; `file` is its name in messages.
+pub(super) fn spec(text: &str, file: &Path, is_builtin: bool) -> Read<Spec> {
+    let name = file.display().to_string();
+    let document = yaml::parse(text.as_bytes(), &name).map_err(|error| {
+        let at = match error.place().position {
+            Some(position) => place(file, position.line, position.column),
+            None => Location::file(file),
+        };
+        CatalogueError::BadSpec {
+            problem: error.message().to_owned(),
+            at,
+            hint: error.hint(),
+        }
+    })?;
+    let reader = Reader { file };
+    if let Some(twice) = document.duplicates.first() {
+        return Err(CatalogueError::BadSpec {
+            problem: format!("key `{}` is given twice", twice.key),
+            at: place(file, twice.again.line, twice.again.column),
+            hint: Some(format!("it was already given at line {}", twice.first.line)),
+        });
+    }
+    let mut spec = reader.spec(&document.root)?;
+    spec.text = text.into();
+    spec.file = (!is_builtin).then(|| file.to_owned());
+    Ok(spec)
+}
+
+fn place(file: &Path, line: u32, column: u32) -> Location {
+    Location::line(file, line as usize).column(column as usize)
+}
+
+struct Reader<'a> {
+    file: &'a Path,
+}
+
+impl Reader<'_> {
+    fn spec(&self, root: &Node) -> Read<Spec> {
+        self.check_keys(root, "a dataset", OF_SPEC)?;
+        let name = self.needed(root, "name")?;
+        let category = self.needed(root, "category")?;
+        if !CATEGORIES.contains(&category.as_str()) {
+            let near = suggest::did_you_mean(&category, CATEGORIES);
+            let all = format!("one of {}", suggest::quoted_list(&CATEGORIES, "or"));
+            let node = root.get("category").map_or(root, |node| node);
+            return Err(self
+                .wrong(node, format!("unknown category `{category}`"))
+                .hinted(near.unwrap_or(all)));
+        }
+        let mut configs = IndexMap::new();
+        if let Some(node) = root.get("configs") {
+            for (name, node) in self.entries(node, "configs")? {
+                self.check_keys_or_null(node, "a config", OF_CONFIG)?;
+                configs.insert(name, self.variant(node)?);
+            }
+        }
+        let default_configs = self.default_configs(root, &configs)?;
+        let base = self.variant(root)?;
+        if base.fields.is_empty() {
+            return Err(self
+                .wrong(root, "a dataset needs `fields`")
+                .hinted("write `fields:` with at least `context` or `question`"));
+        }
+        let prepare = match root.get("prepare") {
+            None => None,
+            Some(node) => {
+                let name = self.text_of(node, "prepare")?;
+                Some(Prepare::named(&name).ok_or_else(|| {
+                    let names: Vec<&str> = Prepare::names().collect();
+                    self.wrong(node, format!("no function `{name}` for `prepare`"))
+                        .hinted(format!("known: {}", suggest::quoted_list(&names, "and")))
+                })?)
+            }
+        };
+        Ok(Spec {
+            name,
+            about: self.text(root, "about")?.unwrap_or_default(),
+            category,
+            licence: self.text(root, "licence")?.unwrap_or_else(|| "unknown".into()),
+            gated: self.flag(root, "gated")?,
+            source: match root.get("source") {
+                Some(node) => self.source(node)?,
+                None => Source::default(),
+            },
+            prepare,
+            default_configs,
+            configs,
+            base,
+            text: "".into(),
+            file: None,
+        })
+    }
+
+    fn default_configs(
+        &self,
+        root: &Node,
+        configs: &IndexMap<String, Variant>,
+    ) -> Read<Vec<String>> {
+        let Some(node) = root.get("default_config") else {
+            return Ok(configs.keys().next().cloned().into_iter().collect());
+        };
+        let text = self.text_of(node, "default_config")?;
+        let names: Vec<String> = text.split(',').map(|name| name.trim().to_owned()).collect();
+        if let Some(unknown) = names.iter().find(|name| !configs.contains_key(*name)) {
+            let near = suggest::did_you_mean(unknown, configs.keys().map(String::as_str));
+            let hint = near.unwrap_or_else(|| "name one of `configs`".into());
+            return Err(self.wrong(node, format!("no config `{unknown}`")).hinted(hint));
+        }
+        Ok(names)
+    }
+
+    fn variant(&self, node: &Node) -> Read<Variant> {
+        let mut variant = Variant {
+            examples: self.count(node, "examples")?,
+            split: self.text(node, "split")?,
+            joined: self.flag(node, "joined")?,
+            score_field: self.text(node, "score_field")?,
+            ..Variant::default()
+        };
+        if let Some(node) = node.get("for") {
+            variant.for_each = Some(self.for_each(node)?);
+        }
+        if let Some(node) = node.get("skip_when") {
+            variant.skip_when = Some(self.expression(node, "skip_when")?);
+        }
+        if let Some(node) = node.get("choices") {
+            self.check_keys(node, "choices", OF_CHOICES)?;
+            let part = |key: &str| match node.get(key) {
+                Some(node) => self.template(node, key),
+                None => Err(self.wrong(node, format!("`choices` needs `{key}`"))),
+            };
+            variant.choices = Some(Choices {
+                options: part("options")?,
+                correct: part("correct")?,
+                shuffle: self.flag(node, "shuffle")?,
+            });
+        }
+        if let Some(node) = node.get("fields") {
+            for (name, node) in self.entries(node, "fields")? {
+                let template = self.template(node, &name)?;
+                variant.fields.insert(name, template);
+            }
+        }
+        if let Some(node) = node.get("evaluators") {
+            variant.evaluators = Some(self.texts(node, "evaluators")?);
+        }
+        Ok(variant)
+    }
+
+    /// `NAME in EXPRESSION`.
+    fn for_each(&self, node: &Node) -> Read<ForEach> {
+        let text = self.text_of(node, "for")?;
+        let parts = text.split_once(" in ");
+        let parts = parts.map(|(name, items)| (name.trim(), items.trim()));
+        let Some((name, items)) = parts.filter(|(name, _)| is_name(name)) else {
+            return Err(self
+                .wrong(node, format!("`for` cannot be `{text}`"))
+                .hinted("write `for: item in EXPRESSION`"));
+        };
+        Ok(ForEach {
+            name: name.to_owned(),
+            items: self.compiled(Template::expression("for", items), node)?,
+        })
+    }
+
+    fn source(&self, node: &Node) -> Read<Source> {
+        self.check_keys(node, "a source", OF_SOURCE)?;
+        let mut source = Source {
+            hub: self.text(node, "hub")?,
+            revision: self.text(node, "revision")?,
+            records: self.table(node)?,
+            ..Source::default()
+        };
+        if let Some(node) = node.get("mirrors") {
+            source.mirrors = self.texts(node, "mirrors")?;
+        }
+        if let Some(node) = node.get("tables") {
+            for (name, node) in self.entries(node, "tables")? {
+                self.check_keys(node, "a table", OF_TABLE)?;
+                source.tables.insert(name, self.table(node)?);
+            }
+        }
+        Ok(source)
+    }
+
+    fn table(&self, node: &Node) -> Read<Table> {
+        Ok(Table {
+            config: self.text(node, "config")?,
+            split: self.text(node, "split")?,
+            files: match node.get("files") {
+                Some(files) => self.texts(files, "files")?,
+                None => Vec::new(),
+            },
+            member: self.text(node, "member")?,
+            format: self.text(node, "format")?,
+            is_text: self.flag(node, "text")?,
+            first_only: self.flag(node, "first")?,
+            optional: self.flag(node, "optional")?,
+        })
+    }
+
+    fn template(&self, node: &Node, key: &str) -> Read<Template> {
+        let template = match &node.value {
+            Yaml::Text(text) if node.tag.is_none() => Template::of(key, text),
+            Yaml::Bool(truth) => Ok(Template::constant(key, (*truth).into())),
+            Yaml::Int(int) => Ok(Template::constant(key, (*int).into())),
+            Yaml::Float(float) => Ok(Template::constant(key, (*float).into())),
+            Yaml::Null => Ok(Template::constant(key, serde_json::Value::Null)),
+            other => {
+                let hint = "write an expression, or text with `{{ }}`; in quotes when it \
+                            begins with a bracket";
+                return Err(self
+                    .wrong(node, format!("`{key}` must be a template, found {}", other.kind()))
+                    .hinted(hint));
+            }
+        };
+        self.compiled(template, node)
+    }
+
+    fn expression(&self, node: &Node, key: &str) -> Read<Template> {
+        let text = self.text_of(node, key)?;
+        self.compiled(Template::expression(key, &text), node)
+    }
+
+    fn compiled(&self, template: Result<Template, String>, node: &Node) -> Read<Template> {
+        template.map_err(|problem| self.wrong(node, problem))
+    }
+
+    fn check_keys_or_null(&self, node: &Node, what: &str, known: &[&str]) -> Read<()> {
+        match node.value {
+            Yaml::Null => Ok(()),
+            _ => self.check_keys(node, what, known),
+        }
+    }
+
+    /// All keys must be known.
+    fn check_keys(&self, node: &Node, what: &str, known: &[&str]) -> Read<()> {
+        let Some(map) = node.as_map() else {
+            let found = node.value.kind();
+            return Err(self.wrong(node, format!("{what} must be a mapping, found {found}")));
+        };
+        for entry in &map.entries {
+            let key = entry.key.as_str().unwrap_or_default();
+            if !known.contains(&key) {
+                let near = suggest::did_you_mean(key, known.iter().copied());
+                let all = format!("known: {}", suggest::quoted_list(known, "and"));
+                return Err(self
+                    .wrong(&entry.key, format!("{what} has no key `{key}`"))
+                    .hinted(near.unwrap_or(all)));
+            }
+        }
+        Ok(())
+    }
+
+    fn entries<'n>(&self, node: &'n Node, key: &str) -> Read<Vec<(String, &'n Node)>> {
+        let Some(map) = node.as_map() else {
+            let found = node.value.kind();
+            return Err(self.wrong(node, format!("`{key}` must be a mapping, found {found}")));
+        };
+        map.entries
+            .iter()
+            .map(|entry| match entry.key.as_str() {
+                Some(name) => Ok((name.to_owned(), &*entry.value)),
+                None => {
+                    let problem = format!("a name in `{key}` must be text");
+                    Err(self.wrong(&entry.key, problem).hinted("put it in quotes"))
+                }
+            })
+            .collect()
+    }
+
+    fn needed(&self, node: &Node, key: &str) -> Read<String> {
+        let text = self.text(node, key)?;
+        text.ok_or_else(|| self.wrong(node, format!("a dataset needs `{key}`")))
+    }
+
+    fn text(&self, node: &Node, key: &str) -> Read<Option<String>> {
+        let found = node.get(key);
+        found.map(|node| self.text_of(node, key)).transpose()
+    }
+
+    fn text_of(&self, node: &Node, key: &str) -> Read<String> {
+        match node.as_str() {
+            Some(text) => Ok(text.to_owned()),
+            None => {
+                let found = node.value.kind();
+                let problem = format!("`{key}` must be text, found {found}");
+                Err(self.wrong(node, problem).hinted("put it in quotes"))
+            }
+        }
+    }
+
+    /// A list of texts, or one text.
+    fn texts(&self, node: &Node, key: &str) -> Read<Vec<String>> {
+        match node.as_list() {
+            None => Ok(vec![self.text_of(node, key)?]),
+            Some(list) => list.iter().map(|node| self.text_of(node, key)).collect(),
+        }
+    }
+
+    fn flag(&self, node: &Node, key: &str) -> Read<bool> {
+        match node.get(key) {
+            None => Ok(false),
+            Some(node) => match node.value {
+                Yaml::Bool(truth) => Ok(truth),
+                _ => Err(self.wrong(node, format!("`{key}` must be `true` or `false`"))),
+            },
+        }
+    }
+
+    fn count(&self, node: &Node, key: &str) -> Read<Option<u64>> {
+        match node.get(key) {
+            None => Ok(None),
+            Some(node) => match node.value {
+                Yaml::Int(int) if int >= 0 => Ok(Some(int.unsigned_abs())),
+                _ => Err(self.wrong(node, format!("`{key}` must be a whole number"))),
+            },
+        }
+    }
+
+    fn wrong(&self, node: &Node, problem: impl Into<String>) -> CatalogueError {
+        CatalogueError::BadSpec {
+            problem: problem.into(),
+            at: place(self.file, node.position.line, node.position.column),
+            hint: None,
+        }
+    }
+}
+
+impl CatalogueError {
+    fn hinted(mut self, advice: impl Into<String>) -> Self {
+        if let Self::BadSpec { hint, .. } = &mut self {
+            *hint = Some(advice.into());
+        }
+        self
+    }
+}
+
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '_')
+}
+
+/// Reads a description that is shared from then on.
+pub(super) fn shared(text: &str, file: &Path, is_builtin: bool) -> Read<Arc<Spec>> {
+    spec(text, file, is_builtin).map(Arc::new)
+}

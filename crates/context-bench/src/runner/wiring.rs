@@ -1,0 +1,79 @@
+//! `Wiring`: which evaluators score which examples.
+//!
+//! An evaluator scores an example that has the fields it needs; of a dataset
+//! with evaluators of its own, only if it is one of them.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::evaluator::{self, Evaluator};
+use crate::model::{Example, ScoreName, Scores};
+
+/// The evaluators of a run, and for which datasets they are.
+#[derive(Clone, Default)]
+pub(crate) struct Wiring {
+    /// All evaluators, in the order of their scores.
+    pub(crate) evaluators: Vec<Arc<dyn Evaluator>>,
+    by_dataset: HashMap<String, Own>,
+    /// The score under which every row has that of its own dataset.
+    common: Option<ScoreName>,
+}
+
+/// How one dataset is scored.
+#[derive(Clone, Default)]
+struct Own {
+    evaluators: Vec<usize>,
+    score_field: Option<String>,
+}
+
+impl Wiring {
+    /// Scores the examples of a dataset by these evaluators and no others.
+    pub(crate) fn wire(
+        &mut self,
+        dataset: String,
+        evaluators: impl IntoIterator<Item = Arc<dyn Evaluator>>,
+        score_field: Option<String>,
+    ) {
+        let mut own = Own {
+            score_field,
+            ..Own::default()
+        };
+        for evaluator in evaluators {
+            let known = self.evaluators.iter().position(|e| Arc::ptr_eq(e, &evaluator));
+            own.evaluators.push(known.unwrap_or_else(|| {
+                self.evaluators.push(evaluator);
+                self.evaluators.len() - 1
+            }));
+        }
+        self.by_dataset.insert(dataset, own);
+    }
+
+    /// Gives every row the score of its own dataset under this name as well.
+    pub(crate) fn share(&mut self, name: ScoreName) {
+        self.common = Some(name);
+    }
+
+    /// The name of the score that all rows share.
+    pub(crate) fn common(&self) -> Option<&ScoreName> {
+        self.common.as_ref()
+    }
+
+    /// Whether the evaluator of that number scores this example.
+    pub(crate) fn applies(&self, index: usize, example: &Example) -> bool {
+        let own = self.by_dataset.get(example.dataset());
+        let is_wired = own.is_none_or(|own| own.evaluators.contains(&index));
+        let evaluator = self.evaluators.get(index);
+        is_wired && evaluator.is_some_and(|evaluator| evaluator::applies(&**evaluator, example))
+    }
+
+    /// Adds the common score to those of a row.
+    pub(crate) fn complete(&self, dataset: &str, scores: &mut Scores) {
+        let own = self.by_dataset.get(dataset);
+        let field = own.and_then(|own| own.score_field.as_deref());
+        if let (Some(common), Some(field)) = (&self.common, field)
+            && let Some(score) = scores.get(field).cloned()
+        {
+            scores.set(common.clone(), score);
+        }
+    }
+}
