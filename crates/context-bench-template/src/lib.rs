@@ -4,6 +4,7 @@
 //! Nothing here does I/O. Whatever a file contains, reading and rendering it takes
 //! bounded time and memory and never panics.
 
+pub mod jinja;
 pub mod place;
 pub mod python;
 pub mod yaml;

@@ -1,6 +1,13 @@
 //! Worked cases made by the Python programs in `oracle/`, which say how.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests"
+)]
 
-use context_bench_template::python;
+use context_bench_template::jinja::Template;
+use context_bench_template::python::{self, regex::Regex};
 use context_bench_template::yaml::{self, Node, Yaml};
 use serde_json::Value;
 
@@ -94,7 +101,12 @@ fn errors_say_what_where_and_what_to_do() {
             "x.yaml:1:15",
             "quotes",
         ),
-        ("a: 1\nb: {{x}} and\n", "cannot be a key", "x.yaml:2:", "quotes"),
+        (
+            "a: 1\nb: {{x}} and\n",
+            "cannot be a key",
+            "x.yaml:2:",
+            "quotes",
+        ),
         (
             "a:\n\t- b\n",
             "cannot start any token",
@@ -193,4 +205,197 @@ fn utf16_is_read_and_bad_bytes_are_placed() {
     }
     let error = yaml::parse(b"a: 1\nb: \xff\n", "x.yaml").unwrap_err();
     assert_eq!(error.place().to_string(), "x.yaml:2:4");
+}
+
+/// Patterns that Python refuses and we accept; nobody is hurt by that.
+const ACCEPTED: &[&str] = &["a**", "(?P<1>a)"];
+/// Patterns that Python accepts and we refuse, with a message.
+const REFUSED: &[&str] = &["\\N{DIGIT ONE}"];
+
+#[test]
+fn regular_expressions_match_as_in_python() {
+    let mut wrong = Vec::new();
+    for case in cases(include_str!("golden/regex.json")) {
+        let pattern = case["pattern"].as_str().unwrap();
+        let regex = match Regex::new(pattern) {
+            Ok(regex) => regex,
+            Err(error) => {
+                if case["error"] != true && !REFUSED.contains(&pattern) {
+                    wrong.push(format!("{error}"));
+                }
+                continue;
+            }
+        };
+        if case["error"] == true && !ACCEPTED.contains(&pattern) {
+            wrong.push(format!("{pattern:?} should be refused"));
+        }
+        for (text, expected) in case["found"].as_object().into_iter().flatten() {
+            let found: Vec<Vec<Option<&str>>> = regex
+                .find_all(text)
+                .unwrap()
+                .iter()
+                .map(|found| {
+                    let groups = found.groups.iter();
+                    std::iter::once(Some(&text[found.start..found.end]))
+                        .chain(groups.map(|group| group.map(|(start, end)| &text[start..end])))
+                        .collect()
+                })
+                .collect();
+            let found = serde_json::to_value(found).unwrap();
+            if found != *expected {
+                wrong.push(format!(
+                    "{pattern:?} on {text:?}\n  ours   {found}\n  theirs {expected}"
+                ));
+            }
+        }
+        if let Some(repl) = case["repl"].as_str() {
+            let count = case["count"].as_u64().unwrap() as usize;
+            if case["sub"].is_null() {
+                assert!(regex.sub(repl, "a", count).is_err(), "{pattern} {repl}");
+            }
+            for (text, expected) in case["sub"].as_object().into_iter().flatten() {
+                let found = regex.sub(repl, text, count).unwrap();
+                if found != *expected {
+                    wrong.push(format!(
+                        "sub {pattern:?} {repl:?} in {text:?}: {found:?}, {expected}"
+                    ));
+                }
+            }
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "{} differ\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+}
+
+#[test]
+fn a_pattern_that_never_ends_is_an_error() {
+    let regex = Regex::new("(x+x+)+(?=y)\\1").unwrap();
+    assert!(regex.find_all(&"x".repeat(200)).is_err());
+}
+
+/// Templates that render differently on purpose or for want of a way, with ours.
+const OTHERWISE: &[(&str, Option<&str>)] = &[
+    // Carriage returns stay where they are.
+    (
+        "{{ multi|indent(2) }}",
+        Some("line one\n  line two\r\n  line three"),
+    ),
+    ("{{ self }}", None),
+];
+
+#[test]
+fn templates_render_as_in_jinja() {
+    let golden: Value = serde_json::from_str(include_str!("golden/jinja.json")).unwrap();
+    let record = golden["record"].as_object().unwrap();
+    let mut wrong = Vec::new();
+    for case in golden["cases"].as_array().unwrap() {
+        let source = case["template"].as_str().unwrap();
+        let found = Template::compile("t", source).and_then(|template| template.render(record));
+        let other = OTHERWISE.iter().find(|(known, _)| *known == source);
+        let expected = match other {
+            Some((_, ours)) => *ours,
+            None => case["text"].as_str(),
+        };
+        if let Some((_, ours)) = other {
+            assert_ne!(*ours, case["text"].as_str(), "{source:?} no longer differs");
+        }
+        if found.as_deref().ok() != expected {
+            wrong.push(format!(
+                "{source:?}\n  ours   {found:?}\n  theirs {expected:?}"
+            ));
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "{} differ\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+}
+
+#[test]
+fn literals_are_read_as_in_python() {
+    for case in cases(include_str!("golden/literal.json")) {
+        let text = case["text"].as_str().unwrap();
+        assert_eq!(
+            python::literal_eval(text).ok().as_ref(),
+            case.get("value"),
+            "{text:?}"
+        );
+    }
+    let deep = "[".repeat(100_000);
+    assert!(python::literal_eval(&deep).is_err());
+}
+
+#[test]
+fn an_undefined_name_is_named_with_template_and_record() {
+    let record = serde_json::json!({"question": "q", "answer": {"text": ["a"]}});
+    let record = record.as_object().unwrap();
+    for (source, message) in [
+        ("{{ questoin }}", "`questoin` is undefined"),
+        ("{{ answer.txt }}", "`answer.txt` is undefined"),
+        ("{{ questoin.strip() }}", "`questoin` is undefined"),
+        ("{% for x in xs %}{% endfor %}", "`xs` is undefined"),
+        ("{{ questoin[0] ~ 'a' }}", "`questoin` is undefined"),
+    ] {
+        let template = Template::compile("doc_to_text", source).unwrap();
+        let error = template.render(record).unwrap_err().for_record(7);
+        assert_eq!(
+            error.to_string(),
+            format!("{message} in template `doc_to_text`, for record 7")
+        );
+        assert_eq!(
+            error.hint().as_deref(),
+            Some("the record has `question`, `answer`")
+        );
+    }
+    let value = |source| Template::compile("t", source).and_then(|t| t.evaluate(record));
+    assert_eq!(
+        value("{{ answer.text }}").unwrap(),
+        serde_json::json!(["a"])
+    );
+    assert_eq!(value("{{answer.text|length}}").unwrap(), 1);
+    assert_eq!(value("{{ question }}{{ question }}").unwrap(), "qq");
+    assert_eq!(value("plain").unwrap(), "plain");
+    assert!(value("{{ nothing }}").is_err());
+}
+
+#[test]
+fn templates_are_bounded() {
+    let record = serde_json::json!({});
+    for source in [
+        "{% for a in range(90000) %}{% for b in range(90000) %}{% endfor %}{% endfor %}",
+        "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}",
+        "{{ 'x'.ljust(1000000000) }}",
+        "{{ 'x' * 1000000000000 }}",
+        "{{ range(10000000)|list }}",
+        "{% include 'x' %}",
+    ] {
+        let rendered = Template::compile("t", source)
+            .and_then(|template| template.render(record.as_object().unwrap()));
+        assert!(rendered.is_err(), "{source}");
+    }
+    let deep = format!("{{{{ {}1{} }}}}", "(".repeat(5000), ")".repeat(5000));
+    assert!(Template::compile("t", &deep).is_err());
+}
+
+#[test]
+fn one_template_renders_on_many_threads() {
+    let template = Template::compile("t", "{{ n }}: {{ xs|join(',') }}").unwrap();
+    std::thread::scope(|scope| {
+        for n in 0..8 {
+            let template = &template;
+            scope.spawn(move || {
+                let record = serde_json::json!({"n": n, "xs": [n, 1.0]});
+                for _ in 0..200 {
+                    let text = template.render(record.as_object().unwrap()).unwrap();
+                    assert_eq!(text, format!("{n}: {n},1.0"));
+                }
+            });
+        }
+    });
 }

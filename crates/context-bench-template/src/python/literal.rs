@@ -34,10 +34,16 @@ impl std::error::Error for LiteralError {}
 /// Reads a Python literal: text, numbers, lists, tuples, sets, dictionaries, `None`,
 /// `True` and `False`.
 pub fn literal_eval(text: &str) -> Result<Value, LiteralError> {
-    let mut reader = Reader { text, at: 0 };
-    // Python forbids indentation here but strips spaces and tabs first.
-    reader.at = text.len() - text.trim_start_matches([' ', '\t']).len();
+    let mut reader = Reader {
+        text,
+        at: 0,
+        nesting: 1,
+    };
+    // Line breaks may stand before, after and inside of brackets.
+    reader.skip();
+    reader.nesting = 0;
     let value = reader.top_level()?;
+    reader.nesting = 1;
     reader.skip();
     if reader.at < text.len() {
         return Err(reader.error("something follows the value"));
@@ -48,6 +54,8 @@ pub fn literal_eval(text: &str) -> Result<Value, LiteralError> {
 struct Reader<'t> {
     text: &'t str,
     at: usize,
+    /// How many brackets are open.
+    nesting: usize,
 }
 
 impl<'t> Reader<'t> {
@@ -68,9 +76,12 @@ impl<'t> Reader<'t> {
 
     fn skip(&mut self) {
         loop {
-            let rest = self
-                .rest()
-                .trim_start_matches([' ', '\t', '\n', '\r', '\u{c}']);
+            let blank = |c| match c {
+                ' ' | '\t' | '\u{c}' => true,
+                '\n' | '\r' => self.nesting > 0,
+                _ => false,
+            };
+            let rest = self.rest().trim_start_matches(blank);
             self.at = self.text.len() - rest.len();
             if !rest.starts_with('#') {
                 return;
@@ -142,8 +153,10 @@ impl<'t> Reader<'t> {
     fn items(&mut self, close: char, depth: usize) -> Result<(Vec<Value>, bool), LiteralError> {
         let mut items = Vec::new();
         let mut comma = false;
+        self.nesting += 1;
         loop {
             if self.eat(close) {
+                self.nesting -= 1;
                 return Ok((items, comma));
             }
             if !items.is_empty() && !comma {
@@ -159,8 +172,10 @@ impl<'t> Reader<'t> {
         let mut map = Map::new();
         let mut set = Vec::new();
         let mut comma = true;
+        self.nesting += 1;
         loop {
             if self.eat('}') {
+                self.nesting -= 1;
                 return Ok(if set.is_empty() {
                     Value::Object(map)
                 } else {
@@ -216,8 +231,9 @@ impl<'t> Reader<'t> {
 
     fn number(&mut self) -> Result<Value, LiteralError> {
         let mut negative = false;
-        while let Some(sign @ ('-' | '+')) = self.peek() {
-            negative ^= sign == '-';
+        // Python allows one sign.
+        if let Some(sign @ ('-' | '+')) = self.peek() {
+            negative = sign == '-';
             self.at += 1;
             self.skip();
         }

@@ -3,10 +3,14 @@
 //! Prompts depend on it: a list that a template prints is often parsed again.
 
 mod literal;
+pub mod regex;
 mod text;
 
 pub use literal::{LiteralError, literal_eval};
-pub use text::{is_printable, is_space, split_whitespace, strip, strip_end, strip_start};
+pub use text::{
+    is_alpha, is_decimal, is_digit, is_printable, is_space, split_whitespace, strip, strip_end,
+    strip_start,
+};
 
 use std::fmt::Write;
 

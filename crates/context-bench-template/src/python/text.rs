@@ -44,3 +44,27 @@ pub fn is_printable(c: char) -> bool {
             | GeneralCategory::SpaceSeparator
     )
 }
+
+/// Whether `str.isalpha` holds: any kind of letter.
+pub fn is_alpha(c: char) -> bool {
+    c.is_ascii_alphabetic()
+        || matches!(
+            c.general_category(),
+            GeneralCategory::UppercaseLetter
+                | GeneralCategory::LowercaseLetter
+                | GeneralCategory::TitlecaseLetter
+                | GeneralCategory::ModifierLetter
+                | GeneralCategory::OtherLetter
+        )
+}
+
+/// Whether `str.isdecimal` holds.
+pub fn is_decimal(c: char) -> bool {
+    c.is_ascii_digit() || c.general_category() == GeneralCategory::DecimalNumber
+}
+
+/// Whether `str.isdigit` holds: decimals, and raised or circled digits.
+pub fn is_digit(c: char) -> bool {
+    is_decimal(c)
+        || matches!(c, '²' | '³' | '¹' | '⁰' | '⁴'..='⁹' | '₀'..='₉' | '①'..='⑨' | '⑴'..='⑼' | '⒈'..='⒐' | '⓪' | '⓵'..='⓽' | '⓿' | '❶'..='❾' | '➀'..='➈' | '➊'..='➒')
+}
