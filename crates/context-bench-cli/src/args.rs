@@ -72,15 +72,24 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "URL", help_heading = "Systems")]
     pub(crate) relay: Option<String>,
 
-    /// Dataset name, name:config, or a .jsonl, .json or .csv file (also .gz, .zst); repeatable.
+    /// Dataset as NAME[:CONFIG][@SPLIT], NAME=PATH for a local copy of it, or a file of examples; repeatable.
     #[arg(long, value_name = "NAME_OR_PATH", help_heading = "Data")]
     pub(crate) dataset: Vec<String>,
+    /// YAML file, or folder of them, that describes datasets of your own; repeatable.
+    #[arg(long, value_name = "PATH", help_heading = "Data")]
+    pub(crate) include_path: Vec<PathBuf>,
     /// Use the first N records of each dataset only.
     #[arg(short = 'n', long, value_name = "N", help_heading = "Data")]
     pub(crate) max_examples: Option<usize>,
     /// Leave out records that cannot be read, and count them.
     #[arg(long, help_heading = "Data")]
     pub(crate) skip_bad_lines: bool,
+    /// Decides the order of options where the source always puts the right one first.
+    #[arg(long, value_name = "N", default_value_t = 42, help_heading = "Data")]
+    pub(crate) seed: u64,
+    /// Leave options in the order of the source.
+    #[arg(long, help_heading = "Data")]
+    pub(crate) keep_order: bool,
 
     /// Model to ask for.
     #[arg(
@@ -147,14 +156,9 @@ pub(crate) struct RunArgs {
     /// Run generated code with a time limit only where no sandbox works. It can then do whatever you can.
     #[arg(long, help_heading = "Scoring")]
     pub(crate) allow_unsandboxed_code: bool,
-    /// Score that means, pass rates and costs are computed from.
-    #[arg(
-        long,
-        value_name = "FIELD",
-        default_value = "f1",
-        help_heading = "Scoring"
-    )]
-    pub(crate) score_field: String,
+    /// Score that means, pass rates and costs are computed from; default: that of the datasets.
+    #[arg(long, value_name = "FIELD", help_heading = "Scoring")]
+    pub(crate) score_field: Option<String>,
     /// A row passes when its score is at or above this.
     #[arg(long, value_name = "NUMBER", default_value = "0.7", value_parser = finite, help_heading = "Scoring")]
     pub(crate) threshold: f64,

@@ -1,61 +1,94 @@
 //! From `--dataset` values to one stream of examples.
 
+use std::path::PathBuf;
+
 use context_bench::Dataset;
-use context_bench::dataset::{DatasetRef, DatasetTarget, LocalFile, LocalSettings, Skipped};
+use context_bench::dataset::catalogue::Config;
+use context_bench::dataset::{RepeatedIds, Skipped};
 use context_bench::registry::{DatasetRequest, Registry};
 
 use crate::args::RunArgs;
 use crate::failure::Failure;
 use crate::output;
+use crate::scoring::Scoring;
 
-/// Opens all datasets, tagged as typed, one after the other in flag order.
-pub(crate) fn open(args: &RunArgs, registry: &Registry) -> Result<Dataset, Failure> {
+/// The registry with the datasets that the user's own files describe.
+pub(crate) fn included(registry: &Registry, paths: &[PathBuf]) -> Result<Registry, Failure> {
+    let mut registry = registry.clone();
+    for path in paths {
+        registry.catalogue.include(path)?;
+    }
+    Ok(registry)
+}
+
+/// The datasets of a run, opened.
+pub(crate) struct Datasets {
+    /// All examples, tagged, one dataset after the other in flag order.
+    pub(crate) dataset: Dataset,
+    /// How they are scored.
+    pub(crate) scoring: Scoring,
+}
+
+/// Opens all datasets.
+pub(crate) fn open(args: &RunArgs, registry: &Registry) -> Result<Datasets, Failure> {
     if args.dataset.is_empty() {
         return Err(Failure::bad_input("no dataset given")
             .hint("pass `--dataset NAME_OR_PATH`, or try `context-bench demo`"));
     }
+    let request = DatasetRequest {
+        max_examples: args.max_examples,
+        skip_bad_lines: args.skip_bad_lines,
+        seed: args.seed,
+        keep_order: args.keep_order,
+        ..DatasetRequest::default()
+    };
     let mut all: Option<Dataset> = None;
+    let mut scoring = Scoring::default();
     for typed in &args.dataset {
-        let dataset = open_one(typed, args, registry)?;
-        all = Some(match all {
-            None => dataset,
-            Some(all) => all.chain(dataset),
-        });
+        for opened in registry.open_dataset(typed, &request)? {
+            if let Some(config) = &opened.config {
+                refuse_memory(config)?;
+            }
+            all = Some(match all {
+                None => opened.dataset,
+                Some(all) => all.chain(opened.dataset),
+            });
+            scoring.add(opened.tag, opened.config);
+        }
     }
-    let all = all.unwrap_or_else(|| Vec::new().into());
-    if all.known_len() == Some(0) {
-        report_skipped(all.skipped());
+    let dataset = all.unwrap_or_else(|| Vec::new().into());
+    if dataset.known_len() == Some(0) {
+        report_skipped(dataset.skipped());
         return Err(nothing_loaded());
     }
-    Ok(all)
+    Ok(Datasets {
+        dataset: dataset.with_distinct_ids(),
+        scoring,
+    })
+}
+
+/// A conversation with many questions is no example that a system can answer.
+fn refuse_memory(config: &Config) -> Result<(), Failure> {
+    if !config.fields().contains(&"qa_pairs") {
+        return Ok(());
+    }
+    let name = config.spec().name();
+    let failure = Failure::bad_input(format!(
+        "`{}` is for memory systems: one example is a conversation with its questions",
+        config.full_name()
+    ));
+    Err(match config.spec().config_names().any(|name| name == "qa") {
+        true => failure.hint(format!(
+            "`{name}:qa` has one example per question, for all systems"
+        )),
+        false => failure.hint("systems with a memory are not part of `run`"),
+    })
 }
 
 /// There is nothing to run.
 pub(crate) fn nothing_loaded() -> Failure {
     Failure::bad_input("no examples loaded")
         .hint("check the `--dataset` arguments and `--max-examples`")
-}
-
-fn open_one(typed: &str, args: &RunArgs, registry: &Registry) -> Result<Dataset, Failure> {
-    let reference = DatasetRef::parse(typed)?;
-    let dataset = match reference.target() {
-        DatasetTarget::Local(path) => LocalFile::open(
-            path,
-            LocalSettings {
-                skip_bad_lines: args.skip_bad_lines,
-                max_examples: args.max_examples,
-            },
-        )?,
-        DatasetTarget::Named { name, config } => {
-            let factory = registry.datasets.get(name)?;
-            let request = DatasetRequest {
-                config: config.clone(),
-                max_examples: args.max_examples,
-            };
-            factory(&request)?
-        }
-    };
-    Ok(dataset.tagged(reference.as_typed()))
 }
 
 /// Says how many records were left out, and names the first ones.
@@ -68,5 +101,17 @@ pub(crate) fn report_skipped(skipped: &Skipped) {
     output::warning(&format!("left out {total} bad record{plural}"));
     for record in skipped.first() {
         output::note(&format!("  at {}: {}", record.at, record.problem));
+    }
+}
+
+/// Says which ids were there more than once.
+pub(crate) fn report_repeated(repeated: &RepeatedIds) {
+    if let Some(first) = repeated.first() {
+        let total = repeated.total();
+        let (plural, have) = if total == 1 { ("", "has") } else { ("s", "have") };
+        output::warning(&format!(
+            "{total} example{plural} {have} an id that another one has; \
+             the second `{first}` is called `{first}#2`"
+        ));
     }
 }

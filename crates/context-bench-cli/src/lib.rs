@@ -13,6 +13,7 @@ mod failure;
 mod limits;
 mod output;
 mod progress;
+mod scoring;
 mod signals;
 mod stores;
 mod systems;

@@ -11,7 +11,7 @@ use crate::args::ExportArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Sink;
-use crate::stores;
+use crate::{scoring, stores};
 
 pub(crate) fn main(args: &ExportArgs, registry: &Registry) -> Result<Exit, Failure> {
     let reporter = run::reporter(&args.output, args.output_file.is_some(), registry)?;
@@ -29,14 +29,18 @@ pub(crate) fn main(args: &ExportArgs, registry: &Registry) -> Result<Exit, Failu
             .and_then(Value::as_f64)
             .unwrap_or(metric::DEFAULT_THRESHOLD),
         n_systems: replay.run.systems.len(),
-        n_datasets: setting("datasets")
-            .and_then(Value::as_array)
-            .map_or(1, Vec::len),
+        n_datasets: match scoring::wired(&replay.run).and_then(Value::as_object) {
+            Some(wired) => wired.len(),
+            None => setting("datasets")
+                .and_then(Value::as_array)
+                .map_or(1, Vec::len),
+        },
     };
+    let wired = scoring::wired(&replay.run);
     let plan = with_tokens(evaluate(), &replay);
+    let plan = scoring::rewire(plan, replay.evaluators(), wired, &field);
     let plan = run::with_metrics(plan, &report)
         .systems(replay.systems())
-        .evaluators(replay.evaluators())
         .dataset(replay.into_dataset())
         .stored(store);
     let result = run::runtime()?.block_on(plan.run())?;

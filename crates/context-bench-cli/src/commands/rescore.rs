@@ -10,7 +10,8 @@ use crate::args::RescoreArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Sink;
-use crate::{progress, signals, stores, systems};
+use crate::scoring::Scoring;
+use crate::{datasets, progress, signals, stores, systems};
 
 pub(crate) fn main(
     args: &RescoreArgs,
@@ -25,7 +26,9 @@ pub(crate) fn main(
         );
     }
     let reporter = run::reporter(&flags.output, flags.output_file.is_some(), registry)?;
-    let evaluators = run::evaluators(flags, registry, systems::judge(flags)?)?;
+    let registry = &datasets::included(registry, &flags.include_path)?;
+    let registry = &*run::with_code_settings(flags, registry);
+    let judge = systems::judge(flags)?;
     let store = stores::open(flags.cache_dir.as_deref())?;
     let replay = Replay::open(&store, &stores::run_id(&store, &args.run_id)?)?;
     let sink = Sink::open(flags.output_file.as_deref())?;
@@ -33,16 +36,21 @@ pub(crate) fn main(
         .and_then(|d| d.as_array())
         .cloned();
     let datasets = datasets.unwrap_or_default();
+    let typed = datasets.iter().filter_map(|d| d.as_str());
+    let typed: Vec<String> = typed.map(str::to_owned).collect();
+    let scoring = Scoring::of(&typed, registry);
+    let score_field = scoring.score_field(flags, judge.is_some());
+    let plan = with_tokens(evaluate(), &replay);
+    let plan = scoring.wire(plan, flags, registry, judge)?;
     let report = Report {
-        score_field: &flags.score_field,
+        score_field: &score_field,
         threshold: flags.threshold,
         n_systems: replay.run.systems.len(),
-        n_datasets: datasets.len(),
+        n_datasets: scoring.len(),
     };
     let stop = Stop::new();
-    let plan = run::with_metrics(with_tokens(evaluate(), &replay), &report)
+    let plan = run::with_metrics(plan, &report)
         .systems(replay.systems())
-        .evaluators(evaluators)
         .max_workers(flags.max_workers)
         .dataset(replay.into_dataset())
         .progress(progress::display(flags.quiet))

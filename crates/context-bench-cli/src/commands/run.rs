@@ -9,16 +9,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use context_bench::error::Hint as _;
-use context_bench::evaluator::{CodeExecutionSettings, LlmJudge};
+use context_bench::evaluator::CodeExecutionSettings;
 use context_bench::metric::{
     CompressionRatio, CostOfPass, Latency, MeanScore, Metric, ParetoRank, PassRate,
     PerDatasetBreakdown,
 };
-use context_bench::registry::{Registry, SystemRef, code_execution};
+use context_bench::registry::{Registry, code_execution};
 use context_bench::report::{Reporter, TableReport};
 use context_bench::store::Store;
 use context_bench::tokens::Tokenizer;
-use context_bench::{Error, EvalResult, Evaluate, Evaluator, Stop, evaluate};
+use context_bench::{Error, EvalResult, Evaluate, Stop, evaluate};
 
 use crate::args::RunArgs;
 use crate::exit::Exit;
@@ -50,24 +50,31 @@ async fn run(args: &RunArgs, registry: &Registry, command: &str) -> Result<Exit,
     if let Some(judge) = &judge {
         systems.also_needs(judge.endpoint());
     }
-    let evaluators = evaluators(args, registry, judge)?;
-    let dataset = datasets::open(args, registry)?;
+    let registry = &datasets::included(registry, &args.include_path)?;
+    let registry = &*with_code_settings(args, registry);
+    let opened = datasets::open(args, registry)?;
+    let has_judge = judge.is_some();
+    let score_field = opened.scoring.score_field(args, has_judge);
+    let plan = opened.scoring.wire(evaluate(), args, registry, judge)?;
+    opened.scoring.warn_of_no_judge(has_judge);
+    let n_datasets = opened.scoring.len();
+    let dataset = opened.dataset;
     let sink = Sink::open(args.output_file.as_deref())?;
     if let Err(failure) = systems.check_reachable().await {
         sink.discard();
         return Err(failure);
     }
     let skipped = dataset.skipped().clone();
+    let repeated = dataset.repeated_ids().clone();
     let stop = Stop::new();
     let report = Report {
-        score_field: &args.score_field,
+        score_field: &score_field,
         threshold: args.threshold,
         n_systems: systems.systems.len(),
-        n_datasets: args.dataset.len(),
+        n_datasets,
     };
-    let mut plan = with_metrics(evaluate(), &report)
+    let mut plan = with_metrics(plan, &report)
         .systems(systems.systems)
-        .evaluators(evaluators)
         .dataset(dataset)
         .max_workers(args.max_workers)
         .token_counter(tokenizer.counter())
@@ -91,6 +98,7 @@ async fn run(args: &RunArgs, registry: &Registry, command: &str) -> Result<Exit,
     signals.abort();
     let out_of_time = deadline.is_some_and(|deadline| deadline.is_finished());
     datasets::report_skipped(&skipped);
+    datasets::report_repeated(&repeated);
     let (result, broken) = match done {
         Ok(result) if result.config["num_examples"] == 0 && !stop.is_stopped() => {
             sink.discard();
@@ -181,28 +189,8 @@ pub(super) fn reporter(
     Ok(Arc::clone(registry.reporters.get(format)?))
 }
 
-pub(super) fn evaluators(
-    args: &RunArgs,
-    registry: &Registry,
-    judge: Option<LlmJudge>,
-) -> Result<Vec<Arc<dyn Evaluator>>, Failure> {
-    let registry = &with_code_settings(args, registry);
-    let mut names: Vec<&str> = args.evaluator.iter().map(String::as_str).collect();
-    if names.is_empty() {
-        names.push("answer_quality");
-    }
-    let make = |name: &str| -> Result<Arc<dyn Evaluator>, Failure> {
-        let reference: SystemRef = name.parse()?;
-        let factory = registry.evaluators.get(&reference.name)?;
-        Ok(factory(reference.params)?)
-    };
-    let mut evaluators = names.into_iter().map(make).collect::<Result<Vec<_>, _>>()?;
-    evaluators.extend(judge.map(|judge| Arc::new(judge) as _));
-    Ok(evaluators)
-}
-
 /// The registry with what the user allows generated code.
-fn with_code_settings<'a>(args: &RunArgs, registry: &'a Registry) -> Cow<'a, Registry> {
+pub(super) fn with_code_settings<'a>(args: &RunArgs, registry: &'a Registry) -> Cow<'a, Registry> {
     if !args.allow_unsandboxed_code {
         return Cow::Borrowed(registry);
     }

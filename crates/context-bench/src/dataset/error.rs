@@ -6,6 +6,7 @@
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
+use super::catalogue::CatalogueError;
 use super::skipped::SkippedRecord;
 use crate::error::{Hint, Location};
 use crate::model::ExampleError;
@@ -89,6 +90,9 @@ pub enum DatasetError {
         /// The value as the user typed it.
         typed: String,
     },
+    /// A dataset of the catalogue cannot be used.
+    #[error(transparent)]
+    Catalogue(#[from] CatalogueError),
     /// A failure of user code that yields examples.
     #[error("the dataset failed: {0}")]
     Custom(String),
@@ -163,6 +167,7 @@ impl Hint for DatasetError {
             Self::BadReference { .. } => {
                 "write a file path, a name such as `demo`, `name:config`, or `name=PATH`".into()
             }
+            Self::Catalogue(error) => return error.hint(),
             Self::Custom(_) => return None,
         })
     }

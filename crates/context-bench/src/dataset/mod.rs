@@ -5,6 +5,7 @@
 
 use crate::model::Example;
 
+pub mod catalogue;
 mod demo;
 mod distinct;
 mod error;

@@ -22,6 +22,7 @@ use crate::text::rouge::RougeTokens;
 pub(super) fn registry() -> Registry {
     let mut registry = Registry::empty();
     datasets(&mut registry);
+    registry.catalogue = dataset::catalogue::Catalogue::builtin();
     systems(&mut registry);
     evaluators(&mut registry);
     metrics(&mut registry);
@@ -34,11 +35,18 @@ fn datasets(registry: &mut Registry) {
         "demo",
         "110 questions over 14 invented documents, with distractors; bundled",
         Arc::new(|request: &DatasetRequest| {
+            let no = |what: String| BuildError::Other {
+                what: format!("dataset `demo` has no {what}"),
+                hint: Some("write `--dataset demo`".into()),
+            };
             if let Some(config) = &request.config {
-                return Err(BuildError::Other {
-                    what: format!("dataset `demo` has no config `{config}`"),
-                    hint: Some("write `--dataset demo`".into()),
-                });
+                return Err(no(format!("config `{config}`")));
+            }
+            if let Some(split) = &request.split {
+                return Err(no(format!("split `{split}`")));
+            }
+            if request.path.is_some() {
+                return Err(no("local copies: it is bundled".into()));
             }
             let demo = dataset::demo();
             Ok(match request.max_examples {

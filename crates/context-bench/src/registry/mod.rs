@@ -6,14 +6,18 @@
 
 mod builtin;
 mod names;
+mod open;
 mod params;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use builtin::code_execution;
 pub use names::{Names, UnknownName};
+pub use open::OpenedDataset;
 pub use params::{ParamError, Params, SystemRef};
 
+use crate::dataset::catalogue::Catalogue;
 use crate::dataset::{Dataset, DatasetError};
 use crate::error::Hint;
 use crate::evaluator::Evaluator;
@@ -27,8 +31,18 @@ use crate::tokens::TokenCounter;
 pub struct DatasetRequest {
     /// The part after the colon of `name:config`.
     pub config: Option<String>,
+    /// The part after the `@` of `name@split`.
+    pub split: Option<String>,
+    /// The part after the `=` of `name=path`: a local copy.
+    pub path: Option<PathBuf>,
     /// How many raw records to look at, at most.
     pub max_examples: Option<usize>,
+    /// Leaves out records that cannot be used, and counts them.
+    pub skip_bad_lines: bool,
+    /// Decides the order of shuffled options.
+    pub seed: u64,
+    /// Leaves options in the order of the source.
+    pub keep_order: bool,
 }
 
 /// What a system factory may use besides its parameters.
@@ -56,8 +70,10 @@ pub type MetricFactory = Arc<dyn Fn(Params) -> Result<Arc<dyn Metric>, BuildErro
 /// Everything that can be chosen by name.
 #[derive(Clone)]
 pub struct Registry {
-    /// Datasets by name; local files need none.
+    /// Datasets that code makes, by name; local files need none.
     pub datasets: Names<DatasetFactory>,
+    /// Datasets that YAML files describe.
+    pub catalogue: Catalogue,
     /// Systems by name; endpoints and commands need none.
     pub systems: Names<SystemFactory>,
     /// Evaluators by name.
@@ -73,6 +89,7 @@ impl Registry {
     pub fn empty() -> Self {
         Self {
             datasets: Names::of("dataset"),
+            catalogue: Catalogue::empty(),
             systems: Names::of("system"),
             evaluators: Names::of("evaluator"),
             metrics: Names::of("metric"),

@@ -51,7 +51,7 @@ pub(super) struct Engine {
 
 impl Engine {
     pub(super) fn new(config: Config, settings: EngineSettings) -> Self {
-        let needs_record = mentioned(&config).is_none_or(|names| names.contains("record"));
+        let needs_record = mentioned(&config).contains("record");
         Self {
             config,
             settings,
@@ -63,7 +63,7 @@ impl Engine {
     pub(super) fn examples(self, rows: Rows) -> Examples {
         Examples {
             engine: self,
-            rows: Box::new(rows),
+            rows,
             index: 0,
             made: 0,
             ready: Vec::new().into_iter(),
@@ -156,6 +156,10 @@ impl Engine {
             Value::Number(n) if n.as_u64().is_some_and(|n| n < texts.len() as u64) => {
                 n.as_u64().and_then(|n| usize::try_from(n).ok())
             }
+            // Tables without types have numbers as text.
+            Value::String(n) if n.trim().parse().is_ok_and(|n: usize| n < texts.len()) => {
+                n.trim().parse().ok()
+            }
             other => {
                 let problem = format!("must be a place among {} options, found {other}", texts.len());
                 return Err(self.misfit("correct", &problem, row));
@@ -245,7 +249,7 @@ pub(super) fn columns(config: &Config) -> Option<Vec<String>> {
     if config.spec.prepare.is_some() {
         return None;
     }
-    let mut names = mentioned(config)?;
+    let mut names = mentioned(config);
     if names.remove("record") {
         return None;
     }
@@ -259,7 +263,7 @@ pub(super) fn columns(config: &Config) -> Option<Vec<String>> {
 }
 
 /// All names that the templates of a config mention.
-fn mentioned(config: &Config) -> Option<BTreeSet<String>> {
+fn mentioned(config: &Config) -> BTreeSet<String> {
     let variant = &config.variant;
     let mut templates: Vec<&Template> = variant.fields.values().collect();
     templates.extend(&variant.skip_when);
@@ -267,11 +271,8 @@ fn mentioned(config: &Config) -> Option<BTreeSet<String>> {
     if let Some(choices) = &variant.choices {
         templates.extend([&choices.options, &choices.correct]);
     }
-    let mut names = BTreeSet::new();
-    for template in templates {
-        names.extend(template.names()?);
-    }
-    Some(names)
+    let names = templates.into_iter().flat_map(Template::names);
+    names.cloned().collect()
 }
 
 /// The well-known fields first, the others as the spec has them.

@@ -162,7 +162,7 @@ impl LocalCopy {
             let found = locate::in_folder(path, &wanted)?;
             (with_member(found, &wanted), path)
         } else {
-            let found = context_bench_records::files(path)?;
+            let found = context_bench_records::files(path).map_err(rows::wrong)?;
             (found, path.parent().unwrap_or(Path::new("")))
         };
         let folder = if folder == Path::new("") {

@@ -9,7 +9,6 @@ mod builtin;
 mod choices;
 mod engine;
 mod error;
-mod filters;
 mod load;
 mod locate;
 mod prepare;

@@ -51,7 +51,8 @@ pub(super) fn of_files(paths: Vec<PathBuf>, settings: TableSettings) -> Result<R
         // Some columns are optional: then all are read.
         Err(RecordError::NoColumn { .. }) => open(None),
         set => set,
-    }?;
+    }
+    .map_err(wrong)?;
     Ok(stream(Box::new(set)))
 }
 
@@ -64,12 +65,13 @@ pub(super) fn of_read_at(
     file: Arc<dyn ReadAt>,
     settings: TableSettings,
 ) -> Result<Rows, DatasetError> {
-    let mut source = Source::from_read_at(file)?;
+    let mut source = Source::from_read_at(file).map_err(wrong)?;
     let columns = settings.columns.clone();
     let records = match source.records(&read_settings(columns)) {
         Err(RecordError::NoColumn { .. }) => source.records(&read_settings(None)),
         records => records,
-    }?;
+    }
+    .map_err(wrong)?;
     Ok(stream(records))
 }
 
@@ -94,7 +96,7 @@ fn stream(mut records: Box<dyn Records>) -> Rows {
                     column: place.column,
                 },
             }),
-            Err(error) => Err(error.into()),
+            Err(error) => Err(wrong(error)),
         })
     }))
 }
@@ -111,4 +113,9 @@ fn text(path: &Path) -> Result<Row, DatasetError> {
         fields,
         at: Location::file(path),
     })
+}
+
+/// The error in the words of datasets.
+pub(super) fn wrong(error: RecordError) -> DatasetError {
+    DatasetError::Custom(error.to_string())
 }

@@ -5,13 +5,14 @@
 //! here knows about sources or examples.
 
 mod bfcl;
+mod ifeval;
 mod locomo;
 mod longmemeval;
+mod math;
+mod mt_bench;
 mod nolima;
 mod qasper;
 mod scifact;
-#[cfg(test)]
-mod tests;
 
 use std::collections::BTreeMap;
 
@@ -30,10 +31,13 @@ pub(super) struct Prepare {
     function: Function,
 }
 
-const ALL: [Prepare; 6] = [
+const ALL: [Prepare; 9] = [
     prepare("bfcl", bfcl::prepare),
+    prepare("ifeval", ifeval::prepare),
     prepare("locomo", locomo::prepare),
     prepare("longmemeval", longmemeval::prepare),
+    prepare("math", math::prepare),
+    prepare("mt_bench", mt_bench::prepare),
     prepare("nolima", nolima::prepare),
     prepare("qasper", qasper::prepare),
     prepare("scifact", scifact::prepare),
