@@ -59,7 +59,7 @@ fn owned(headers: &[(&str, &str)]) -> Vec<(String, String)> {
         .collect()
 }
 
-/// The answer of the CDN: `/blobs/{sha256}?sig={epoch}`, `/files/{name}`.
+/// The answer of the CDN: `/blobs/{path}/{sha256}?sig={epoch}`, `/files/{name}`.
 pub(crate) fn cdn(state: &State, request: &Details) -> Answer {
     let path = decoded(&request.path);
     if let Some(name) = path.strip_prefix("/files/") {
@@ -209,8 +209,8 @@ fn parquet(state: &State, repo: &FakeRepo) -> Answer {
 
 fn resolve(state: &State, repo: &FakeRepo, rest: &str) -> Answer {
     let rest = rest.strip_prefix("/resolve/").unwrap_or_default();
-    let (revision, path) = rest.split_once('/').unwrap_or((rest, ""));
-    let (revision, path) = (decoded(revision), decoded(path));
+    let (revision, raw_path) = rest.split_once('/').unwrap_or((rest, ""));
+    let (revision, path) = (decoded(revision), decoded(raw_path));
     let (Some(commit), Some(files)) = (repo.commit(&revision), repo.files(&revision)) else {
         return no_revision(&revision);
     };
@@ -233,7 +233,7 @@ fn resolve(state: &State, repo: &FakeRepo, rest: &str) -> Answer {
             ("X-Linked-Etag", &etag),
             ("X-Linked-Size", &file.content.len().to_string()),
             ("ETag", &etag),
-            ("Location", &format!("{cdn}/blobs/{}?sig={epoch}", file.etag)),
+            ("Location", &format!("{cdn}/blobs/{raw_path}/{}?sig={epoch}", file.etag)),
         ],
     )
 }

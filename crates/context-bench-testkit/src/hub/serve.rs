@@ -132,7 +132,6 @@ fn take_fault(state: &State, request: &Details, answer: &Answer) -> Option<HubFa
             HubFault::Status(..) | HubFault::Slow(_) => true,
             _ => answer.has_ranges && request.method == "GET",
         };
-        // A file on the CDN is known there by its checksum only.
         fits && path.contains(about.as_str())
     })?;
     Some(faults.remove(at).1)
