@@ -40,6 +40,10 @@ pub(crate) enum Command {
     Demo(DemoArgs),
     /// List datasets, systems, evaluators, metrics and output formats.
     Ls(LsArgs),
+    /// Show a dataset: its description, one example, the messages a system gets.
+    Show(ShowArgs),
+    /// Fetch datasets into the cache, for use offline.
+    Fetch(FetchArgs),
     /// Score the stored answers of a run again; no system is called.
     Rescore(Box<RescoreArgs>),
     /// List, show or remove stored runs.
@@ -310,6 +314,45 @@ pub(crate) struct LsArgs {
     /// How to list it.
     #[arg(long, value_name = "FORMAT", default_value = "table")]
     pub(crate) output: ListFormat,
+    /// YAML file, or folder of them, that describes datasets of your own; repeatable.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) include_path: Vec<PathBuf>,
+}
+
+/// Flags of `show`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ShowArgs {
+    /// Dataset as NAME[:CONFIG][@SPLIT][=PATH].
+    pub(crate) name: String,
+    /// How to show it.
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    pub(crate) output: ListFormat,
+    /// YAML file, or folder of them, that describes datasets of your own; repeatable.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) include_path: Vec<PathBuf>,
+    /// Decides the order of options where the source always puts the right one first.
+    #[arg(long, value_name = "N", default_value_t = 42)]
+    pub(crate) seed: u64,
+    /// Leave options in the order of the source.
+    #[arg(long)]
+    pub(crate) keep_order: bool,
+}
+
+/// Flags of `fetch`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct FetchArgs {
+    /// Datasets as NAME[:CONFIG][@SPLIT].
+    #[arg(required_unless_present = "all")]
+    pub(crate) names: Vec<String>,
+    /// Fetch every dataset of the catalogue, in its usual config.
+    #[arg(long, conflicts_with = "names")]
+    pub(crate) all: bool,
+    /// YAML file, or folder of them, that describes datasets of your own; repeatable.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) include_path: Vec<PathBuf>,
+    /// Show no progress.
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
 }
 
 /// What can be listed.

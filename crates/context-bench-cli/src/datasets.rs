@@ -9,7 +9,7 @@ use context_bench::registry::{DatasetRequest, Registry};
 
 use crate::args::RunArgs;
 use crate::failure::Failure;
-use crate::output;
+use crate::{hub, output};
 use crate::scoring::Scoring;
 
 /// The registry with the datasets that the user's own files describe.
@@ -40,6 +40,7 @@ pub(crate) fn open(args: &RunArgs, registry: &Registry) -> Result<Datasets, Fail
         skip_bad_lines: args.skip_bad_lines,
         seed: args.seed,
         keep_order: args.keep_order,
+        hub: Some(hub::access(args.quiet)?),
         ..DatasetRequest::default()
     };
     let mut all: Option<Dataset> = None;

@@ -10,6 +10,7 @@ mod datasets;
 mod env;
 mod exit;
 mod failure;
+mod hub;
 mod limits;
 mod output;
 mod progress;
@@ -77,6 +78,8 @@ fn call(cli: &Cli, registry: &Registry, command: &str) -> Result<Exit, Failure> 
         Some(Command::Export(args)) => commands::export::main(args, registry),
         Some(Command::Demo(args)) => commands::demo::main(args, registry),
         Some(Command::Ls(args)) => commands::ls::main(args, registry),
+        Some(Command::Show(args)) => commands::show::main(args, registry),
+        Some(Command::Fetch(args)) => commands::fetch::main(args, registry),
         Some(Command::Completions { shell }) => commands::completions::main(*shell),
     }
 }

@@ -1,61 +1,189 @@
 //! `ls`: what can be chosen by name.
 
+use context_bench::dataset::catalogue::{CacheState, Catalogue, HubAccess, Spec};
 use context_bench::registry::Registry;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::args::{Kind, ListFormat, LsArgs};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output;
+use crate::{datasets, hub, output};
 
 pub(crate) fn main(args: &LsArgs, registry: &Registry) -> Result<Exit, Failure> {
+    let registry = &datasets::included(registry, &args.include_path)?;
     let kinds = match args.kind {
         Some(kind) => vec![kind],
         None => Kind::ALL.to_vec(),
     };
-    let listing: Vec<(Kind, Vec<(&str, &str)>)> = kinds
-        .into_iter()
-        .map(|kind| (kind, names(kind, registry)))
-        .collect();
+    let mut listing = Vec::new();
+    for kind in kinds {
+        let details = args.kind == Some(Kind::Datasets);
+        let entries = match kind {
+            Kind::Datasets => dataset_entries(registry, details)?,
+            _ => names(kind, registry),
+        };
+        listing.push((kind, entries));
+    }
     match args.output {
         ListFormat::Table => output::stdout(&table(&listing))?,
-        ListFormat::Json => output::stdout(&json_text(&listing))?,
+        ListFormat::Json => output::stdout(&json_text(listing))?,
     }
     Ok(Exit::Done)
 }
 
-fn names(kind: Kind, registry: &Registry) -> Vec<(&str, &str)> {
-    match kind {
-        Kind::Datasets => registry.datasets.describe().collect(),
-        Kind::Systems => registry.systems.describe().collect(),
-        Kind::Evaluators => registry.evaluators.describe().collect(),
-        Kind::Metrics => registry.metrics.describe().collect(),
-        Kind::Outputs => registry.reporters.describe().collect(),
+/// One thing of a list: its name, what the table shows, and all that is known.
+struct Entry {
+    name: String,
+    columns: Vec<String>,
+    details: Map<String, Value>,
+}
+
+impl Entry {
+    fn new(name: &str, about: &str) -> Self {
+        let mut details = Map::new();
+        details.insert("name".into(), name.into());
+        details.insert("about".into(), about.into());
+        Self {
+            name: name.to_owned(),
+            columns: vec![about.to_owned()],
+            details,
+        }
     }
 }
 
-fn table(listing: &[(Kind, Vec<(&str, &str)>)]) -> String {
+fn names(kind: Kind, registry: &Registry) -> Vec<Entry> {
+    let entry = |(name, about): (&str, &str)| Entry::new(name, about);
+    match kind {
+        Kind::Datasets => registry.datasets.describe().map(entry).collect(),
+        Kind::Systems => registry.systems.describe().map(entry).collect(),
+        Kind::Evaluators => registry.evaluators.describe().map(entry).collect(),
+        Kind::Metrics => registry.metrics.describe().map(entry).collect(),
+        Kind::Outputs => registry.reporters.describe().map(entry).collect(),
+    }
+}
+
+/// What code registered, then the catalogue; with details when only datasets
+/// are asked for.
+fn dataset_entries(registry: &Registry, details: bool) -> Result<Vec<Entry>, Failure> {
+    let mut entries = names(Kind::Datasets, registry);
+    if details {
+        for entry in &mut entries {
+            let about = entry.columns.remove(0);
+            let usual = ["", "", "bundled", "answer_quality", ""];
+            entry.columns = usual.into_iter().map(str::to_owned).collect();
+            entry.columns.push(about);
+        }
+    }
+    let access = hub::access(true)?;
+    let catalogue: &Catalogue = &registry.catalogue;
+    for name in catalogue.names() {
+        let spec = catalogue.get(name)?;
+        let mut entry = Entry::new(name, spec.about());
+        if details {
+            describe(&mut entry, &spec, &access)?;
+        }
+        entries.push(entry);
+    }
+    if details {
+        let head = ["category", "examples", "cached", "evaluators", "licence", "about"];
+        entries.insert(
+            0,
+            Entry {
+                name: "name".into(),
+                columns: head.into_iter().map(str::to_owned).collect(),
+                details: Map::new(),
+            },
+        );
+    }
+    Ok(entries)
+}
+
+fn describe(
+    entry: &mut Entry,
+    spec: &std::sync::Arc<Spec>,
+    access: &HubAccess,
+) -> Result<(), Failure> {
+    let usual = spec.select(None, None)?;
+    let all = match spec.config_names().next() {
+        Some(_) => spec.select(Some("*"), None)?,
+        None => usual.clone(),
+    };
+    let mut examples = Some(0_u64);
+    for config in &all {
+        examples = examples.zip(config.examples()).map(|(a, b)| a + b);
+    }
+    let mut evaluators: Vec<&String> = Vec::new();
+    for name in all.iter().flat_map(|config| config.evaluators()) {
+        if !evaluators.contains(&name) {
+            evaluators.push(name);
+        }
+    }
+    let states: Vec<CacheState> = usual.iter().map(|config| config.cached(access.hub())).collect();
+    let cached = if states.iter().all(|state| *state == CacheState::Whole) {
+        "yes"
+    } else if states.iter().any(|state| *state != CacheState::Nothing) {
+        "partly"
+    } else if spec.is_gated() {
+        "no, gated"
+    } else {
+        "no"
+    };
+    let shown: Vec<&str> = evaluators.iter().map(|name| name.as_str()).collect();
+    entry.columns = vec![
+        spec.category().to_owned(),
+        examples.map_or("?".into(), |n| n.to_string()),
+        cached.to_owned(),
+        shown.join(", "),
+        spec.licence().to_owned(),
+        spec.about().to_owned(),
+    ];
+    let details = &mut entry.details;
+    details.insert("category".into(), spec.category().into());
+    details.insert("examples".into(), examples.into());
+    details.insert("licence".into(), spec.licence().into());
+    details.insert("gated".into(), spec.is_gated().into());
+    details.insert("source".into(), spec.hub_repo().into());
+    details.insert("evaluators".into(), json!(evaluators));
+    details.insert("configs".into(), spec.config_names().collect());
+    details.insert("default_configs".into(), json!(spec.default_configs()));
+    details.insert("cached".into(), cached.into());
+    Ok(())
+}
+
+fn table(listing: &[(Kind, Vec<Entry>)]) -> String {
     let mut text = String::new();
     for (kind, entries) in listing {
         if !text.is_empty() {
             text.push('\n');
         }
         text += &format!("{}:\n", kind.name());
-        let width = entries.iter().map(|(name, _)| name.chars().count()).max();
+        let width = entries.iter().map(|entry| entry.name.chars().count()).max();
         let width = width.unwrap_or(0);
-        for (name, about) in entries {
-            text += format!("  {name:width$}  {about}").trim_end();
+        let n_columns = entries.iter().map(|entry| entry.columns.len()).max();
+        let widths: Vec<usize> = (0..n_columns.unwrap_or(0))
+            .map(|column| {
+                let cells = entries.iter().filter_map(|entry| entry.columns.get(column));
+                cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+            })
+            .collect();
+        for entry in entries {
+            let mut line = format!("  {:width$}", entry.name);
+            for (cell, width) in entry.columns.iter().zip(&widths) {
+                line += &format!("  {cell:width$}");
+            }
+            text += line.trim_end();
             text.push('\n');
         }
     }
     text
 }
 
-fn json_text(listing: &[(Kind, Vec<(&str, &str)>)]) -> String {
-    let kinds = listing.iter().map(|(kind, entries)| {
-        let entry = |(name, about): &(&str, &str)| json!({"name": name, "about": about});
-        (kind.name().to_owned(), entries.iter().map(entry).collect())
+fn json_text(listing: Vec<(Kind, Vec<Entry>)>) -> String {
+    let kinds = listing.into_iter().map(|(kind, entries)| {
+        let entries = entries.into_iter().map(|entry| entry.details);
+        let entries = entries.filter(|details| !details.is_empty());
+        (kind.name().to_owned(), entries.map(Value::Object).collect())
     });
-    let kinds: serde_json::Map<String, Value> = kinds.collect();
+    let kinds: Map<String, Value> = kinds.collect();
     format!("{:#}\n", Value::Object(kinds))
 }

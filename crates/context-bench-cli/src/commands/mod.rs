@@ -4,7 +4,9 @@
 pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod export;
+pub(crate) mod fetch;
 pub(crate) mod ls;
 pub(crate) mod rescore;
 pub(crate) mod run;
 pub(crate) mod runs;
+pub(crate) mod show;

@@ -17,7 +17,7 @@ pub use names::{Names, UnknownName};
 pub use open::OpenedDataset;
 pub use params::{ParamError, Params, SystemRef};
 
-use crate::dataset::catalogue::Catalogue;
+use crate::dataset::catalogue::{Catalogue, HubAccess};
 use crate::dataset::{Dataset, DatasetError};
 use crate::error::Hint;
 use crate::evaluator::Evaluator;
@@ -43,6 +43,8 @@ pub struct DatasetRequest {
     pub seed: u64,
     /// Leaves options in the order of the source.
     pub keep_order: bool,
+    /// The way to the hub.
+    pub hub: Option<HubAccess>,
 }
 
 /// What a system factory may use besides its parameters.

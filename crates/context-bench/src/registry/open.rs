@@ -114,6 +114,7 @@ impl DatasetRequest {
             skip_bad_lines: self.skip_bad_lines,
             seed: self.seed,
             keep_order: self.keep_order,
+            hub: self.hub.clone(),
         }
     }
 }

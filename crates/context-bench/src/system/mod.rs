@@ -14,7 +14,7 @@ pub mod transform;
 pub use command::{CommandError, CommandSettings, CommandSystem, split_command};
 pub use context_layer::ContextLayer;
 pub use function::{FnSystem, from_fn};
-pub use openai::{BuildMessages, OpenAiProxy, OpenAiProxySettings};
+pub use openai::{BuildMessages, OpenAiProxy, OpenAiProxySettings, messages};
 pub use reader::Reader;
 
 use async_trait::async_trait;

@@ -184,25 +184,32 @@ impl OpenAiProxy {
         if let Some(build) = &self.settings.build_messages {
             return build(example);
         }
-        let present = |key: &str| example.get(key).filter(|value| !value.is_null());
-        let mut messages = self.opening();
-        if let Some(turns) = present("turns") {
-            match turns {
-                Value::Array(turns) => messages.extend(turns.iter().cloned()),
-                // The endpoint will say what it thinks of it.
-                other => messages.push(other.clone()),
-            }
-            return messages;
-        }
-        let context = example.get("context").cloned().unwrap_or_else(|| json!(""));
-        if let Some(question) = present("question") {
-            messages.push(message("system", context));
-            messages.push(message("user", question.clone()));
-        } else {
-            messages.push(message("user", context));
-        }
-        messages
+        messages(example, self.settings.system_prompt.as_deref())
     }
+}
+
+/// The messages that an endpoint gets for an example: its turns, else its
+/// context and question, after the system prompt if there is one.
+pub fn messages(example: &Example, system_prompt: Option<&str>) -> Vec<Value> {
+    let present = |key: &str| example.get(key).filter(|value| !value.is_null());
+    let prompt = system_prompt.map(|text| message("system", text));
+    let mut messages: Vec<Value> = prompt.into_iter().collect();
+    if let Some(turns) = present("turns") {
+        match turns {
+            Value::Array(turns) => messages.extend(turns.iter().cloned()),
+            // The endpoint will say what it thinks of it.
+            other => messages.push(other.clone()),
+        }
+        return messages;
+    }
+    let context = example.get("context").cloned().unwrap_or_else(|| json!(""));
+    if let Some(question) = present("question") {
+        messages.push(message("system", context));
+        messages.push(message("user", question.clone()));
+    } else {
+        messages.push(message("user", context));
+    }
+    messages
 }
 
 #[async_trait]

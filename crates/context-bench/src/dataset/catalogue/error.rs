@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use context_bench_hub::HubError;
+
 use super::spec::config_hint;
 use crate::error::{Hint, Location};
 use crate::text::suggest;
@@ -58,6 +60,15 @@ pub enum CatalogueError {
         /// Some of what is there.
         found: Vec<String>,
     },
+    /// The hub, or the way to it.
+    #[error(transparent)]
+    Hub(#[from] HubError),
+    /// Data must come from the hub, and nobody gave access to it.
+    #[error("dataset `{dataset}` must come from the hub, which is not set up")]
+    NoHub {
+        /// The dataset.
+        dataset: String,
+    },
     /// A dataset does not say where its records are.
     #[error("dataset `{dataset}` has no source of its own")]
     NoSource {
@@ -93,7 +104,14 @@ impl Hint for CatalogueError {
                 "found {}; name the file itself if it is one of them",
                 suggest::quoted_list(found, "and")
             )),
-            Self::NoSource { dataset } => Some(format!("write `{dataset}=PATH`")),
+            Self::Hub(error) => error.hint(),
+            Self::NoHub { dataset } | Self::NoSource { dataset } => Some(format!("write `{dataset}=PATH`")),
         }
+    }
+}
+
+impl Hint for HubError {
+    fn hint(&self) -> Option<String> {
+        HubError::hint(self)
     }
 }

@@ -8,6 +8,7 @@ use super::error::CatalogueError;
 use super::locate::{self, Wanted};
 use super::prepare::Tables;
 use super::row::Rows;
+use super::remote::HubAccess;
 use super::rows::{self, TableSettings};
 use super::spec::{Config, Table};
 use crate::dataset::skipped::Tally;
@@ -32,6 +33,8 @@ pub struct LoadSettings {
     pub seed: u64,
     /// Leaves options in the order of the source.
     pub keep_order: bool,
+    /// The way to the hub, for what is not a local copy.
+    pub hub: Option<HubAccess>,
 }
 
 impl LoadSettings {
@@ -52,32 +55,23 @@ impl Config {
     /// When the records cannot be found or opened, and for a small local copy,
     /// at the first record that does not fit, unless those are to be skipped.
     pub fn load(&self, settings: &LoadSettings) -> Result<Dataset, DatasetError> {
-        let Some(path) = self.local_path(settings) else {
-            return Err(CatalogueError::NoSource {
-                dataset: self.spec.name.clone(),
-            }
-            .into());
+        let Some(path) = self.local_path(settings)? else {
+            return self.load_remote(settings);
         };
         let copy = LocalCopy::find(self, &path)?;
         let tally = Tally::default();
-        let open = || -> Result<Sieved, DatasetError> {
-            let rows = copy.rows(self)?;
-            let examples = Engine::new(self.clone(), settings.engine()).examples(rows);
-            Ok(Sieved {
-                examples: Box::new(examples),
-                skip_bad: settings.skip_bad_lines,
-                tally: tally.clone(),
-                n_bad: 0,
-                is_over: false,
-            })
-        };
+        let open = || self.sieved(copy.rows(self)?, settings, &tally);
         let mut len = None;
         if copy.bytes() <= CHECKED_BYTES {
-            let checked = open()?.map(|example| example.map(drop));
-            len = Some(checked.collect::<Result<Vec<()>, _>>()?.len());
+            let mut n_good = 0;
+            for example in open()? {
+                example?;
+                n_good += 1;
+            }
+            len = Some(n_good);
         }
         let dataset = Dataset::from_results(open()?)
-            .with_skipped(tally)
+            .with_skipped(tally.clone())
             .with_origin(Origin {
                 source: path.display().to_string(),
                 revision: None,
@@ -88,17 +82,61 @@ impl Config {
         })
     }
 
-    /// The local copy that is asked for, or that the dataset itself names.
-    fn local_path(&self, settings: &LoadSettings) -> Option<PathBuf> {
-        if settings.path.is_some() {
-            return settings.path.clone();
+    /// The examples from the hub. Nothing is read ahead, so that the first
+    /// example is there as soon as its part of a file is.
+    fn load_remote(&self, settings: &LoadSettings) -> Result<Dataset, DatasetError> {
+        let dataset = self.full_name();
+        if self.spec.source.hub.is_none() {
+            return Err(CatalogueError::NoSource { dataset }.into());
         }
-        let file = self.spec.file.as_deref()?;
-        let is_local = self.spec.source.hub.is_none();
-        let wanted = self.records_wanted();
-        let own = wanted.patterns().into_iter().next().filter(|_| is_local)?;
-        let folder = file.parent().unwrap_or(Path::new(""));
-        Some(folder.join(own))
+        let access = settings.hub.as_ref();
+        let access = access.ok_or(CatalogueError::NoHub { dataset })?;
+        let (rows, origin) = self.remote_rows(access, settings)?;
+        let tally = Tally::default();
+        let examples = self.sieved(rows, settings, &tally)?;
+        let dataset = Dataset::from_results(examples);
+        Ok(dataset.with_skipped(tally).with_origin(origin))
+    }
+
+    fn sieved(
+        &self,
+        rows: Rows,
+        settings: &LoadSettings,
+        tally: &Tally,
+    ) -> Result<Sieved, DatasetError> {
+        let examples = Engine::new(self.clone(), settings.engine()).examples(rows);
+        Ok(Sieved {
+            examples: Box::new(examples),
+            skip_bad: settings.skip_bad_lines,
+            tally: tally.clone(),
+            n_bad: 0,
+            is_over: false,
+        })
+    }
+
+    /// The local copy that is asked for, or that the dataset itself names.
+    fn local_path(&self, settings: &LoadSettings) -> Result<Option<PathBuf>, DatasetError> {
+        let path = match (&settings.path, &self.spec.file) {
+            (Some(path), _) => path.clone(),
+            (None, Some(file)) if self.spec.source.hub.is_none() => {
+                let wanted = self.records_wanted();
+                let Some(own) = wanted.patterns().into_iter().next() else {
+                    return Ok(None);
+                };
+                match is_url(&own) {
+                    true => own.into(),
+                    false => file.parent().unwrap_or(Path::new("")).join(own),
+                }
+            }
+            _ => return Ok(None),
+        };
+        let Some(url) = path.to_str().filter(|path| is_url(path)) else {
+            return Ok(Some(path));
+        };
+        let access = settings.hub.as_ref().ok_or(CatalogueError::NoHub {
+            dataset: self.full_name(),
+        })?;
+        Ok(Some(access.fetch_url(url)?))
     }
 
     pub(super) fn records_wanted(&self) -> Wanted<'_> {
@@ -129,12 +167,16 @@ impl Config {
     }
 }
 
-fn table_settings(table: &Table) -> TableSettings {
+pub(super) fn table_settings(table: &Table) -> TableSettings {
     TableSettings {
         format: table.format.clone(),
         is_text: table.is_text,
         ..TableSettings::default()
     }
+}
+
+fn is_url(text: &str) -> bool {
+    text.starts_with("https://") || text.starts_with("http://")
 }
 
 /// Joins the side tables with the records.
@@ -205,7 +247,7 @@ impl LocalCopy {
 }
 
 /// Archives by the member that is meant.
-fn with_member(files: Vec<PathBuf>, wanted: &Wanted<'_>) -> Vec<PathBuf> {
+pub(super) fn with_member(files: Vec<PathBuf>, wanted: &Wanted<'_>) -> Vec<PathBuf> {
     let Some(member) = wanted.member() else {
         return files;
     };

@@ -36,15 +36,14 @@ pub(super) struct Wanted<'a> {
 }
 
 impl Wanted<'_> {
-    /// The config that the files of this table are under.
-    fn config_name(&self) -> Option<&str> {
-        match self.name {
-            Some(_) => self.table.config.as_deref(),
-            None => self.config.name.as_deref().or(self.table.config.as_deref()),
-        }
+    /// The config that the files of this table are under, on the hub and in
+    /// copies of it.
+    pub(super) fn hub_config(&self) -> Option<&str> {
+        let own = self.config.name.as_deref().filter(|_| self.name.is_none());
+        self.table.config.as_deref().or(own)
     }
 
-    fn split(&self) -> Option<&str> {
+    pub(super) fn split(&self) -> Option<&str> {
         match self.name {
             Some(_) => self.table.split.as_deref(),
             None => self.config.split.as_deref(),
@@ -79,7 +78,7 @@ impl Wanted<'_> {
     fn described(&self) -> String {
         let mut parts = Vec::new();
         parts.extend(self.name.map(|name| format!("table `{name}`")));
-        parts.extend(self.config_name().map(|name| format!("config `{name}`")));
+        parts.extend(self.hub_config().map(|name| format!("config `{name}`")));
         parts.extend(self.split().map(|name| format!("split `{name}`")));
         match parts.is_empty() {
             true => "the records".into(),
@@ -159,7 +158,7 @@ fn of_dataset<'a>(files: &'a [String], dataset: &str) -> Vec<&'a String> {
 /// The files of a config; all when no file tells its config, `None` when all
 /// that tell are of others.
 fn of_config<'a>(files: Vec<&'a String>, wanted: &Wanted<'_>) -> Option<Vec<&'a String>> {
-    let Some(config) = wanted.config_name() else {
+    let Some(config) = wanted.hub_config() else {
         return Some(files);
     };
     let configs = wanted.all_configs();

@@ -13,6 +13,7 @@ mod load;
 mod locate;
 mod prepare;
 mod read;
+mod remote;
 mod row;
 mod rows;
 mod spec;
@@ -25,7 +26,9 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 
 pub use error::CatalogueError;
+pub use context_bench_hub::{Event, Hub, HubError, HubSettings, Progress};
 pub use load::LoadSettings;
+pub use remote::{CacheState, Fetched, HubAccess};
 pub use spec::{CATEGORIES, Config, Spec};
 
 /// Datasets by name. Those that come with the program are read when asked for.

@@ -1,0 +1,323 @@
+//! The records of a dataset from the hub, or from a plain URL.
+//!
+//! A few examples are read in place, by ranges; otherwise files are fetched
+//! into the cache and read from there.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use context_bench_hub::{Hub, HubError, Progress, RangedFile, RemoteFile};
+use context_bench_records::{Format, ReadAt};
+
+use super::error::CatalogueError;
+use super::load::{LoadSettings, prepared, table_settings, with_member};
+use super::locate::Wanted;
+use super::prepare::Tables;
+use super::row::Rows;
+use super::rows::{self, TableSettings};
+use super::spec::Config;
+use crate::dataset::{DatasetError, Origin};
+
+/// Up to so many examples are read by ranges, when the files are larger than
+/// what is fetched in a moment anyway.
+const FEW_EXAMPLES: usize = 2000;
+const LARGE_BYTES: u64 = 4 << 20;
+
+/// The hub, and who is told about downloads.
+#[derive(Clone)]
+pub struct HubAccess {
+    hub: Arc<Hub>,
+    progress: Arc<dyn Progress + Send + Sync>,
+}
+
+impl HubAccess {
+    /// Access that tells nobody about downloads.
+    pub fn new(hub: Hub) -> Self {
+        Self {
+            hub: Arc::new(hub),
+            progress: Arc::new(()),
+        }
+    }
+
+    /// Tells this one about downloads.
+    #[must_use]
+    pub fn with_progress(mut self, progress: impl Progress + Send + Sync + 'static) -> Self {
+        self.progress = Arc::new(progress);
+        self
+    }
+
+    /// A file by its address, fetched.
+    pub(super) fn fetch_url(&self, url: &str) -> Result<PathBuf, CatalogueError> {
+        Ok(self.hub.fetch_url(url, &*self.progress)?)
+    }
+
+    /// The hub.
+    pub fn hub(&self) -> &Hub {
+        &self.hub
+    }
+}
+
+impl fmt::Debug for HubAccess {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HubAccess")
+            .field("settings", self.hub.settings())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The files of one table on the hub.
+struct Found {
+    repo: String,
+    commit: Option<String>,
+    files: Vec<RemoteFile>,
+}
+
+impl Found {
+    fn bytes(&self) -> u64 {
+        self.files.iter().map(|file| file.size).sum()
+    }
+}
+
+/// What was fetched of a config.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Fetched {
+    /// Where the files are.
+    pub paths: Vec<PathBuf>,
+    /// How large they are together.
+    pub bytes: u64,
+    /// The commit that they are of.
+    pub revision: Option<String>,
+}
+
+/// What the cache has of a config.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CacheState {
+    /// Everything: it can be used offline.
+    Whole,
+    /// Some files.
+    Part,
+    /// Nothing.
+    Nothing,
+}
+
+impl Config {
+    /// Puts all files of this config into the cache.
+    ///
+    /// # Errors
+    ///
+    /// When they cannot be found or fetched.
+    pub fn fetch(&self, access: &HubAccess) -> Result<Fetched, DatasetError> {
+        let mut fetched = Fetched::default();
+        for (_, wanted) in self.all_wanted() {
+            let Some(found) = find(self, &wanted, access)? else {
+                continue;
+            };
+            let paths = access.hub.fetch(&found.files, &*access.progress);
+            fetched.paths.extend(paths.map_err(CatalogueError::from)?);
+            fetched.bytes += found.bytes();
+            fetched.revision = fetched.revision.or(found.commit);
+        }
+        Ok(fetched)
+    }
+
+    /// What the cache has of this config; nothing is asked of the hub.
+    pub fn cached(&self, hub: &Hub) -> CacheState {
+        let Some(repo) = self.spec.hub_repo() else {
+            return CacheState::Nothing;
+        };
+        let revision = self.spec.source.revision.as_deref();
+        let mut states = Vec::new();
+        for (_, wanted) in self.all_wanted() {
+            let patterns = wanted.patterns();
+            let cached = match patterns.first() {
+                Some(pattern) => hub.cached_files(repo, revision, &[pattern]),
+                None => {
+                    let split = wanted.split().unwrap_or(USUAL_SPLIT);
+                    hub.cached(repo, revision, wanted.hub_config(), split)
+                }
+            };
+            if !(wanted.table.optional && cached.files == 0) {
+                states.push((cached.is_complete(), cached.files > 0));
+            }
+        }
+        match (
+            states.iter().all(|(whole, _)| *whole),
+            states.iter().any(|(_, some)| *some),
+        ) {
+            (true, _) => CacheState::Whole,
+            (false, true) => CacheState::Part,
+            (false, false) => CacheState::Nothing,
+        }
+    }
+
+    fn all_wanted(&self) -> impl Iterator<Item = (Option<&str>, Wanted<'_>)> {
+        let records = std::iter::once((None, self.records_wanted()));
+        records.chain(self.tables_wanted().map(|(name, wanted)| (Some(name), wanted)))
+    }
+
+    /// The records from the hub, joined and prepared.
+    pub(super) fn remote_rows(
+        &self,
+        access: &HubAccess,
+        settings: &LoadSettings,
+    ) -> Result<(Rows, Origin), DatasetError> {
+        let wanted = self.records_wanted();
+        let found = find(self, &wanted, access)?.ok_or_else(|| CatalogueError::NoSource {
+            dataset: self.full_name(),
+        })?;
+        let mut tables = Tables::new();
+        for (name, wanted) in self.tables_wanted() {
+            if let Some(found) = find(self, &wanted, access)? {
+                let settings = table_settings(wanted.table);
+                let rows = fetched_rows(&found, &wanted, access, settings)?;
+                tables.insert(name.to_owned(), rows.collect::<Result<_, _>>()?);
+            }
+        }
+        let origin = Origin {
+            source: format!("hf://datasets/{}", found.repo),
+            revision: found.commit.clone(),
+        };
+        let few = settings.max_examples.is_some_and(|n| n <= FEW_EXAMPLES);
+        let rows = if few && is_worth_ranges(&found, access) {
+            ranged_rows(found.files, access, self.record_settings())
+        } else {
+            fetched_rows(&found, &wanted, access, self.record_settings())?
+        };
+        Ok((prepared(self, rows, tables)?, origin))
+    }
+}
+
+/// The split of repositories that have only one.
+const USUAL_SPLIT: &str = "train";
+
+/// The files of a table; none when an optional one is not there.
+fn find(
+    config: &Config,
+    wanted: &Wanted<'_>,
+    access: &HubAccess,
+) -> Result<Option<Found>, DatasetError> {
+    let source = &config.spec.source;
+    let repos = source.hub.iter().chain(&source.mirrors);
+    let mut first_error: Option<HubError> = None;
+    for repo in repos {
+        match in_repo(repo, wanted, access) {
+            Ok(found) => return Ok(Some(found)),
+            // Only a repository that is not there has a mirror in its place.
+            Err(error) if is_missing_repo(&error) => {
+                first_error.get_or_insert(error);
+            }
+            Err(_) if wanted.table.optional => return Ok(None),
+            Err(error) => return Err(CatalogueError::from(error).into()),
+        }
+    }
+    match first_error {
+        Some(_) if wanted.table.optional => Ok(None),
+        Some(error) => Err(CatalogueError::from(error).into()),
+        None => Ok(None),
+    }
+}
+
+fn is_missing_repo(error: &HubError) -> bool {
+    matches!(error, HubError::RepoNotFound { .. })
+}
+
+fn in_repo(repo: &str, wanted: &Wanted<'_>, access: &HubAccess) -> Result<Found, HubError> {
+    let revision = wanted.config.spec.source.revision.as_deref();
+    let patterns = wanted.patterns();
+    let mut files = if patterns.is_empty() {
+        let split = wanted.split().unwrap_or(USUAL_SPLIT);
+        let hub = &access.hub;
+        hub.resolve(repo, revision, wanted.hub_config(), split)?.files
+    } else {
+        first_of(&patterns, |pattern| {
+            access.hub.files(repo, revision, &[pattern])
+        })?
+    };
+    if wanted.table.first_only {
+        files.truncate(1);
+    }
+    Ok(Found {
+        repo: repo.to_owned(),
+        commit: files.first().map(|file| file.commit.clone()),
+        files,
+    })
+}
+
+/// What the first pattern gives that gives something; the error of the first.
+fn first_of<T>(
+    patterns: &[String],
+    mut ask: impl FnMut(&str) -> Result<T, HubError>,
+) -> Result<T, HubError> {
+    let mut first_error = None;
+    for pattern in patterns {
+        match ask(pattern) {
+            Ok(found) => return Ok(found),
+            Err(error @ HubError::FileNotFound { .. }) => {
+                first_error.get_or_insert(error);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    match first_error {
+        Some(error) => Err(error),
+        None => ask(""),
+    }
+}
+
+fn fetched_rows(
+    found: &Found,
+    wanted: &Wanted<'_>,
+    access: &HubAccess,
+    settings: TableSettings,
+) -> Result<Rows, DatasetError> {
+    let paths = access.hub.fetch(&found.files, &*access.progress);
+    let paths = with_member(paths.map_err(CatalogueError::from)?, wanted);
+    rows::of_files(paths, settings)
+}
+
+/// Whether a few examples cost less by ranges than by fetching everything.
+fn is_worth_ranges(found: &Found, access: &HubAccess) -> bool {
+    let is_readable = |file: &RemoteFile| Format::of(file.path.as_ref()).is_some();
+    found.bytes() > LARGE_BYTES
+        && found.files.iter().all(is_readable)
+        && found.files.iter().any(|file| access.hub.in_cache(file).is_none())
+}
+
+/// The records of files that stay where they are, each opened when its turn comes.
+fn ranged_rows(files: Vec<RemoteFile>, access: &HubAccess, settings: TableSettings) -> Rows {
+    let hub = Arc::clone(&access.hub);
+    Box::new(files.into_iter().flat_map(move |file| {
+        let opened = hub.open_ranged(&file).map_err(CatalogueError::from);
+        let rows = opened.map_err(DatasetError::from).and_then(|ranged| {
+            let file = Arc::new(Ranged {
+                name: file.path.clone(),
+                ranged,
+            });
+            rows::of_read_at(file, settings.clone())
+        });
+        rows.unwrap_or_else(|error| Box::new(std::iter::once(Err(error))))
+    }))
+}
+
+/// A file of the hub as readers of records see it.
+struct Ranged {
+    name: String,
+    ranged: RangedFile,
+}
+
+impl ReadAt for Ranged {
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.ranged.len())
+    }
+
+    fn read_at(&self, offset: u64, len: usize) -> io::Result<Bytes> {
+        self.ranged.read_at(offset, len)
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+}
