@@ -6,6 +6,8 @@
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
+use context_bench_records::RecordError;
+
 use super::catalogue::CatalogueError;
 use super::skipped::SkippedRecord;
 use crate::error::{Hint, Location};
@@ -84,6 +86,9 @@ pub enum DatasetError {
         /// The file as the user named it.
         path: PathBuf,
     },
+    /// Records cannot be read, for a reason that only their format knows.
+    #[error(transparent)]
+    Records(RecordError),
     /// A dataset value is neither a file nor `name` nor `name:config`.
     #[error("`{typed}` does not name a dataset")]
     BadReference {
@@ -161,9 +166,10 @@ impl Hint for DatasetError {
                 )
             }
             Self::UnknownFormat { .. } => {
-                "use a file ending in .jsonl, .json, .csv or .tsv, each also with .gz or .zst"
+                "use a file ending in .jsonl, .json, .csv or .tsv, each also with .gz, .zst or .bz2, in .parquet or in .zip"
                     .into()
             }
+            Self::Records(error) => return error.hint(),
             Self::BadReference { .. } => {
                 "write a file path, a name such as `demo`, `name:config`, or `name=PATH`".into()
             }

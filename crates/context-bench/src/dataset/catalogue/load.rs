@@ -11,6 +11,7 @@ use super::row::Rows;
 use super::remote::HubAccess;
 use super::rows::{self, TableSettings};
 use super::spec::{Config, Table};
+use crate::dataset::local::advised;
 use crate::dataset::skipped::Tally;
 use crate::dataset::{Dataset, DatasetError, Origin};
 use crate::model::Example;
@@ -204,7 +205,7 @@ impl LocalCopy {
             let found = locate::in_folder(path, &wanted)?;
             (with_member(found, &wanted), path)
         } else {
-            let found = context_bench_records::files(path).map_err(rows::wrong)?;
+            let found = context_bench_records::files(path).map_err(advised)?;
             (found, path.parent().unwrap_or(Path::new("")))
         };
         let folder = if folder == Path::new("") {

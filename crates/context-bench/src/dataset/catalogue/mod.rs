@@ -58,8 +58,8 @@ impl Catalogue {
     /// All names in alphabetical order.
     pub fn names(&self) -> Vec<&str> {
         let mut names: Vec<&str> = self.own.keys().map(String::as_str).collect();
-        if self.with_builtin {
-            names.extend(builtin::names());
+        for name in builtin::names().filter(|_| self.with_builtin) {
+            names.push(name);
         }
         names.sort_unstable();
         names.dedup();

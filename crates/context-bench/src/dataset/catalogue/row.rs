@@ -21,7 +21,10 @@ impl Row {
     /// Another record made of this one, at the same place.
     pub(super) fn becomes<const N: usize>(&self, fields: [(&str, Value); N]) -> Self {
         Self {
-            fields: fields.map(|(key, value)| (key.to_owned(), value)).into(),
+            fields: fields
+                .into_iter()
+                .map(|(key, value)| (key.to_owned(), value))
+                .collect(),
             at: self.at.clone(),
         }
     }

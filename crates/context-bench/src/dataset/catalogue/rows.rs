@@ -11,6 +11,7 @@ use serde_json::Map;
 
 use super::row::{Row, Rows};
 use crate::dataset::DatasetError;
+use crate::dataset::local::advised;
 use crate::error::Location;
 
 /// How the files of a table are read.
@@ -52,7 +53,7 @@ pub(super) fn of_files(paths: Vec<PathBuf>, settings: TableSettings) -> Result<R
         Err(RecordError::NoColumn { .. }) => open(None),
         set => set,
     }
-    .map_err(wrong)?;
+    .map_err(advised)?;
     Ok(stream(Box::new(set)))
 }
 
@@ -65,13 +66,13 @@ pub(super) fn of_read_at(
     file: Arc<dyn ReadAt>,
     settings: TableSettings,
 ) -> Result<Rows, DatasetError> {
-    let mut source = Source::from_read_at(file).map_err(wrong)?;
+    let mut source = Source::from_read_at(file).map_err(advised)?;
     let columns = settings.columns.clone();
     let records = match source.records(&read_settings(columns)) {
         Err(RecordError::NoColumn { .. }) => source.records(&read_settings(None)),
         records => records,
     }
-    .map_err(wrong)?;
+    .map_err(advised)?;
     Ok(stream(records))
 }
 
@@ -96,7 +97,7 @@ fn stream(mut records: Box<dyn Records>) -> Rows {
                     column: place.column,
                 },
             }),
-            Err(error) => Err(wrong(error)),
+            Err(error) => Err(advised(error)),
         })
     }))
 }
@@ -113,9 +114,4 @@ fn text(path: &Path) -> Result<Row, DatasetError> {
         fields,
         at: Location::file(path),
     })
-}
-
-/// The error in the words of datasets.
-pub(super) fn wrong(error: RecordError) -> DatasetError {
-    DatasetError::Custom(error.to_string())
 }

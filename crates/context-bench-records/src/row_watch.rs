@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::io::{self, Read};
 
 /// Passes bytes on and notes where rows begin, by the rules of the `csv` crate.
-pub(super) struct RowWatch<R> {
+pub(crate) struct RowWatch<R> {
     inner: R,
     delimiter: u8,
     place: Place,
@@ -32,7 +32,7 @@ enum Place {
 }
 
 impl<R> RowWatch<R> {
-    pub(super) fn new(inner: R, delimiter: u8) -> Self {
+    pub(crate) fn new(inner: R, delimiter: u8) -> Self {
         Self {
             inner,
             delimiter,
@@ -45,7 +45,7 @@ impl<R> RowWatch<R> {
     }
 
     /// The first line of the next row; to be called once for each row, after it was read.
-    pub(super) fn next_row_line(&mut self) -> usize {
+    pub(crate) fn next_row_line(&mut self) -> usize {
         self.row_lines.pop_front().unwrap_or(self.line)
     }
 
@@ -53,7 +53,7 @@ impl<R> RowWatch<R> {
     ///
     /// The end is only seen by a reader that has used up everything before it,
     /// so the answer is about the row that was read last.
-    pub(super) fn left_open_at_line(&self) -> Option<usize> {
+    pub(crate) fn left_open_at_line(&self) -> Option<usize> {
         (self.is_at_end && self.place == Place::Quoted).then_some(self.quote_line)
     }
 
