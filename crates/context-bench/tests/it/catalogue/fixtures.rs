@@ -1,0 +1,100 @@
+//! Every dataset has a small fixture of our own in the layout of the hub, and
+//! its examples are committed whole. `CONTEXT_BENCH_UPDATE=1` writes them anew.
+
+use std::fs;
+
+use context_bench::dataset::catalogue::Catalogue;
+use serde_json::{Map, Value};
+
+use super::{fixture, is_update, load, untagged};
+
+/// What is loaded besides the usual config of each dataset.
+const FURTHER: [&str; 13] = [
+    "bbh:word_sorting",
+    "gsm8k:socratic",
+    "infinitebench:longbook_choice_eng",
+    "infinitebench:passkey",
+    "locomo:qa",
+    "longbench:gov_report",
+    "longbench:trec",
+    "mbpp:full",
+    "mgsm:en,de",
+    "mmlu:anatomy",
+    "narrativeqa:story",
+    "triviaqa:rc.wikipedia",
+    "gpqa@train",
+];
+
+#[test]
+fn every_dataset_makes_the_expected_examples_of_its_fixture() {
+    for name in Catalogue::builtin().names() {
+        let folder = fixture(&format!("datasets/{name}"));
+        assert!(folder.is_dir(), "dataset `{name}` has no fixture");
+        let further = FURTHER.iter().copied().filter(|typed| {
+            typed.split([':', '@']).next() == Some(name)
+        });
+        let mut made = Map::new();
+        for typed in std::iter::once(name).chain(further) {
+            let examples = load(&format!("{typed}={}", folder.display()));
+            let examples = examples.unwrap_or_else(|error| panic!("{typed}: {error}"));
+            assert!(!examples.is_empty(), "{typed}");
+            made.insert(typed.to_owned(), untagged(examples).into());
+        }
+        let made = Value::Object(made);
+        let file = fixture(&format!("expected/{name}.json"));
+        if is_update() {
+            fs::create_dir_all(file.parent().expect("a folder")).expect("made");
+            fs::write(&file, format!("{made:#}\n")).expect("written");
+        }
+        let text = fs::read_to_string(&file).unwrap_or_else(|_| panic!("no {}", file.display()));
+        let expected: Value = serde_json::from_str(&text).expect("JSON");
+        assert_eq!(made, expected, "{name}");
+    }
+}
+
+#[test]
+fn the_original_layout_of_locomo_is_read_as_well() {
+    let file = fixture("datasets/locomo/original/locomo10.json");
+    let examples = load(&format!("locomo={}", file.display())).expect("loads");
+    let [example] = &examples[..] else {
+        panic!("one conversation");
+    };
+    let turns = example.get("turns").and_then(Value::as_array).expect("turns");
+    assert_eq!(
+        turns[1]["content"],
+        "[1:56 pm on 8 May, 2023] Bo: Look! [shares a photo of a ferry]"
+    );
+    assert_eq!((&turns[0]["role"], &turns[1]["role"]), (&"user".into(), &"assistant".into()));
+    let pairs = example.get("qa_pairs").and_then(Value::as_array).expect("pairs");
+    let told: Vec<(&str, &str)> = pairs
+        .iter()
+        .map(|pair| (pair["answer"].as_str().unwrap(), pair["type"].as_str().unwrap()))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("8 May 2023", "temporal"),
+            ("No information available", "adversarial"),
+            ("1", "single_hop")
+        ]
+    );
+}
+
+#[test]
+fn shuffled_options_can_be_kept_in_the_order_of_the_source() {
+    use context_bench::registry::DatasetRequest;
+    let typed = format!("gpqa={}", fixture("datasets/gpqa").display());
+    let letters = |seed: u64, keep_order: bool| -> Vec<String> {
+        let request = DatasetRequest {
+            seed,
+            keep_order,
+            ..DatasetRequest::default()
+        };
+        let examples = super::load_with(&typed, &request).expect("loads");
+        let letters = examples.iter().map(|e| e.text("correct_letter").unwrap().to_owned());
+        letters.collect()
+    };
+    assert_eq!(letters(1, true), ["A", "A"]);
+    assert_eq!(letters(1, false), letters(1, false));
+    assert!((0..20).any(|seed| letters(seed, false) != ["A", "A"]));
+}
