@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use context_bench::Dataset;
 use context_bench::dataset::catalogue::Config;
-use context_bench::dataset::{RepeatedIds, Skipped};
+use context_bench::dataset::{DatasetRef, DatasetTarget, RepeatedIds, Skipped};
 use context_bench::registry::{DatasetRequest, Registry};
 
 use crate::args::RunArgs;
@@ -40,7 +40,10 @@ pub(crate) fn open(args: &RunArgs, registry: &Registry) -> Result<Datasets, Fail
         skip_bad_lines: args.skip_bad_lines,
         seed: args.seed,
         keep_order: args.keep_order,
-        hub: Some(hub::access(args.quiet)?),
+        hub: match args.dataset.iter().any(|typed| needs_hub(typed)) {
+            true => Some(hub::access(args.quiet)?),
+            false => None,
+        },
         ..DatasetRequest::default()
     };
     let mut all: Option<Dataset> = None;
@@ -66,6 +69,17 @@ pub(crate) fn open(args: &RunArgs, registry: &Registry) -> Result<Datasets, Fail
         dataset: dataset.with_distinct_ids(),
         scoring,
     })
+}
+
+/// Whether data may have to come from elsewhere; files of the user need no hub.
+fn needs_hub(typed: &str) -> bool {
+    match DatasetRef::parse(typed).as_ref().map(DatasetRef::target) {
+        Ok(DatasetTarget::Named(named)) => match &named.path {
+            Some(path) => path.starts_with("https:") || path.starts_with("http:"),
+            None => true,
+        },
+        _ => false,
+    }
 }
 
 /// A conversation with many questions is no example that a system can answer.

@@ -74,13 +74,16 @@ fn dataset_entries(registry: &Registry, details: bool) -> Result<Vec<Entry>, Fai
             entry.columns.push(about);
         }
     }
-    let access = hub::access(true)?;
+    let access = match details {
+        true => Some(hub::access(true)?),
+        false => None,
+    };
     let catalogue: &Catalogue = &registry.catalogue;
     for name in catalogue.names() {
         let spec = catalogue.get(name)?;
         let mut entry = Entry::new(name, spec.about());
-        if details {
-            describe(&mut entry, &spec, &access)?;
+        if let Some(access) = &access {
+            describe(&mut entry, &spec, access)?;
         }
         entries.push(entry);
     }

@@ -9,6 +9,7 @@
 )]
 
 mod bad_input;
+mod catalogue;
 #[cfg(target_os = "linux")]
 mod code_execution;
 mod demo;

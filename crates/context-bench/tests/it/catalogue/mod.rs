@@ -4,6 +4,7 @@ mod errors;
 mod fixtures;
 mod own_files;
 mod real_samples;
+mod reference;
 mod worked_cases;
 
 use std::path::{Path, PathBuf};
