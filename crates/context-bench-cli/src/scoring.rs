@@ -117,7 +117,7 @@ impl Scoring {
         }
         plan = plan.note(WIRED, wired);
         if self.score_field(args, has_judge) == COMMON_SCORE {
-            plan = plan.common_score(COMMON_SCORE);
+            plan = plan.common_score(COMMON_SCORE, USUAL_SCORE);
         }
         Ok(plan)
     }
@@ -206,7 +206,7 @@ pub(crate) fn rewire(
         plan = plan.evaluators_for(tag, own_evaluators, own["score_field"].as_str());
     }
     match score_field {
-        COMMON_SCORE => plan.common_score(COMMON_SCORE),
+        COMMON_SCORE => plan.common_score(COMMON_SCORE, USUAL_SCORE),
         _ => plan,
     }
 }

@@ -142,9 +142,14 @@ impl Evaluate {
     /// Gives every row the score that stands for its dataset's quality (see
     /// [`evaluators_for`](Self::evaluators_for)) under this name as well, so
     /// that metrics can be computed over datasets that are scored differently.
+    /// Examples of datasets that are not named there have the score `otherwise`.
     #[must_use]
-    pub fn common_score(mut self, name: impl Into<ScoreName>) -> Self {
-        self.wiring.share(name.into());
+    pub fn common_score(
+        mut self,
+        name: impl Into<ScoreName>,
+        otherwise: impl Into<String>,
+    ) -> Self {
+        self.wiring.share(name.into(), otherwise.into());
         self
     }
 

@@ -15,8 +15,9 @@ pub(crate) struct Wiring {
     /// All evaluators, in the order of their scores.
     pub(crate) evaluators: Vec<Arc<dyn Evaluator>>,
     by_dataset: HashMap<String, Own>,
-    /// The score under which every row has that of its own dataset.
-    common: Option<ScoreName>,
+    /// The score under which every row has that of its own dataset, and which
+    /// one that is for datasets that are not wired.
+    common: Option<(ScoreName, String)>,
 }
 
 /// How one dataset is scored.
@@ -48,14 +49,15 @@ impl Wiring {
         self.by_dataset.insert(dataset, own);
     }
 
-    /// Gives every row the score of its own dataset under this name as well.
-    pub(crate) fn share(&mut self, name: ScoreName) {
-        self.common = Some(name);
+    /// Gives every row the score of its own dataset under this name as well;
+    /// of datasets that are not wired, the score `otherwise`.
+    pub(crate) fn share(&mut self, name: ScoreName, otherwise: String) {
+        self.common = Some((name, otherwise));
     }
 
     /// The name of the score that all rows share.
     pub(crate) fn common(&self) -> Option<&ScoreName> {
-        self.common.as_ref()
+        self.common.as_ref().map(|(name, _)| name)
     }
 
     /// Whether the evaluator of that number scores this example.
@@ -68,11 +70,12 @@ impl Wiring {
 
     /// Adds the common score to those of a row.
     pub(crate) fn complete(&self, dataset: &str, scores: &mut Scores) {
+        let Some((common, otherwise)) = &self.common else {
+            return;
+        };
         let own = self.by_dataset.get(dataset);
         let field = own.and_then(|own| own.score_field.as_deref());
-        if let (Some(common), Some(field)) = (&self.common, field)
-            && let Some(score) = scores.get(field).cloned()
-        {
+        if let Some(score) = scores.get(field.unwrap_or(otherwise)).cloned() {
             scores.set(common.clone(), score);
         }
     }

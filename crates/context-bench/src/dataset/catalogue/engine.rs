@@ -11,6 +11,7 @@ use super::row::{Row, Rows};
 use super::spec::{Choices, Config};
 use super::template::Template;
 use crate::dataset::DatasetError;
+use crate::error::Location;
 use crate::model::Example;
 use crate::text::stringify::{is_truthy, kind};
 
@@ -71,38 +72,39 @@ impl Engine {
     }
 
     /// The examples of one record; none when it is to be skipped.
-    fn record(&self, row: &Row, index: usize) -> Result<Vec<Example>, DatasetError> {
+    fn record(&self, row: Row, index: usize) -> Result<Vec<Example>, DatasetError> {
+        let at = row.at.clone();
         let mut scope = self.scope(row, index);
         let variant = &self.config.variant;
         if let Some(skip) = &variant.skip_when
-            && is_truthy(&self.value(skip, &scope, row)?)
+            && is_truthy(&self.value(skip, &scope, &at)?)
         {
             return Ok(Vec::new());
         }
         let Some(each) = &variant.for_each else {
-            return Ok(vec![self.example(scope, row)?]);
+            return Ok(vec![self.example(&mut scope, &at)?]);
         };
-        let items = match self.value(&each.items, &scope, row)? {
+        let items = match self.value(&each.items, &scope, &at)? {
             Value::Array(items) => items,
             other => {
                 let problem = format!("must be a list, found {}", kind(&other));
-                return Err(self.misfit("for", &problem, row));
+                return Err(self.misfit("for", &problem, &at));
             }
         };
         let mut examples = Vec::with_capacity(items.len());
         for (nth, item) in items.into_iter().enumerate() {
             scope.insert(each.name.clone(), item);
             scope.insert("loop_index".into(), nth.into());
-            examples.push(self.example(scope.clone(), row)?);
+            examples.push(self.example(&mut scope, &at)?);
         }
         Ok(examples)
     }
 
     /// What templates see: the columns of the record and the given names.
-    fn scope(&self, row: &Row, index: usize) -> Map<String, Value> {
-        let mut scope = row.fields.clone();
+    fn scope(&self, row: Row, index: usize) -> Map<String, Value> {
+        let mut scope = row.fields;
         if self.needs_record {
-            scope.insert("record".into(), Value::Object(row.fields.clone()));
+            scope.insert("record".into(), Value::Object(scope.clone()));
         }
         scope.insert("index".into(), index.into());
         scope.insert("config".into(), self.config.name.clone().into());
@@ -112,25 +114,25 @@ impl Engine {
 
     fn example(
         &self,
-        mut scope: Map<String, Value>,
-        row: &Row,
+        scope: &mut Map<String, Value>,
+        at: &Location,
     ) -> Result<Example, DatasetError> {
         let mut made = Map::new();
         let options = match &self.config.variant.choices {
             Some(choices) => {
-                let options = self.options(choices, &scope, row)?;
+                let options = self.options(choices, scope, at)?;
                 scope.insert("options_text".into(), options.listed().into());
                 Some(options)
             }
             None => None,
         };
         for (name, template) in &self.config.variant.fields {
-            made.insert(name.clone(), self.value(template, &scope, row)?);
+            made.insert(name.clone(), self.value(template, scope, at)?);
         }
         if let Some(options) = options {
-            self.choose(&mut made, options, row)?;
+            self.choose(&mut made, options, at)?;
         }
-        self.complete_answers(&mut made, row)?;
+        self.complete_answers(&mut made, at)?;
         Ok(Example::from(in_order(made)))
     }
 
@@ -138,20 +140,20 @@ impl Engine {
         &self,
         choices: &Choices,
         scope: &Map<String, Value>,
-        row: &Row,
+        at: &Location,
     ) -> Result<Options, DatasetError> {
-        let texts = match self.value(&choices.options, scope, row)? {
+        let texts = match self.value(&choices.options, scope, at)? {
             Value::Array(texts) if texts.len() <= MOST => texts,
             Value::Array(texts) => {
                 let problem = format!("{} options are more than letters", texts.len());
-                return Err(self.misfit("options", &problem, row));
+                return Err(self.misfit("options", &problem, at));
             }
             other => {
                 let problem = format!("must be a list, found {}", kind(&other));
-                return Err(self.misfit("options", &problem, row));
+                return Err(self.misfit("options", &problem, at));
             }
         };
-        let correct = match self.value(&choices.correct, scope, row)? {
+        let correct = match self.value(&choices.correct, scope, at)? {
             Value::Null => None,
             Value::Number(n) if n.as_u64().is_some_and(|n| n < texts.len() as u64) => {
                 n.as_u64().and_then(|n| usize::try_from(n).ok())
@@ -162,7 +164,7 @@ impl Engine {
             }
             other => {
                 let problem = format!("must be a place among {} options, found {other}", texts.len());
-                return Err(self.misfit("correct", &problem, row));
+                return Err(self.misfit("correct", &problem, at));
             }
         };
         let mut options = Options { texts, correct };
@@ -178,11 +180,11 @@ impl Engine {
         &self,
         made: &mut Map<String, Value>,
         options: Options,
-        row: &Row,
+        at: &Location,
     ) -> Result<(), DatasetError> {
         if !made.contains_key("context") {
             let Some(question) = made.get("question").and_then(Value::as_str) else {
-                return Err(self.misfit("question", "must be text", row));
+                return Err(self.misfit("question", "must be text", at));
             };
             let context = format!("{question}\n\n{}", options.listed());
             made.insert("context".into(), context.into());
@@ -200,14 +202,14 @@ impl Engine {
     fn complete_answers(
         &self,
         made: &mut Map<String, Value>,
-        row: &Row,
+        at: &Location,
     ) -> Result<(), DatasetError> {
         let answers = match made.remove("answers") {
             None => return Ok(()),
             Some(Value::Array(answers)) => answers,
             Some(other) => {
                 let problem = format!("must be a list, found {}", kind(&other));
-                return Err(self.misfit("answers", &problem, row));
+                return Err(self.misfit("answers", &problem, at));
             }
         };
         let first = made.get("answer").filter(|answer| **answer != "").cloned();
@@ -227,18 +229,18 @@ impl Engine {
         &self,
         template: &Template,
         scope: &Map<String, Value>,
-        row: &Row,
+        at: &Location,
     ) -> Result<Value, DatasetError> {
         let value = template.value(scope);
-        value.map_err(|problem| self.misfit(template.key(), &problem, row))
+        value.map_err(|problem| self.misfit(template.key(), &problem, at))
     }
 
-    fn misfit(&self, field: &str, problem: &str, row: &Row) -> DatasetError {
+    fn misfit(&self, field: &str, problem: &str, at: &Location) -> DatasetError {
         DatasetError::Misfit {
             dataset: self.config.full_name(),
             field: field.to_owned(),
             problem: problem.to_owned(),
-            at: row.at.clone(),
+            at: at.clone(),
         }
     }
 }
@@ -322,7 +324,7 @@ impl Iterator for Examples {
                     return Some(Err(error));
                 }
             };
-            let made = self.engine.record(&row, self.index);
+            let made = self.engine.record(row, self.index);
             self.index += 1;
             match made {
                 Ok(examples) => self.ready = examples.into_iter(),

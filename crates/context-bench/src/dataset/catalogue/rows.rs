@@ -44,16 +44,9 @@ pub(super) fn of_files(paths: Vec<PathBuf>, settings: TableSettings) -> Result<R
         let named = format!("{}.{format}", path.display());
         return of_read_at(Arc::new(FileAt::new(file, named)), settings);
     }
-    let columns = settings.columns.clone();
-    let open = |columns: Option<Vec<String>>| {
-        RecordSet::of_files(paths.clone(), read_settings(columns))
-    };
-    let set = match open(columns) {
-        // Some columns are optional: then all are read.
-        Err(RecordError::NoColumn { .. }) => open(None),
-        set => set,
-    }
-    .map_err(advised)?;
+    let set = with_columns(settings.columns, |read| {
+        RecordSet::of_files(paths.clone(), read.clone())
+    })?;
     Ok(stream(Box::new(set)))
 }
 
@@ -67,21 +60,31 @@ pub(super) fn of_read_at(
     settings: TableSettings,
 ) -> Result<Rows, DatasetError> {
     let mut source = Source::from_read_at(file).map_err(advised)?;
-    let columns = settings.columns.clone();
-    let records = match source.records(&read_settings(columns)) {
-        Err(RecordError::NoColumn { .. }) => source.records(&read_settings(None)),
-        records => records,
-    }
-    .map_err(advised)?;
+    let records = with_columns(settings.columns, |read| source.records(read))?;
     Ok(stream(records))
 }
 
-fn read_settings(columns: Option<Vec<String>>) -> ReadSettings {
-    ReadSettings {
-        max_records: None,
+/// Opens with those of the columns that are there: some are optional, and some
+/// names in a template are no columns.
+fn with_columns<T>(
+    columns: Option<Vec<String>>,
+    mut open: impl FnMut(&ReadSettings) -> Result<T, RecordError>,
+) -> Result<T, DatasetError> {
+    let mut read = ReadSettings {
         columns,
-        field: None,
-    }
+        ..ReadSettings::default()
+    };
+    let opened = match open(&read) {
+        Err(RecordError::NoColumn { columns, .. }) => {
+            if let Some(wanted) = &mut read.columns {
+                wanted.retain(|column| columns.contains(column));
+            }
+            read.columns = read.columns.filter(|wanted| !wanted.is_empty());
+            open(&read)
+        }
+        opened => opened,
+    };
+    opened.map_err(advised)
 }
 
 fn stream(mut records: Box<dyn Records>) -> Rows {
