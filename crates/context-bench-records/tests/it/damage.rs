@@ -53,7 +53,7 @@ fn every_flipped_byte_is_survived() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(32))]
+    #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn real_files_with_flipped_bytes_are_survived(
         flips in proptest::collection::vec((any::<proptest::sample::Index>(), any::<u8>()), 1..8),
