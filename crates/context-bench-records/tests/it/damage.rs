@@ -10,11 +10,7 @@ use crate::parquet::{all, nested};
 fn small_file(codec: Compression) -> Vec<u8> {
     let tags = Some(vec![Some("x".to_owned()), None, Some("yyyy".to_owned())]);
     let rows = vec![
-        Some(vec![
-            Some((Some(1), tags.clone())),
-            None,
-            Some((None, None)),
-        ]),
+        Some(vec![Some((Some(1), tags)), None, Some((None, None))]),
         None,
         Some(vec![]),
         Some(vec![Some((Some(2), Some(vec![])))]),
