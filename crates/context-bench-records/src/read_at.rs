@@ -10,6 +10,10 @@ use bytes::Bytes;
 ///
 /// Local files implement it here ([`FileAt`]); a file on a server implements it
 /// with range requests. Each call may be expensive, so callers ask for large parts.
+#[expect(
+    clippy::len_without_is_empty,
+    reason = "a length may cost a request; nobody asks for emptiness"
+)]
 pub trait ReadAt: Send + Sync {
     /// The length in bytes.
     fn len(&self) -> io::Result<u64>;

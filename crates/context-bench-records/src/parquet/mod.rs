@@ -142,8 +142,11 @@ impl ParquetRecords {
 impl Decoder {
     /// The next rows; nothing after the last.
     fn next_batch(&mut self) -> Result<Option<Vec<Record>>, RecordError> {
+        if self.n_wanted == 0 {
+            return Ok(None);
+        }
         while self.n_in_group == 0 {
-            if self.n_wanted == 0 || self.row_group_idx >= self.metadata.num_row_groups() {
+            if self.row_group_idx >= self.metadata.num_row_groups() {
                 return Ok(None);
             }
             self.open_row_group()?;

@@ -210,7 +210,7 @@ fn clock(seconds: i64, nanos: u32) -> String {
     let text = format!("{hour:02}:{minute:02}:{second:02}");
     match nanos {
         0 => text,
-        _ if nanos % 1_000 == 0 => format!("{text}.{:06}", nanos / 1_000),
+        _ if nanos.is_multiple_of(1_000) => format!("{text}.{:06}", nanos / 1_000),
         _ => format!("{text}.{nanos:09}"),
     }
 }

@@ -10,11 +10,7 @@ use crate::parquet::{all, nested};
 fn small_file(codec: Compression) -> Vec<u8> {
     let tags = Some(vec![Some("x".to_owned()), None, Some("yyyy".to_owned())]);
     let rows = vec![
-        Some(vec![
-            Some((Some(1), tags.clone())),
-            None,
-            Some((None, None)),
-        ]),
+        Some(vec![Some((Some(1), tags)), None, Some((None, None))]),
         None,
         Some(vec![]),
         Some(vec![Some((Some(2), Some(vec![])))]),
@@ -53,7 +49,7 @@ fn every_flipped_byte_is_survived() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(32))]
+    #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn real_files_with_flipped_bytes_are_survived(
         flips in proptest::collection::vec((any::<proptest::sample::Index>(), any::<u8>()), 1..8),

@@ -1,5 +1,10 @@
 //! Records end to end: bytes on disk or behind `ReadAt` in, records or exact
 //! messages out.
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "helpers of tests say what they expect, too"
+)]
 
 mod damage;
 mod formats;

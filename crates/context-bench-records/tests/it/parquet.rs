@@ -288,11 +288,11 @@ fn any_items() -> impl Strategy<Value = Items> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn nested_columns_are_put_together_as_they_were(
-        groups in proptest::collection::vec(proptest::collection::vec(any_items(), 1..40), 1..4),
-        page_rows in 1_usize..30,
+        groups in proptest::collection::vec(proptest::collection::vec(any_items(), 1..30), 1..3),
+        page_rows in 3_usize..40,
         is_v2 in any::<bool>(),
         has_dictionary in any::<bool>(),
         codec in 0_usize..6,
