@@ -211,8 +211,7 @@ fn attempt(
         };
         return Err(Broken::Retry { error, asked: None });
     }
-    file.sync_all()
-        .map_err(|error| full(job, 0, &error))?;
+    file.sync_all().map_err(|error| full(job, 0, &error))?;
     Ok(sum.finish())
 }
 
@@ -252,7 +251,9 @@ fn sum_up(file: &mut File, until: u64, sum: &mut Summing) -> std::io::Result<()>
     let mut left = until;
     let mut buffer = vec![0; 256 * 1024];
     while left > 0 {
-        let most = buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        let most = buffer
+            .len()
+            .min(usize::try_from(left).unwrap_or(usize::MAX));
         let read = file.read(&mut buffer[..most])?;
         if read == 0 {
             return Err(ErrorKind::UnexpectedEof.into());

@@ -61,7 +61,8 @@ pub struct Cached {
 impl Cached {
     /// Whether the split can be read with no request.
     pub fn is_complete(&self) -> bool {
-        self.of_files.is_some_and(|all| all > 0 && self.files == all)
+        self.of_files
+            .is_some_and(|all| all > 0 && self.files == all)
     }
 }
 
@@ -104,11 +105,7 @@ impl Hub {
     /// # Errors
     ///
     /// As [`Hub::resolve`].
-    pub fn configs(
-        &self,
-        repo: &str,
-        revision: Option<&str>,
-    ) -> Result<Vec<ConfigInfo>, HubError> {
+    pub fn configs(&self, repo: &str, revision: Option<&str>) -> Result<Vec<ConfigInfo>, HubError> {
         let repo = RepoId::parse(repo)?;
         outside(|| Ok(Plan::make(self, &repo, revision.unwrap_or(MAIN))?.describe()))
     }

@@ -90,8 +90,14 @@ impl Plan {
         if revision == CONVERTED || is_converted(&listing) {
             return Self::of_converted(listing);
         }
+        let script = format!("{}.py", repo.name());
+        let has_script = listing.files.iter().any(|file| file.path == script);
         let declared = declared(hub, &listing)?;
-        if !declared.is_empty() {
+        // Configs without files are parameters of the script.
+        let has_files = declared
+            .iter()
+            .any(|config| !config.splits.is_empty() || config.data_dir.is_some());
+        if has_files || (!has_script && !declared.is_empty()) {
             let planned = |config: CardConfig| Planned {
                 name: config.name.clone(),
                 is_default: config.is_default,
@@ -103,8 +109,6 @@ impl Plan {
                 listing,
             });
         }
-        let script = format!("{}.py", repo.name());
-        let has_script = listing.files.iter().any(|file| file.path == script);
         if !has_script {
             let plan = Self::of_layout(listing);
             if !plan.configs.is_empty() {
@@ -191,7 +195,11 @@ impl Plan {
             .map(|config| ConfigInfo {
                 name: config.name.clone(),
                 is_default: default.as_ref() == Some(&config.name),
-                splits: self.splits(config).into_iter().map(|(name, _)| name).collect(),
+                splits: self
+                    .splits(config)
+                    .into_iter()
+                    .map(|(name, _)| name)
+                    .collect(),
             })
             .collect()
     }
@@ -225,9 +233,9 @@ impl Plan {
         }
         self.listing.check_whole(&files)?;
         let is_partial = self.source == Source::Converted
-            && files.iter().any(|file| {
-                layout::converted(&file.path).is_some_and(|found| found.is_partial)
-            });
+            && files
+                .iter()
+                .any(|file| layout::converted(&file.path).is_some_and(|found| found.is_partial));
         Ok(Resolved {
             config: config.name.clone(),
             split,
@@ -251,7 +259,12 @@ impl Plan {
     }
 
     fn config(&self, asked: Option<&str>) -> Result<&Planned, HubError> {
-        let known = || self.configs.iter().map(|config| config.name.clone()).collect();
+        let known = || {
+            self.configs
+                .iter()
+                .map(|config| config.name.clone())
+                .collect()
+        };
         let repo = self.listing.repo.to_string();
         match asked {
             None => self.default().ok_or_else(|| HubError::ConfigNeeded {
@@ -321,14 +334,16 @@ pub(crate) fn by_patterns(
     patterns: &[&str],
 ) -> Result<Vec<RemoteFile>, HubError> {
     let mut found: Vec<RemoteFile> = Vec::new();
+    let mut taken = vec![false; listing.files.len()];
     for pattern in patterns {
         let glob = Glob::new(pattern);
-        let before = found.len();
         let mut any = false;
-        for file in listing.files.iter().filter(|file| glob.matches(&file.path)) {
-            any = true;
-            if !found[..before].contains(file) {
-                found.push(file.clone());
+        for (at, file) in listing.files.iter().enumerate() {
+            if glob.matches(&file.path) {
+                any = true;
+                if !std::mem::replace(&mut taken[at], true) {
+                    found.push(file.clone());
+                }
             }
         }
         if !any {
@@ -355,7 +370,10 @@ fn declared(hub: &Hub, listing: &Listing) -> Result<Vec<CardConfig>, HubError> {
 
 /// Whether all data of a commit lies as in the converted branch.
 fn is_converted(listing: &Listing) -> bool {
-    let mut data = listing.paths().filter(|path| layout::is_data(path)).peekable();
+    let mut data = listing
+        .paths()
+        .filter(|path| layout::is_data(path))
+        .peekable();
     data.peek().is_some() && data.all(|path| layout::converted(path).is_some())
 }
 
@@ -364,7 +382,10 @@ fn below(paths: &[&str], prefix: &str) -> Splits {
     let places: Vec<usize> = (0..paths.len())
         .filter(|at| paths[*at].starts_with(prefix))
         .collect();
-    let inner: Vec<&str> = places.iter().map(|at| &paths[*at][prefix.len()..]).collect();
+    let inner: Vec<&str> = places
+        .iter()
+        .map(|at| &paths[*at][prefix.len()..])
+        .collect();
     let mut splits = layout::by_names(&inner);
     for (_, files) in &mut splits {
         for at in files {
@@ -377,6 +398,7 @@ fn below(paths: &[&str], prefix: &str) -> Splits {
 /// The files that patterns name, in the order of the patterns, each file once.
 fn matching(paths: &[&str], patterns: &[String], folder: Option<&str>) -> Vec<usize> {
     let mut found = Vec::new();
+    let mut taken = vec![false; paths.len()];
     for pattern in patterns {
         let pattern = match folder {
             Some(folder) => format!("{folder}/{pattern}"),
@@ -385,7 +407,8 @@ fn matching(paths: &[&str], patterns: &[String], folder: Option<&str>) -> Vec<us
         let glob = Glob::new(&pattern);
         let exact = !has_wildcards(&pattern);
         for (at, path) in paths.iter().enumerate() {
-            if glob.matches(path) && (exact || layout::is_data(path)) && !found.contains(&at) {
+            if !taken[at] && glob.matches(path) && (exact || layout::is_data(path)) {
+                taken[at] = true;
                 found.push(at);
             }
         }

@@ -97,7 +97,9 @@ async fn body(
     let mut at = start;
     while at < stop {
         let len = (stop - at).min(PIECE);
-        let mut piece = answer.content.part(at, usize::try_from(len).expect("small"));
+        let mut piece = answer
+            .content
+            .part(at, usize::try_from(len).expect("small"));
         if let Some(HubFault::Corrupt(place)) = fault
             && (at..at + len).contains(place)
         {
@@ -149,7 +151,9 @@ fn ranged(answer: &mut Answer, request: &Details, fault: &Option<HubFault>) -> (
         .headers
         .get("if-range")
         .is_some_and(|wanted| etag.as_deref() != Some(wanted));
-    answer.headers.push(("Accept-Ranges".to_owned(), "bytes".to_owned()));
+    answer
+        .headers
+        .push(("Accept-Ranges".to_owned(), "bytes".to_owned()));
     let wanted = request.headers.get("range");
     let Some(range) = wanted.and_then(|range| range.strip_prefix("bytes=")) else {
         return (0, len);
@@ -166,7 +170,9 @@ fn ranged(answer: &mut Answer, request: &Details, fault: &Option<HubFault>) -> (
     };
     if start >= end {
         answer.status = 416;
-        answer.headers.push(("Content-Range".to_owned(), format!("bytes */{len}")));
+        answer
+            .headers
+            .push(("Content-Range".to_owned(), format!("bytes */{len}")));
         return (0, 0);
     }
     answer.status = 206;
