@@ -117,19 +117,24 @@ fn two_clients_at_once_download_once() {
     let fake = fake();
     let cache = tempfile::tempdir().expect("a folder");
     let files = file(&hub(&fake, cache.path()), "big.jsonl");
-    fake.fault("/blobs/big.jsonl", HubFault::Slow(Duration::from_millis(3)));
+    fake.fault(
+        "/blobs/big.jsonl",
+        HubFault::Slow(Duration::from_millis(15)),
+    );
+    let together = std::sync::Barrier::new(3);
     let told = Told::default();
     std::thread::scope(|scope| {
         for _ in 0..3 {
             scope.spawn(|| {
                 let client = hub(&fake, cache.path());
+                together.wait();
                 let paths = client.fetch(&files, &told).expect("fetched");
                 assert_eq!(read(&paths), [content(LEN)]);
             });
         }
     });
     assert_eq!(fake.bytes_sent("big.jsonl"), LEN as u64);
-    assert_eq!(told.about("Waiting"), 2);
+    assert!(told.about("Waiting") >= 1);
 }
 
 #[test]

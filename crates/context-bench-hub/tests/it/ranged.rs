@@ -1,5 +1,7 @@
 //! Parts of files: few requests, few bytes, and the right ones.
 
+use std::sync::LazyLock;
+
 use context_bench_hub::{HubError, RangedFile};
 use context_bench_testkit::hub::{FakeHub, FakeRepo, HubFault};
 
@@ -21,11 +23,10 @@ fn open(fake: &FakeHub, cache: &std::path::Path) -> RangedFile {
 
 #[track_caller]
 fn check(file: &RangedFile, offset: usize, len: usize) {
+    static WHOLE: LazyLock<Vec<u8>> = LazyLock::new(|| content(LEN));
     let found = file.read_at(offset as u64, len).expect("read");
-    assert!(
-        found[..] == content(LEN)[offset..offset + len],
-        "{offset} {len}"
-    );
+    // Not `assert_eq`: nobody wants to see megabytes.
+    assert!(found[..] == WHOLE[offset..offset + len], "{offset} {len}");
 }
 
 #[test]
