@@ -16,11 +16,12 @@ use reqwest::{Client, Method};
 use tokio::runtime::{Handle, Runtime};
 use url::Url;
 
-use crate::error::{HubError, plain_reason};
+use crate::error::HubError;
 use crate::reply::Reply;
 use crate::retry::{RetryPolicy, asked_wait, is_retryable};
 use crate::secret::Token;
 use crate::settings::HubSettings;
+use crate::words::plain_reason;
 
 const MAX_REDIRECTS: usize = 8;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);

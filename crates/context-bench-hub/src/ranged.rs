@@ -47,7 +47,7 @@ pub struct RangedFile {
 #[derive(Debug)]
 enum Source {
     Local(Mutex<File>),
-    Remote(Remote),
+    Remote(Box<Remote>),
 }
 
 struct Remote {
@@ -114,7 +114,7 @@ impl RangedFile {
             file: Some(file.clone()),
             kept: Mutex::default(),
         };
-        Ok(Self::new(file.size, Source::Remote(remote)))
+        Ok(Self::new(file.size, Source::Remote(Box::new(remote))))
     }
 
     /// Asks for the end of the file, which also tells how long it is.
@@ -147,7 +147,7 @@ impl RangedFile {
             kept: Mutex::new(VecDeque::from([extent])),
             origin: url,
         };
-        let file = Self::new(len, Source::Remote(remote));
+        let file = Self::new(len, Source::Remote(Box::new(remote)));
         file.bytes_fetched.store(fetched, Ordering::Relaxed);
         file.requests.store(1, Ordering::Relaxed);
         Ok(file)

@@ -8,8 +8,9 @@ use crate::card::{self, CardConfig};
 use crate::error::HubError;
 use crate::file::RemoteFile;
 use crate::glob::{Glob, has_wildcards};
-use crate::hub::{Hub, Listing};
+use crate::hub::Hub;
 use crate::layout::{self, Splits};
+use crate::listing::Listing;
 use crate::near::near;
 use crate::repo::{CONVERTED, MAIN, RepoId};
 
@@ -87,7 +88,7 @@ impl Plan {
     /// Reads what there is to know about a repo.
     pub(crate) fn make(hub: &Hub, repo: &RepoId, revision: &str) -> Result<Self, HubError> {
         let listing = hub.listing(repo, revision)?;
-        if revision == CONVERTED || is_converted(&listing) {
+        if revision == CONVERTED {
             return Self::of_converted(listing);
         }
         let script = format!("{}.py", repo.name());
@@ -108,6 +109,9 @@ impl Plan {
                 source: Source::Card,
                 listing,
             });
+        }
+        if is_converted(&listing) {
+            return Self::of_converted(listing);
         }
         if !has_script {
             let plan = Self::of_layout(listing);
@@ -131,7 +135,12 @@ impl Plan {
             return Err(nothing(why));
         }
         match hub.listing(&listing.repo, CONVERTED) {
-            Ok(converted) => Self::of_converted(converted),
+            Ok(converted) => {
+                // No file of this branch will be fetched, which would remember
+                // its commit; all that is needed of it is in the cache now.
+                hub.remember(listing);
+                Self::of_converted(converted)
+            }
             Err(HubError::RevisionNotFound { .. }) => Err(nothing(detail.to_owned())),
             Err(error) => Err(error),
         }
@@ -328,32 +337,6 @@ impl Plan {
     }
 }
 
-/// The files of a repo that paths or patterns name, each pattern in turn.
-pub(crate) fn by_patterns(
-    listing: &Listing,
-    patterns: &[&str],
-) -> Result<Vec<RemoteFile>, HubError> {
-    let mut found: Vec<RemoteFile> = Vec::new();
-    let mut taken = vec![false; listing.files.len()];
-    for pattern in patterns {
-        let glob = Glob::new(pattern);
-        let mut any = false;
-        for (at, file) in listing.files.iter().enumerate() {
-            if glob.matches(&file.path) {
-                any = true;
-                if !std::mem::replace(&mut taken[at], true) {
-                    found.push(file.clone());
-                }
-            }
-        }
-        if !any {
-            return Err(listing.no_file(pattern));
-        }
-    }
-    listing.check_whole(&found)?;
-    Ok(found)
-}
-
 /// The configs that the README declares; none without a README or without any.
 fn declared(hub: &Hub, listing: &Listing) -> Result<Vec<CardConfig>, HubError> {
     let Some(readme) = listing.files.iter().find(|file| file.path == README) else {
@@ -433,44 +416,4 @@ fn config_folders(paths: &[&str]) -> Vec<String> {
         }
     }
     folders
-}
-
-impl Listing {
-    fn paths(&self) -> impl Iterator<Item = &str> {
-        self.files.iter().map(|file| file.path.as_str())
-    }
-
-    fn no_file(&self, pattern: &str) -> HubError {
-        HubError::FileNotFound {
-            repo: self.repo.to_string(),
-            revision: self.revision.clone(),
-            pattern: pattern.to_owned(),
-            near: near(pattern, self.paths()),
-        }
-    }
-
-    /// Refuses a part of a split: without the listing of the commit, files that
-    /// were never downloaded are only noticed by the numbers of the others.
-    fn check_whole(&self, files: &[RemoteFile]) -> Result<(), HubError> {
-        if self.is_complete {
-            return Ok(());
-        }
-        for file in files {
-            let Some((name, _, count)) = layout::shard(&file.path) else {
-                continue;
-            };
-            let alike = |other: &&RemoteFile| {
-                layout::shard(&other.path).is_some_and(|(n, _, c)| n == name && c == count)
-            };
-            let there = files.iter().filter(alike).count();
-            if there < count as usize {
-                return Err(HubError::Offline {
-                    what: format!("a part of `{}`", file.shown()),
-                    cache: self.cache.clone(),
-                    cached: format!("{there} of {count} files are there"),
-                });
-            }
-        }
-        Ok(())
-    }
 }

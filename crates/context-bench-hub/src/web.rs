@@ -1,8 +1,10 @@
 //! Files by a plain `http(s)://` address, in a cache of our own:
 //!
-//!     <url cache>/<digest of the address>/
-//!       source.json            which version is here
-//!       <digest of its validator>/<name>
+//! ```text
+//! <url cache>/<digest of the address>/
+//!   source.json                        which version is here
+//!   <digest of its validator>/<name>
+//! ```
 //!
 //! A server that names versions (`ETag`, `Last-Modified`) is asked once per
 //! fetch whether its file is still the same; one that does not is asked for the

@@ -3,7 +3,7 @@
 use context_bench_hub::{HubError, Source};
 use context_bench_testkit::hub::{FakeHub, FakeRepo};
 
-use crate::common::hub;
+use crate::common::{hub, offline};
 
 const CARD: &[u8] = b"---
 license: mit
@@ -247,6 +247,13 @@ fn a_repo_with_only_a_script_is_read_from_the_converted_branch() {
         .resolve("org/scripted", None, Some("fullwiki"), "test")
         .expect("converted");
     assert!(part.is_partial && !found.is_partial);
+    // What was fetched can be found without a network.
+    let alone = offline(&fake, cache.path());
+    let again = alone
+        .resolve("org/scripted", None, Some("distractor"), "train")
+        .expect("in the cache");
+    assert_eq!(again, found);
+    assert!(alone.fetch(&again.files, &()).is_ok());
     // The commit that is recorded leads to the same files again.
     let pinned = client
         .resolve(
@@ -306,5 +313,23 @@ fn a_readme_that_makes_no_sense_is_an_error() {
             .expect("there")
             .len(),
         1
+    );
+}
+
+#[test]
+fn a_declaration_counts_more_than_a_layout() {
+    let card = b"---\nconfigs:\n- config_name: one\n  data_files: {dev: a/train/*}\n---\n";
+    let repo = FakeRepo::new("org/set")
+        .file("README.md", card)
+        .large("a/train/0000.parquet", b"PAR1");
+    let fake = FakeHub::start([repo]);
+    let cache = tempfile::tempdir().expect("a folder");
+    let client = hub(&fake, cache.path());
+    let found = client
+        .resolve("org/set", None, None, "validation")
+        .expect("declared");
+    assert_eq!(
+        (found.config.as_str(), found.split.as_str(), found.source),
+        ("one", "dev", Source::Card)
     );
 }

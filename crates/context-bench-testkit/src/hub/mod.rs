@@ -160,7 +160,7 @@ impl FakeHub {
     /// If there is no such repo or branch.
     pub fn commit(&self, repo: &str, branch: &str) -> String {
         let repos = locked(&self.state.repos);
-        repos[repo].commit(branch).expect("a branch").to_owned()
+        repos[repo].commit(branch).expect("a branch")
     }
 
     /// Puts a file to a plain address on the CDN host, and gives that address.
