@@ -1,12 +1,14 @@
 //! The folder of one repo in the hub cache, laid out as Python's
 //! `huggingface_hub` does, so that both use each other's files:
 //!
-//!     datasets--owner--name/
-//!       blobs/<etag>                       contents, each once
-//!       snapshots/<commit>/<path>          relative links to blobs
-//!       refs/<revision>                    the commit of a branch or tag
-//!       trees/<commit>.json                the complete listing of a commit
-//!     .locks/datasets--owner--name/<etag>.lock
+//! ```text
+//! datasets--owner--name/
+//!   blobs/<etag>                       contents, each once
+//!   snapshots/<commit>/<path>          relative links to blobs
+//!   refs/<revision>                    the commit of a branch or tag
+//!   trees/<commit>.json                the complete listing of a commit
+//! .locks/datasets--owner--name/<etag>.lock
+//! ```
 //!
 //! Nothing here sends a request.
 

@@ -20,7 +20,9 @@ pub(crate) struct CardConfig {
 pub(crate) fn front_matter(text: &str) -> Option<&str> {
     let text = text.trim_start_matches('\u{feff}').trim_start();
     let rest = text.strip_prefix("---")?;
-    let rest = rest.strip_prefix("\r\n").or_else(|| rest.strip_prefix('\n'))?;
+    let rest = rest
+        .strip_prefix("\r\n")
+        .or_else(|| rest.strip_prefix('\n'))?;
     let mut at = 0;
     for line in rest.split_inclusive('\n') {
         if line.trim_end() == "---" {
@@ -140,7 +142,10 @@ mod tests {
             {"config_name": "b", "default": false},
         ]);
         let found = configs(&list).expect("valid");
-        assert_eq!((found[0].name.as_str(), found[0].is_default), ("2024", true));
+        assert_eq!(
+            (found[0].name.as_str(), found[0].is_default),
+            ("2024", true)
+        );
         assert_eq!(found[0].data_dir.as_deref(), Some("sub"));
         assert!(!found[1].is_default);
     }

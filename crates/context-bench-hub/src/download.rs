@@ -52,15 +52,15 @@ pub(crate) type Explain<'a> = &'a (dyn Fn(Reply) -> HubError + Sync);
 enum Broken {
     /// Worth another attempt.
     Retry {
-        error: HubError,
+        error: Box<HubError>,
         asked: Option<Duration>,
     },
-    Final(HubError),
+    Final(Box<HubError>),
 }
 
 impl From<HubError> for Broken {
     fn from(error: HubError) -> Self {
-        Self::Final(error)
+        Self::Final(Box::new(error))
     }
 }
 
@@ -92,13 +92,13 @@ pub(crate) fn download(
                 damaged = true;
                 progress.event(&Event::Restarted { path: job.name });
             }
-            Err(Broken::Final(error)) => return Err(error),
+            Err(Broken::Final(error)) => return Err(*error),
             Err(Broken::Retry { error, asked }) => {
                 if collected(job)?.saturating_sub(before) >= GOOD_PROGRESS {
                     retry = 0;
                 }
                 let Some(wait) = http.policy.wait(retry, asked) else {
-                    return Err(error);
+                    return Err(*error);
                 };
                 retry += 1;
                 progress.event(&Event::Retrying {
@@ -149,19 +149,19 @@ fn attempt(
         }
     }
     let mut reply = http.attempt(&ask).map_err(|failed| Broken::Retry {
-        error: failed.into(),
+        error: Box::new(failed.into()),
         asked: None,
     })?;
     match reply.status {
         200 => done = 0,
         206 => match reply.content_range() {
             Some((start, _)) if start == done => {}
-            _ => return Err(anew(http, job, reply, "the wrong range came")),
+            _ => return Err(anew(job, &reply, "the wrong range came")),
         },
-        416 => return Err(anew(http, job, reply, "the rest is refused")),
+        416 => return Err(anew(job, &reply, "the rest is refused")),
         status if is_retryable(status) => {
             let asked = asked_wait(&reply.headers, SystemTime::now());
-            let error = http.refused(reply, asked);
+            let error = Box::new(http.refused(reply, asked));
             return Err(Broken::Retry { error, asked });
         }
         _ => return Err(explain(reply).into()),
@@ -185,7 +185,7 @@ fn attempt(
             Ok(None) => break,
             Err(failed) => {
                 return Err(Broken::Retry {
-                    error: failed.into(),
+                    error: Box::new(failed.into()),
                     asked: None,
                 });
             }
@@ -209,21 +209,26 @@ fn attempt(
             reason: format!("it sent {done} bytes of {whole}"),
             cached: String::new(),
         };
-        return Err(Broken::Retry { error, asked: None });
+        return Err(Broken::Retry {
+            error: Box::new(error),
+            asked: None,
+        });
     }
-    file.sync_all()
-        .map_err(|error| full(job, 0, &error))?;
+    file.sync_all().map_err(|error| full(job, 0, &error))?;
     Ok(sum.finish())
 }
 
 /// Throws away what was collected, because the server cannot continue it.
-fn anew(http: &Http, job: &Job<'_>, reply: Reply, reason: &str) -> Broken {
+fn anew(job: &Job<'_>, reply: &Reply, reason: &str) -> Broken {
     let error = HubError::BadReply {
         url: crate::http::shown(&reply.url),
-        reason: http.redact(reason),
+        reason: reason.to_owned(),
     };
     match fs::remove_file(&job.incomplete) {
-        Ok(()) => Broken::Retry { error, asked: None },
+        Ok(()) => Broken::Retry {
+            error: Box::new(error),
+            asked: None,
+        },
         Err(error) => HubError::io("remove", &job.incomplete, &error).into(),
     }
 }
@@ -252,7 +257,9 @@ fn sum_up(file: &mut File, until: u64, sum: &mut Summing) -> std::io::Result<()>
     let mut left = until;
     let mut buffer = vec![0; 256 * 1024];
     while left > 0 {
-        let most = buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        let most = buffer
+            .len()
+            .min(usize::try_from(left).unwrap_or(usize::MAX));
         let read = file.read(&mut buffer[..most])?;
         if read == 0 {
             return Err(ErrorKind::UnexpectedEof.into());

@@ -172,7 +172,11 @@ mod tests {
             ("__*/*", "__pycache__/a.csv", true),
             ("データ/*.jsonl", "データ/é 1.jsonl", true),
         ] {
-            assert_eq!(Glob::new(pattern).matches(path), expected, "{pattern} {path}");
+            assert_eq!(
+                Glob::new(pattern).matches(path),
+                expected,
+                "{pattern} {path}"
+            );
         }
     }
 }

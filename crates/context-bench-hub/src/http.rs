@@ -16,11 +16,12 @@ use reqwest::{Client, Method};
 use tokio::runtime::{Handle, Runtime};
 use url::Url;
 
-use crate::error::{HubError, plain_reason};
+use crate::error::HubError;
 use crate::reply::Reply;
 use crate::retry::{RetryPolicy, asked_wait, is_retryable};
 use crate::secret::Token;
 use crate::settings::HubSettings;
+use crate::words::plain_reason;
 
 const MAX_REDIRECTS: usize = 8;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -151,6 +152,7 @@ impl Http {
     /// says. Any status that is not worth another attempt is an answer.
     pub(crate) fn send(&self, ask: &Ask) -> Result<Reply, HubError> {
         let mut retry = 0;
+        let mut waited = Duration::ZERO;
         loop {
             let (wait, error) = match self.attempt(ask) {
                 Ok(reply) if is_retryable(reply.status) => {
@@ -161,8 +163,11 @@ impl Http {
                 Ok(reply) => return Ok(reply),
                 Err(failed) => (self.policy.wait(retry, None), failed.into()),
             };
-            match wait {
-                Some(wait) => std::thread::sleep(wait),
+            match wait.filter(|wait| waited + *wait <= self.policy.longest_asked) {
+                Some(wait) => {
+                    waited += wait;
+                    std::thread::sleep(wait);
+                }
                 None => return Err(error),
             }
             retry += 1;

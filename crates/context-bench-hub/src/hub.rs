@@ -7,17 +7,19 @@ use serde_json::Value;
 use url::Url;
 
 use crate::cache::RepoCache;
-use crate::error::{At as _, HubError, size};
+use crate::error::{At as _, HubError};
 use crate::fetch;
 use crate::file::RemoteFile;
 use crate::http::{Ask, Http, outside, shown};
+use crate::listing::{Listing, by_patterns};
 use crate::progress::Progress;
 use crate::ranged::RangedFile;
 use crate::repo::{MAIN, RepoId, check_revision, encode_revision, is_commit};
-use crate::resolve::{ConfigInfo, Plan, Resolved, by_patterns};
+use crate::resolve::{ConfigInfo, Plan, Resolved};
 use crate::settings::HubSettings;
 use crate::tree;
 use crate::web;
+use crate::words::size;
 
 /// The largest README that is read.
 const MAX_README: u64 = 64_000_000;
@@ -27,19 +29,6 @@ const MAX_README: u64 = 64_000_000;
 pub struct Hub {
     http: std::sync::Arc<Http>,
     settings: HubSettings,
-}
-
-/// All files of a repo at a commit.
-#[derive(Debug, Clone)]
-pub(crate) struct Listing {
-    pub(crate) repo: RepoId,
-    pub(crate) revision: String,
-    pub(crate) commit: String,
-    /// By path.
-    pub(crate) files: Vec<RemoteFile>,
-    /// Whether these are all files, or only those that some tool downloaded.
-    pub(crate) is_complete: bool,
-    pub(crate) cache: PathBuf,
 }
 
 /// What the cache has of a split.
@@ -61,7 +50,8 @@ pub struct Cached {
 impl Cached {
     /// Whether the split can be read with no request.
     pub fn is_complete(&self) -> bool {
-        self.of_files.is_some_and(|all| all > 0 && self.files == all)
+        self.of_files
+            .is_some_and(|all| all > 0 && self.files == all)
     }
 }
 
@@ -104,11 +94,7 @@ impl Hub {
     /// # Errors
     ///
     /// As [`Hub::resolve`].
-    pub fn configs(
-        &self,
-        repo: &str,
-        revision: Option<&str>,
-    ) -> Result<Vec<ConfigInfo>, HubError> {
+    pub fn configs(&self, repo: &str, revision: Option<&str>) -> Result<Vec<ConfigInfo>, HubError> {
         let repo = RepoId::parse(repo)?;
         outside(|| Ok(Plan::make(self, &repo, revision.unwrap_or(MAIN))?.describe()))
     }
@@ -335,6 +321,15 @@ impl Hub {
                 url: at,
                 reason: "it names no commit".to_owned(),
             })
+    }
+
+    /// Remembers the commit of a revision.
+    pub(crate) fn remember(&self, listing: &Listing) {
+        if !self.settings.offline {
+            let cache = RepoCache::new(&self.settings.cache, &listing.repo);
+            // A cache that cannot be written to can still be read from.
+            let _ = cache.remember(&listing.revision, &listing.commit);
+        }
     }
 
     /// The text of the README, through the cache.

@@ -114,7 +114,10 @@ pub(crate) fn shard(name: &str) -> Option<(&str, u32, u32)> {
     let (split, number) = before.rsplit_once('-')?;
     let digits = |text: &str| {
         let digits = text.get(..5)?;
-        digits.bytes().all(|b| b.is_ascii_digit()).then(|| digits.parse().ok())?
+        digits
+            .bytes()
+            .all(|b| b.is_ascii_digit())
+            .then(|| digits.parse().ok())?
     };
     (number.len() == 5).then_some(())?;
     Some((split, digits(number)?, digits(after)?))
@@ -175,7 +178,9 @@ pub(crate) fn find_split<'a>(
     };
     exact.or_else(|| {
         let wanted = group(asked)?;
-        let mut alike = known.enumerate().filter(|(_, name)| group(name) == Some(wanted));
+        let mut alike = known
+            .enumerate()
+            .filter(|(_, name)| group(name) == Some(wanted));
         let (at, _) = alike.next()?;
         // Two candidates: `dev` beside `validation` are different data.
         alike.next().is_none().then_some(at)
@@ -210,20 +215,34 @@ mod tests {
             ],
         );
         check(
-            &["data/my-split-00000-of-00002.parquet", "data/my-split-00001-of-00002.parquet",
-              "data/test-00000-of-00001-ab12.parquet"],
+            &[
+                "data/my-split-00000-of-00002.parquet",
+                "data/my-split-00001-of-00002.parquet",
+                "data/test-00000-of-00001-ab12.parquet",
+            ],
             &[
                 ("test", &["data/test-00000-of-00001-ab12.parquet"]),
-                ("my-split", &["data/my-split-00000-of-00002.parquet",
-                    "data/my-split-00001-of-00002.parquet"]),
+                (
+                    "my-split",
+                    &[
+                        "data/my-split-00000-of-00002.parquet",
+                        "data/my-split-00001-of-00002.parquet",
+                    ],
+                ),
             ],
         );
         check(
             &["x/train/a.json", "x/val/b.json", "x/val/test.json"],
-            &[("train", &["x/train/a.json"]), ("validation", &["x/val/b.json", "x/val/test.json"])],
+            &[
+                ("train", &["x/train/a.json"]),
+                ("validation", &["x/val/b.json", "x/val/test.json"]),
+            ],
         );
         check(
-            &["main/train-00000-of-00001.parquet", "main/test-00000-of-00001.parquet"],
+            &[
+                "main/train-00000-of-00001.parquet",
+                "main/test-00000-of-00001.parquet",
+            ],
             &[
                 ("train", &["main/train-00000-of-00001.parquet"]),
                 ("test", &["main/test-00000-of-00001.parquet"]),

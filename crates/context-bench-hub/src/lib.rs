@@ -25,6 +25,7 @@ mod glob;
 mod http;
 mod hub;
 mod layout;
+mod listing;
 mod lock;
 mod near;
 mod progress;
@@ -37,6 +38,7 @@ mod secret;
 mod settings;
 mod tree;
 mod web;
+mod words;
 mod yaml;
 
 pub use error::HubError;

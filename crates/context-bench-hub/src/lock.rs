@@ -74,7 +74,12 @@ fn attempt(path: &Path) -> Result<Option<File>, HubError> {
     options.read(true).write(true).create(true).truncate(false);
     match options.share_mode(0).open(path) {
         Ok(file) => Ok(Some(file)),
-        Err(error) if matches!(error.raw_os_error(), Some(SHARING_VIOLATION | LOCK_VIOLATION)) => {
+        Err(error)
+            if matches!(
+                error.raw_os_error(),
+                Some(SHARING_VIOLATION | LOCK_VIOLATION)
+            ) =>
+        {
             Ok(None)
         }
         Err(error) => Err(HubError::io("open the lock", path, &error)),

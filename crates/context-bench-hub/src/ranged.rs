@@ -47,7 +47,7 @@ pub struct RangedFile {
 #[derive(Debug)]
 enum Source {
     Local(Mutex<File>),
-    Remote(Remote),
+    Remote(Box<Remote>),
 }
 
 struct Remote {
@@ -114,7 +114,7 @@ impl RangedFile {
             file: Some(file.clone()),
             kept: Mutex::default(),
         };
-        Ok(Self::new(file.size, Source::Remote(remote)))
+        Ok(Self::new(file.size, Source::Remote(Box::new(remote))))
     }
 
     /// Asks for the end of the file, which also tells how long it is.
@@ -147,7 +147,7 @@ impl RangedFile {
             kept: Mutex::new(VecDeque::from([extent])),
             origin: url,
         };
-        let file = Self::new(len, Source::Remote(remote));
+        let file = Self::new(len, Source::Remote(Box::new(remote)));
         file.bytes_fetched.store(fetched, Ordering::Relaxed);
         file.requests.store(1, Ordering::Relaxed);
         Ok(file)
@@ -218,7 +218,9 @@ impl RangedFile {
             if known.holds(offset) {
                 begun = known.from(offset, len);
             }
-            ahead = (known.bytes.len() as u64).saturating_mul(2).clamp(STEP, LONGEST_STEP);
+            ahead = (known.bytes.len() as u64)
+                .saturating_mul(2)
+                .clamp(STEP, LONGEST_STEP);
         }
         let missing = len - begun.len() as u64;
         if missing == 0 {
@@ -257,8 +259,7 @@ impl RangedFile {
             let place = remote.place();
             let from = start + got.len() as u64;
             let url = place.as_ref().unwrap_or(&remote.origin);
-            let mut ask =
-                Ask::get(url.clone()).header(RANGE, &format!("bytes={from}-{}", end - 1));
+            let mut ask = Ask::get(url.clone()).header(RANGE, &format!("bytes={from}-{}", end - 1));
             if let Some(validator) = &remote.validator {
                 ask = ask.header(IF_RANGE, validator);
             }
@@ -326,9 +327,7 @@ impl RangedFile {
             }
             _ => {
                 return Err(match &remote.file {
-                    Some(file) => {
-                        reply.into_repo_error(http, file.repo.as_str(), &file.revision)
-                    }
+                    Some(file) => reply.into_repo_error(http, file.repo.as_str(), &file.revision),
                     None => web::refused(http, reply),
                 });
             }

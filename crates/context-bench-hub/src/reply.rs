@@ -43,7 +43,10 @@ impl Promised {
 
 /// An `ETag` without quotes and weakness mark, as it names a blob.
 pub(crate) fn bare_etag(etag: &str) -> String {
-    etag.trim().trim_start_matches("W/").trim_matches('"').to_owned()
+    etag.trim()
+        .trim_start_matches("W/")
+        .trim_matches('"')
+        .to_owned()
 }
 
 /// The answer at the end of all redirects; its body is not read yet.

@@ -144,7 +144,10 @@ mod tests {
             assert!(RepoId::parse(bad).is_err(), "{bad}");
         }
         let repo = RepoId::parse("a/b").expect("valid");
-        assert_eq!((repo.folder().as_str(), repo.name()), ("datasets--a--b", "b"));
+        assert_eq!(
+            (repo.folder().as_str(), repo.name()),
+            ("datasets--a--b", "b")
+        );
     }
 
     #[test]

@@ -8,8 +8,9 @@ use crate::card::{self, CardConfig};
 use crate::error::HubError;
 use crate::file::RemoteFile;
 use crate::glob::{Glob, has_wildcards};
-use crate::hub::{Hub, Listing};
+use crate::hub::Hub;
 use crate::layout::{self, Splits};
+use crate::listing::Listing;
 use crate::near::near;
 use crate::repo::{CONVERTED, MAIN, RepoId};
 
@@ -87,11 +88,17 @@ impl Plan {
     /// Reads what there is to know about a repo.
     pub(crate) fn make(hub: &Hub, repo: &RepoId, revision: &str) -> Result<Self, HubError> {
         let listing = hub.listing(repo, revision)?;
-        if revision == CONVERTED || is_converted(&listing) {
+        if revision == CONVERTED {
             return Self::of_converted(listing);
         }
+        let script = format!("{}.py", repo.name());
+        let has_script = listing.files.iter().any(|file| file.path == script);
         let declared = declared(hub, &listing)?;
-        if !declared.is_empty() {
+        // Configs without files are parameters of the script.
+        let has_files = declared
+            .iter()
+            .any(|config| !config.splits.is_empty() || config.data_dir.is_some());
+        if has_files || (!has_script && !declared.is_empty()) {
             let planned = |config: CardConfig| Planned {
                 name: config.name.clone(),
                 is_default: config.is_default,
@@ -103,8 +110,9 @@ impl Plan {
                 listing,
             });
         }
-        let script = format!("{}.py", repo.name());
-        let has_script = listing.files.iter().any(|file| file.path == script);
+        if is_converted(&listing) {
+            return Self::of_converted(listing);
+        }
         if !has_script {
             let plan = Self::of_layout(listing);
             if !plan.configs.is_empty() {
@@ -127,7 +135,12 @@ impl Plan {
             return Err(nothing(why));
         }
         match hub.listing(&listing.repo, CONVERTED) {
-            Ok(converted) => Self::of_converted(converted),
+            Ok(converted) => {
+                // No file of this branch will be fetched, which would remember
+                // its commit; all that is needed of it is in the cache now.
+                hub.remember(listing);
+                Self::of_converted(converted)
+            }
             Err(HubError::RevisionNotFound { .. }) => Err(nothing(detail.to_owned())),
             Err(error) => Err(error),
         }
@@ -191,7 +204,11 @@ impl Plan {
             .map(|config| ConfigInfo {
                 name: config.name.clone(),
                 is_default: default.as_ref() == Some(&config.name),
-                splits: self.splits(config).into_iter().map(|(name, _)| name).collect(),
+                splits: self
+                    .splits(config)
+                    .into_iter()
+                    .map(|(name, _)| name)
+                    .collect(),
             })
             .collect()
     }
@@ -225,9 +242,9 @@ impl Plan {
         }
         self.listing.check_whole(&files)?;
         let is_partial = self.source == Source::Converted
-            && files.iter().any(|file| {
-                layout::converted(&file.path).is_some_and(|found| found.is_partial)
-            });
+            && files
+                .iter()
+                .any(|file| layout::converted(&file.path).is_some_and(|found| found.is_partial));
         Ok(Resolved {
             config: config.name.clone(),
             split,
@@ -251,7 +268,12 @@ impl Plan {
     }
 
     fn config(&self, asked: Option<&str>) -> Result<&Planned, HubError> {
-        let known = || self.configs.iter().map(|config| config.name.clone()).collect();
+        let known = || {
+            self.configs
+                .iter()
+                .map(|config| config.name.clone())
+                .collect()
+        };
         let repo = self.listing.repo.to_string();
         match asked {
             None => self.default().ok_or_else(|| HubError::ConfigNeeded {
@@ -315,30 +337,6 @@ impl Plan {
     }
 }
 
-/// The files of a repo that paths or patterns name, each pattern in turn.
-pub(crate) fn by_patterns(
-    listing: &Listing,
-    patterns: &[&str],
-) -> Result<Vec<RemoteFile>, HubError> {
-    let mut found: Vec<RemoteFile> = Vec::new();
-    for pattern in patterns {
-        let glob = Glob::new(pattern);
-        let before = found.len();
-        let mut any = false;
-        for file in listing.files.iter().filter(|file| glob.matches(&file.path)) {
-            any = true;
-            if !found[..before].contains(file) {
-                found.push(file.clone());
-            }
-        }
-        if !any {
-            return Err(listing.no_file(pattern));
-        }
-    }
-    listing.check_whole(&found)?;
-    Ok(found)
-}
-
 /// The configs that the README declares; none without a README or without any.
 fn declared(hub: &Hub, listing: &Listing) -> Result<Vec<CardConfig>, HubError> {
     let Some(readme) = listing.files.iter().find(|file| file.path == README) else {
@@ -355,7 +353,10 @@ fn declared(hub: &Hub, listing: &Listing) -> Result<Vec<CardConfig>, HubError> {
 
 /// Whether all data of a commit lies as in the converted branch.
 fn is_converted(listing: &Listing) -> bool {
-    let mut data = listing.paths().filter(|path| layout::is_data(path)).peekable();
+    let mut data = listing
+        .paths()
+        .filter(|path| layout::is_data(path))
+        .peekable();
     data.peek().is_some() && data.all(|path| layout::converted(path).is_some())
 }
 
@@ -364,7 +365,10 @@ fn below(paths: &[&str], prefix: &str) -> Splits {
     let places: Vec<usize> = (0..paths.len())
         .filter(|at| paths[*at].starts_with(prefix))
         .collect();
-    let inner: Vec<&str> = places.iter().map(|at| &paths[*at][prefix.len()..]).collect();
+    let inner: Vec<&str> = places
+        .iter()
+        .map(|at| &paths[*at][prefix.len()..])
+        .collect();
     let mut splits = layout::by_names(&inner);
     for (_, files) in &mut splits {
         for at in files {
@@ -377,6 +381,7 @@ fn below(paths: &[&str], prefix: &str) -> Splits {
 /// The files that patterns name, in the order of the patterns, each file once.
 fn matching(paths: &[&str], patterns: &[String], folder: Option<&str>) -> Vec<usize> {
     let mut found = Vec::new();
+    let mut taken = vec![false; paths.len()];
     for pattern in patterns {
         let pattern = match folder {
             Some(folder) => format!("{folder}/{pattern}"),
@@ -385,7 +390,8 @@ fn matching(paths: &[&str], patterns: &[String], folder: Option<&str>) -> Vec<us
         let glob = Glob::new(&pattern);
         let exact = !has_wildcards(&pattern);
         for (at, path) in paths.iter().enumerate() {
-            if glob.matches(path) && (exact || layout::is_data(path)) && !found.contains(&at) {
+            if !taken[at] && glob.matches(path) && (exact || layout::is_data(path)) {
+                taken[at] = true;
                 found.push(at);
             }
         }
@@ -410,44 +416,4 @@ fn config_folders(paths: &[&str]) -> Vec<String> {
         }
     }
     folders
-}
-
-impl Listing {
-    fn paths(&self) -> impl Iterator<Item = &str> {
-        self.files.iter().map(|file| file.path.as_str())
-    }
-
-    fn no_file(&self, pattern: &str) -> HubError {
-        HubError::FileNotFound {
-            repo: self.repo.to_string(),
-            revision: self.revision.clone(),
-            pattern: pattern.to_owned(),
-            near: near(pattern, self.paths()),
-        }
-    }
-
-    /// Refuses a part of a split: without the listing of the commit, files that
-    /// were never downloaded are only noticed by the numbers of the others.
-    fn check_whole(&self, files: &[RemoteFile]) -> Result<(), HubError> {
-        if self.is_complete {
-            return Ok(());
-        }
-        for file in files {
-            let Some((name, _, count)) = layout::shard(&file.path) else {
-                continue;
-            };
-            let alike = |other: &&RemoteFile| {
-                layout::shard(&other.path).is_some_and(|(n, _, c)| n == name && c == count)
-            };
-            let there = files.iter().filter(alike).count();
-            if there < count as usize {
-                return Err(HubError::Offline {
-                    what: format!("a part of `{}`", file.shown()),
-                    cache: self.cache.clone(),
-                    cached: format!("{there} of {count} files are there"),
-                });
-            }
-        }
-        Ok(())
-    }
 }

@@ -17,7 +17,8 @@ pub struct RetryPolicy {
     pub base_delay: Duration,
     /// The longest delay of our own choice.
     pub max_delay: Duration,
-    /// The longest wait that a server may ask for; more is an error at once.
+    /// The longest wait that a server may ask for, and the longest that the waits
+    /// of one request may take together; more is an error at once.
     pub longest_asked: Duration,
 }
 

@@ -93,8 +93,7 @@ impl HubSettings {
         if let Some(limit) = timeout("HF_HUB_DOWNLOAD_TIMEOUT", text("HF_HUB_DOWNLOAD_TIMEOUT"))? {
             settings.stall_timeout = limit;
         }
-        let implicit =
-            !text("HF_HUB_DISABLE_IMPLICIT_TOKEN").is_some_and(|value| is_true(&value));
+        let implicit = !text("HF_HUB_DISABLE_IMPLICIT_TOKEN").is_some_and(|value| is_true(&value));
         if implicit {
             settings.token = text("HF_TOKEN")
                 .or_else(|| text("HUGGING_FACE_HUB_TOKEN"))
@@ -159,10 +158,16 @@ mod tests {
     fn the_cache_is_where_python_puts_it() {
         for (pairs, expected) in [
             (&[("HOME", "/h")][..], "/h/.cache/huggingface/hub"),
-            (&[("HOME", "/h"), ("XDG_CACHE_HOME", "/x")], "/x/huggingface/hub"),
+            (
+                &[("HOME", "/h"), ("XDG_CACHE_HOME", "/x")],
+                "/x/huggingface/hub",
+            ),
             (&[("HOME", "/h"), ("HF_HOME", "~/hf")], "/h/hf/hub"),
             (&[("HF_HOME", "/hf"), ("HF_HUB_CACHE", "/c")], "/c"),
-            (&[("HOME", "/h"), ("HF_HOME", " ")], "/h/.cache/huggingface/hub"),
+            (
+                &[("HOME", "/h"), ("HF_HOME", " ")],
+                "/h/.cache/huggingface/hub",
+            ),
         ] {
             let found = settings(pairs).expect("enough variables");
             assert_eq!(found.cache, Path::new(expected), "{pairs:?}");
@@ -175,13 +180,20 @@ mod tests {
         for (pairs, expected) in [
             (&[("HF_HUB_OFFLINE", "1")][..], true),
             (&[("HF_DATASETS_OFFLINE", "yes")], true),
-            (&[("HF_HUB_OFFLINE", "0"), ("HF_DATASETS_OFFLINE", "True")], true),
+            (
+                &[("HF_HUB_OFFLINE", "0"), ("HF_DATASETS_OFFLINE", "True")],
+                true,
+            ),
             (&[("HF_HUB_OFFLINE", "false")], false),
             (&[], false),
         ] {
             let mut all = vec![("HOME", "/h")];
             all.extend(pairs);
-            assert_eq!(settings(&all).expect("valid").offline, expected, "{pairs:?}");
+            assert_eq!(
+                settings(&all).expect("valid").offline,
+                expected,
+                "{pairs:?}"
+            );
         }
         let found = settings(&[("HOME", "/h"), ("HF_HUB_DOWNLOAD_TIMEOUT", "30")]);
         assert_eq!(found.expect("valid").stall_timeout, Duration::from_secs(30));
@@ -202,7 +214,10 @@ mod tests {
         for (pairs, expected) in [
             (&[("HF_HOME", home)][..], Some("hf_file")),
             (&[("HF_HOME", home), ("HF_TOKEN", "hf_var")], Some("hf_var")),
-            (&[("HOME", "/none"), ("HF_TOKEN_PATH", path)], Some("hf_file")),
+            (
+                &[("HOME", "/none"), ("HF_TOKEN_PATH", path)],
+                Some("hf_file"),
+            ),
             (&[("HOME", "/none")], None),
             (
                 &[

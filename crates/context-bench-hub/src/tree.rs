@@ -114,7 +114,10 @@ pub(crate) fn ask(
     let mut next = Some(api_url(
         http,
         repo,
-        &format!("tree/{}?recursive=true&expand=false", encode_revision(commit)),
+        &format!(
+            "tree/{}?recursive=true&expand=false",
+            encode_revision(commit)
+        ),
     )?);
     let mut pages = 0;
     while let Some(url) = next {
@@ -138,8 +141,7 @@ pub(crate) fn ask(
         for item in items {
             match item.get("type").and_then(Value::as_str) {
                 Some("file") => entries.push(
-                    Entry::listed(item)
-                        .ok_or_else(|| bad(format!("it lists a file as {item}")))?,
+                    Entry::listed(item).ok_or_else(|| bad(format!("it lists a file as {item}")))?,
                 ),
                 _ => continue,
             }
@@ -174,7 +176,10 @@ pub(crate) fn api_url(http: &Http, repo: &RepoId, rest: &str) -> Result<Url, Hub
 pub(crate) fn file_url(http: &Http, file: &RemoteFile) -> Result<Url, HubError> {
     let revision = encode_revision(&file.commit);
     let path = encode_path(&file.path);
-    at_endpoint(http, &format!("datasets/{}/resolve/{revision}/{path}", file.repo))
+    at_endpoint(
+        http,
+        &format!("datasets/{}/resolve/{revision}/{path}", file.repo),
+    )
 }
 
 fn at_endpoint(http: &Http, rest: &str) -> Result<Url, HubError> {
@@ -214,7 +219,10 @@ mod tests {
     #[test]
     fn the_next_page_is_found() {
         for (header, expected) in [
-            ("<http://h/a?cursor=x>; rel=\"next\"", Some("http://h/a?cursor=x")),
+            (
+                "<http://h/a?cursor=x>; rel=\"next\"",
+                Some("http://h/a?cursor=x"),
+            ),
             ("<a>; rel=\"prev\", <b>; rel=\"next\"", Some("b")),
             ("<a>; rel=\"prev\"", None),
             ("nonsense", None),

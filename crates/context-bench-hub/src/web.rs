@@ -1,8 +1,10 @@
 //! Files by a plain `http(s)://` address, in a cache of our own:
 //!
-//!     <url cache>/<digest of the address>/
-//!       source.json            which version is here
-//!       <digest of its validator>/<name>
+//! ```text
+//! <url cache>/<digest of the address>/
+//!   source.json                        which version is here
+//!   <digest of its validator>/<name>
+//! ```
 //!
 //! A server that names versions (`ETag`, `Last-Modified`) is asked once per
 //! fetch whether its file is still the same; one that does not is asked for the
@@ -82,10 +84,20 @@ fn folder(settings: &HubSettings, url: &Url) -> PathBuf {
 fn name(url: &Url) -> String {
     let last = url.path().rsplit('/').next().unwrap_or_default();
     let safe = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    let name: String = last.chars().map(|c| if safe(c) { c } else { '_' }).collect();
+    let name: String = last
+        .chars()
+        .map(|c| if safe(c) { c } else { '_' })
+        .collect();
     match name.trim_matches('.') {
         "" => "data".to_owned(),
-        name => name.chars().rev().take(120).collect::<Vec<_>>().into_iter().rev().collect(),
+        name => name
+            .chars()
+            .rev()
+            .take(120)
+            .collect::<Vec<_>>()
+            .into_iter()
+            .rev()
+            .collect(),
     }
 }
 
@@ -122,7 +134,20 @@ pub(crate) fn fetch(
             cached: String::new(),
         });
     }
-    let reply = http.send(&Ask::head(url.clone()))?;
+    let reply = match http.send(&Ask::head(url.clone())) {
+        Err(HubError::Unreachable { host, reason, .. }) => {
+            let cached = match cached(settings, url) {
+                Some(_) => "an earlier download is in the cache".to_owned(),
+                None => String::new(),
+            };
+            return Err(HubError::Unreachable {
+                host,
+                reason,
+                cached,
+            });
+        }
+        other => other?,
+    };
     let (validator, strong) = match reply.status {
         200..300 => (validator(&reply.headers), strong_validator(&reply.headers)),
         // Some servers know no HEAD; the download will tell.
@@ -195,7 +220,12 @@ mod tests {
 
     #[test]
     fn what_is_no_address_is_said_without_secrets() {
-        for text in ["ftp://u:secret@h/x", "not an address", "file:///etc/passwd", "https://?q=secret"] {
+        for text in [
+            "ftp://u:secret@h/x",
+            "not an address",
+            "file:///etc/passwd",
+            "https://?q=secret",
+        ] {
             let error = parse(text).expect_err(text).to_string();
             assert!(!error.contains("secret"), "{error}");
         }

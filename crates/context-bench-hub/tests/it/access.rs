@@ -7,8 +7,12 @@ use crate::common::{content, hub, read, with_token};
 
 fn gated() -> FakeHub {
     FakeHub::start([
-        FakeRepo::new("org/gated").gated().large("train.jsonl", b"{}\n"),
-        FakeRepo::new("org/private").private().file("train.jsonl", b"{}\n"),
+        FakeRepo::new("org/gated")
+            .gated()
+            .large("train.jsonl", b"{}\n"),
+        FakeRepo::new("org/private")
+            .private()
+            .file("train.jsonl", b"{}\n"),
     ])
 }
 
@@ -26,7 +30,10 @@ fn a_gated_repo_says_what_to_do() {
     let error = client.fetch(&files, &()).expect_err("no token");
     assert_eq!(error.to_string(), "the dataset repo `org/gated` is gated");
     let hint = error.hint().expect("advice");
-    assert_eq!(hint, format!("accept the terms at {page}, then set `HF_TOKEN`"));
+    assert_eq!(
+        hint,
+        format!("accept the terms at {page}, then set `HF_TOKEN`")
+    );
 
     let other = with_token(&fake, cache.path(), OTHER_TOKEN);
     let error = other.fetch(&files, &()).expect_err("no access");
@@ -35,7 +42,10 @@ fn a_gated_repo_says_what_to_do() {
         "the dataset repo `org/gated` is gated: this token has no access"
     );
     let hint = error.hint().expect("advice");
-    assert_eq!(hint, format!("accept the terms at {page} with the account of this token"));
+    assert_eq!(
+        hint,
+        format!("accept the terms at {page} with the account of this token")
+    );
 
     let good = with_token(&fake, cache.path(), GOOD_TOKEN);
     let paths = good.fetch(&files, &()).expect("access");
@@ -48,13 +58,20 @@ fn the_token_goes_to_the_hub_and_nowhere_else() {
     let cache = tempfile::tempdir().expect("a folder");
     let client = with_token(&fake, cache.path(), GOOD_TOKEN);
     let files = train(&client, "org/gated").expect("found");
-    client.open_ranged(&files[0]).expect("opened").read_at(0, 2).expect("read");
+    client
+        .open_ranged(&files[0])
+        .expect("opened")
+        .read_at(0, 2)
+        .expect("read");
     client.fetch(&files, &()).expect("fetched");
     let address = fake.web_file("x.csv", b"a\n", Some("\"1\""));
     client.fetch_url(&address, &()).expect("fetched");
     let (cdn, own): (Vec<_>, Vec<_>) = fake.requests().into_iter().partition(|r| r.on_cdn);
     assert!(cdn.len() >= 3 && own.len() >= 3);
-    assert!(own.iter().all(|r| r.headers.get("authorization") == Some("Bearer hf_good")));
+    assert!(
+        own.iter()
+            .all(|r| r.headers.get("authorization") == Some("Bearer hf_good"))
+    );
     assert!(cdn.iter().all(|r| !r.headers.contains("authorization")));
     assert!(!format!("{client:?}").contains(GOOD_TOKEN));
 }
@@ -64,9 +81,21 @@ fn what_is_not_there_and_what_is_hidden_read_alike() {
     let fake = gated();
     let cache = tempfile::tempdir().expect("a folder");
     for (client, repo, hint) in [
-        (hub(&fake, cache.path()), "org/nothing", "for a private repo set `HF_TOKEN`"),
-        (hub(&fake, cache.path()), "org/private", "for a private repo set `HF_TOKEN`"),
-        (with_token(&fake, cache.path(), OTHER_TOKEN), "org/private", "the token may read"),
+        (
+            hub(&fake, cache.path()),
+            "org/nothing",
+            "for a private repo set `HF_TOKEN`",
+        ),
+        (
+            hub(&fake, cache.path()),
+            "org/private",
+            "for a private repo set `HF_TOKEN`",
+        ),
+        (
+            with_token(&fake, cache.path(), OTHER_TOKEN),
+            "org/private",
+            "the token may read",
+        ),
     ] {
         let error = train(&client, repo).expect_err("hidden");
         let expected = format!(
@@ -80,7 +109,10 @@ fn what_is_not_there_and_what_is_hidden_read_alike() {
     assert!(train(&good, "org/private").is_ok());
     let error = train(&with_token(&fake, cache.path(), "hf_wrong"), "org/gated");
     let error = error.expect_err("an unknown token");
-    assert_eq!(error.to_string(), format!("{} does not accept the token", fake.url()));
+    assert_eq!(
+        error.to_string(),
+        format!("{} does not accept the token", fake.url())
+    );
 }
 
 #[test]
@@ -91,7 +123,9 @@ fn old_names_lead_to_the_repo() {
     let fake = FakeHub::start([repo]);
     let cache = tempfile::tempdir().expect("a folder");
     let client = hub(&fake, cache.path());
-    let split = client.resolve("gsm8k", None, None, "test").expect("redirected");
+    let split = client
+        .resolve("gsm8k", None, None, "test")
+        .expect("redirected");
     let paths = client.fetch(&split.files, &()).expect("redirected");
     assert_eq!(read(&paths), [content(1000)]);
     assert!(fake.requests().iter().any(|r| r.status == 307));
@@ -116,11 +150,17 @@ fn a_mirror_is_asked_instead_of_the_hub() {
     for (endpoint, reason) in [
         ("ftp://h", "it must begin with `https://` or `http://`"),
         ("mirror", "relative URL without a base"),
-        ("http://me:secret@h", "it must hold no user name or password"),
+        (
+            "http://me:secret@h",
+            "it must hold no user name or password",
+        ),
     ] {
         let mut settings = client.settings().clone();
         settings.endpoint = endpoint.to_owned();
         let error = Hub::new(settings).expect_err(endpoint).to_string();
-        assert!(error.ends_with(reason) && !error.contains("secret"), "{error}");
+        assert!(
+            error.ends_with(reason) && !error.contains("secret"),
+            "{error}"
+        );
     }
 }

@@ -22,21 +22,35 @@ fn a_full_disk_is_said_with_sizes_and_leaves_no_broken_file() {
     let child = Command::new("sh")
         .args(["-c", limits])
         .arg(program)
-        .args(["disk::client_of_the_full_disk", "--exact", "--ignored", "--nocapture"])
+        .args([
+            "disk::client_of_the_full_disk",
+            "--exact",
+            "--ignored",
+            "--nocapture",
+        ])
         .env("FULL_DISK_ENDPOINT", fake.url())
         .env("FULL_DISK_CACHE", cache.path())
         .output()
         .expect("the child runs");
     let said = String::from_utf8_lossy(&child.stdout);
     let folder = cache.path().join("hub/datasets--org--set/blobs");
-    let expected = format!("no room for `org/set/big.jsonl` in `{}`: ", folder.display());
+    let expected = format!(
+        "no room for `org/set/big.jsonl` in `{}`: ",
+        folder.display()
+    );
     assert!(said.contains(&expected), "{said}");
     assert!(said.contains(" needed"), "{said}");
     assert!(said.contains("hint: free some space"), "{said}");
-    assert!(files_ending(&folder, "").is_empty(), "{:?}", files_ending(&folder, ""));
+    assert!(
+        files_ending(&folder, "").is_empty(),
+        "{:?}",
+        files_ending(&folder, "")
+    );
     // With room again, the same call succeeds.
     let client = hub(&fake, cache.path());
-    let files = client.files("org/set", None, &["big.jsonl"]).expect("found");
+    let files = client
+        .files("org/set", None, &["big.jsonl"])
+        .expect("found");
     assert_eq!(client.fetch(&files, &()).expect("fetched").len(), 1);
 }
 
@@ -54,7 +68,9 @@ fn client_of_the_full_disk() {
     let mut settings = context_bench_hub::HubSettings::new(cache.join("hub"));
     settings.endpoint = endpoint;
     let client = context_bench_hub::Hub::new(settings).expect("valid");
-    let files = client.files("org/set", None, &["big.jsonl"]).expect("found");
+    let files = client
+        .files("org/set", None, &["big.jsonl"])
+        .expect("found");
     let error = client.fetch(&files, &()).expect_err("no room");
     println!("{error}\nhint: {}", error.hint().expect("advice"));
 }

@@ -22,7 +22,10 @@ fn a_cold_fetch_gets_everything_and_a_warm_one_asks_once() {
     let split = hub(&fake, cache.path())
         .resolve("org/set", None, None, "test")
         .expect("the split exists");
-    assert_eq!((split.config.as_str(), split.split.as_str()), ("main", "test"));
+    assert_eq!(
+        (split.config.as_str(), split.split.as_str()),
+        ("main", "test")
+    );
     assert_eq!(split.commit, fake.commit("org/set", "main"));
     let paths = hub(&fake, cache.path())
         .fetch(&split.files, &told)
@@ -58,15 +61,28 @@ fn offline_sends_nothing_and_says_what_is_missing() {
         .resolve("org/set", None, None, "test")
         .expect_err("nothing is there");
     assert!(matches!(error, HubError::Offline { .. }));
-    assert!(error.to_string().starts_with("the dataset repo `org/set` is not in the cache"));
-    assert!(error.hint().expect("advice").contains("context-bench fetch"));
+    assert!(
+        error
+            .to_string()
+            .starts_with("the dataset repo `org/set` is not in the cache")
+    );
+    assert!(
+        error
+            .hint()
+            .expect("advice")
+            .contains("context-bench fetch")
+    );
 
     let online = hub(&fake, cache.path());
-    let split = online.resolve("org/set", None, None, "test").expect("exists");
+    let split = online
+        .resolve("org/set", None, None, "test")
+        .expect("exists");
     let paths = online.fetch(&split.files, &()).expect("fetched");
     fake.forget_requests();
     let alone = offline(&fake, cache.path());
-    let again = alone.resolve("org/set", None, None, "test").expect("cached");
+    let again = alone
+        .resolve("org/set", None, None, "test")
+        .expect("cached");
     assert_eq!(alone.fetch(&again.files, &()).expect("cached"), paths);
     let cached = alone.cached("org/set", None, Some("main"), "test");
     assert!(cached.is_complete());
@@ -81,7 +97,12 @@ fn offline_sends_nothing_and_says_what_is_missing() {
             cache.path().join("hub").display()
         )
     );
-    assert!(error.hint().expect("advice").starts_with("1 of 2 files are there"));
+    assert!(
+        error
+            .hint()
+            .expect("advice")
+            .starts_with("1 of 2 files are there")
+    );
     let cached = alone.cached("org/set", None, Some("main"), "test");
     assert_eq!((cached.files, cached.of_files), (1, Some(2)));
     assert!(!cached.is_complete());
@@ -93,7 +114,9 @@ fn a_commit_stays_what_it_was_when_the_branch_moves() {
     let fake = FakeHub::start([repo()]);
     let cache = tempfile::tempdir().expect("a folder");
     let client = hub(&fake, cache.path());
-    let before = client.resolve("org/set", None, None, "test").expect("exists");
+    let before = client
+        .resolve("org/set", None, None, "test")
+        .expect("exists");
     client.fetch(&before.files, &()).expect("fetched");
     let newer = b"{\"a\": 1}\n";
     fake.push(FakeRepo::new("org/set").large("test.jsonl", newer));
@@ -101,15 +124,21 @@ fn a_commit_stays_what_it_was_when_the_branch_moves() {
         .resolve("org/set", Some(&before.commit), None, "test")
         .expect("the commit is still there");
     assert_eq!(pinned.files.len(), 2);
-    let moved = client.resolve("org/set", None, None, "test").expect("exists");
+    let moved = client
+        .resolve("org/set", None, None, "test")
+        .expect("exists");
     assert_ne!(moved.commit, before.commit);
     // Until the new commit is fetched, offline use stays with the old one.
     let alone = offline(&fake, cache.path());
-    let old = alone.resolve("org/set", None, None, "test").expect("cached");
+    let old = alone
+        .resolve("org/set", None, None, "test")
+        .expect("cached");
     assert_eq!(old.commit, before.commit);
     let paths = client.fetch(&moved.files, &()).expect("fetched");
     assert_eq!(read(&paths), [newer.to_vec()]);
-    let new = alone.resolve("org/set", None, None, "test").expect("cached");
+    let new = alone
+        .resolve("org/set", None, None, "test")
+        .expect("cached");
     assert_eq!(new.commit, moved.commit);
 }
 
@@ -120,7 +149,9 @@ fn calls_work_inside_another_runtime() {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     runtime.block_on(async {
         let client = hub(&fake, cache.path());
-        let split = client.resolve("org/set", None, None, "test").expect("exists");
+        let split = client
+            .resolve("org/set", None, None, "test")
+            .expect("exists");
         client.fetch(&split.files, &()).expect("fetched");
         let file = client.open_ranged(&split.files[0]).expect("opened");
         assert_eq!(file.read_at(0, 3).expect("read")[..], content(3));
@@ -132,15 +163,23 @@ fn nothing_reachable_is_said_with_what_is_cached() {
     let fake = FakeHub::start([repo()]);
     let cache = tempfile::tempdir().expect("a folder");
     let client = hub(&fake, cache.path());
-    let split = client.resolve("org/set", None, None, "test").expect("exists");
+    let split = client
+        .resolve("org/set", None, None, "test")
+        .expect("exists");
     client.fetch(&split.files, &()).expect("fetched");
     let url = fake.url().to_owned();
     drop(fake);
     let error = client
         .resolve("org/set", None, None, "test")
         .expect_err("the hub is gone");
-    assert_eq!(error.to_string(), format!("cannot reach {url}: connection refused"));
+    assert_eq!(
+        error.to_string(),
+        format!("cannot reach {url}: connection refused")
+    );
     let hint = error.hint().expect("advice");
-    assert!(hint.contains(&format!("commit {:.7} of `org/set` is in the cache", split.commit)));
+    assert!(hint.contains(&format!(
+        "commit {:.7} of `org/set` is in the cache",
+        split.commit
+    )));
     assert!(error.is_temporary());
 }

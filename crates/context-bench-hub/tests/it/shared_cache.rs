@@ -39,17 +39,34 @@ fn files_of_python_are_used_without_a_request() {
     python_download(&repo, "data/train-00000-of-00002.parquet", &one, b"PAR1");
     python_download(&repo, "test.jsonl", &two, b"{}\n");
     let alone = offline(&fake, cache.path());
-    let files = alone.files("org/set", None, &["test.jsonl"]).expect("there");
+    let files = alone
+        .files("org/set", None, &["test.jsonl"])
+        .expect("there");
     assert_eq!(files[0].commit, COMMIT);
-    assert_eq!(files[0].checksum.as_ref().map(|sum| sum.as_str()), Some(two.as_str()));
+    assert_eq!(
+        files[0].checksum.as_ref().map(|sum| sum.as_str()),
+        Some(two.as_str())
+    );
     let paths = alone.fetch(&files, &()).expect("there");
     assert_eq!(read(&paths), [b"{}\n".to_vec()]);
     // A split of which Python fetched one of two files is not passed off as whole.
-    let error = alone.resolve("org/set", None, None, "train").expect_err("half");
-    assert!(error.to_string().contains("train-00000-of-00002.parquet"), "{error}");
-    assert!(error.hint().expect("advice").starts_with("1 of 2 files are there"));
+    let error = alone
+        .resolve("org/set", None, None, "train")
+        .expect_err("half");
+    assert!(
+        error.to_string().contains("train-00000-of-00002.parquet"),
+        "{error}"
+    );
+    assert!(
+        error
+            .hint()
+            .expect("advice")
+            .starts_with("1 of 2 files are there")
+    );
     python_download(&repo, "data/train-00001-of-00002.parquet", &one, b"PAR1");
-    let split = alone.resolve("org/set", None, None, "train").expect("whole");
+    let split = alone
+        .resolve("org/set", None, None, "train")
+        .expect("whole");
     assert_eq!(split.files.len(), 2);
     assert!(alone.cached("org/set", None, None, "train").is_complete());
     assert_eq!(fake.requests().len(), 0);
@@ -61,15 +78,23 @@ fn a_blob_that_is_there_is_linked_and_a_cut_one_is_replaced() {
     let fake = FakeHub::start([repo]);
     let cache = tempfile::tempdir().expect("a folder");
     let client = hub(&fake, cache.path());
-    let files = client.files("org/set", None, &["train.jsonl"]).expect("found");
+    let files = client
+        .files("org/set", None, &["train.jsonl"])
+        .expect("found");
     let sum = files[0].checksum.as_ref().expect("known").as_str();
     let blob = cache.path().join("hub/datasets--org--set/blobs").join(sum);
     write(&blob, &content(9000));
     let paths = client.fetch(&files, &()).expect("linked");
-    assert_eq!((read(&paths), fake.bytes_sent("train.jsonl")), (vec![content(9000)], 0));
+    assert_eq!(
+        (read(&paths), fake.bytes_sent("train.jsonl")),
+        (vec![content(9000)], 0)
+    );
     write(&blob, &content(100));
     let paths = client.fetch(&files, &()).expect("fetched");
-    assert_eq!((read(&paths), fake.bytes_sent("train.jsonl")), (vec![content(9000)], 9000));
+    assert_eq!(
+        (read(&paths), fake.bytes_sent("train.jsonl")),
+        (vec![content(9000)], 9000)
+    );
 }
 
 #[cfg(unix)]
@@ -81,28 +106,37 @@ fn our_layout_is_that_of_python() {
     let fake = FakeHub::start([repo]);
     let cache = tempfile::tempdir().expect("a folder");
     let client = hub(&fake, cache.path());
-    let files = client.files("org/set", None, &["data/*", "README.md"]).expect("found");
+    let files = client
+        .files("org/set", None, &["data/*", "README.md"])
+        .expect("found");
     client.fetch(&files, &()).expect("fetched");
     let root = cache.path().join("hub");
     let folder = root.join("datasets--org--set");
     let commit = fake.commit("org/set", "main");
     let text = |path: &Path| std::fs::read_to_string(path).expect("a file");
     assert_eq!(text(&folder.join("refs/main")), commit);
-    assert!(text(&root.join("CACHEDIR.TAG")).starts_with("Signature: 8a477f597d28d172789f06886806bc55"));
+    assert!(
+        text(&root.join("CACHEDIR.TAG")).starts_with("Signature: 8a477f597d28d172789f06886806bc55")
+    );
     for (file, up) in files.iter().zip(["../../../", "../../"]) {
         let sum = file.checksum.as_ref().expect("known").as_str();
         let link = folder.join("snapshots").join(&commit).join(&file.path);
         let target = std::fs::read_link(&link).expect("a link");
         assert_eq!(target, Path::new(&format!("{up}blobs/{sum}")));
         assert!(link.exists());
-        let lock = root.join(".locks/datasets--org--set").join(format!("{sum}.lock"));
+        let lock = root
+            .join(".locks/datasets--org--set")
+            .join(format!("{sum}.lock"));
         assert!(lock.exists());
     }
     let tree = text(&folder.join(format!("trees/{commit}.json")));
     let tree: serde_json::Value = serde_json::from_str(&tree).expect("JSON");
     assert_eq!(tree["format_version"], 1);
     let train = &tree["files"]["data/train.jsonl"];
-    assert_eq!((&train["size"], &train["lfs_size"]), (&9000.into(), &9000.into()));
+    assert_eq!(
+        (&train["size"], &train["lfs_size"]),
+        (&9000.into(), &9000.into())
+    );
 }
 
 /// The real Python client against the same hub and cache, both ways round.
@@ -140,7 +174,9 @@ print(get('org/set', repo_type='dataset'))";
     // Ours first: Python downloads nothing.
     let cache = tempfile::tempdir().expect("a folder");
     let client = hub(&fake, cache.path());
-    let split = client.resolve("org/set", None, None, "train").expect("found");
+    let split = client
+        .resolve("org/set", None, None, "train")
+        .expect("found");
     let paths = client.fetch(&split.files, &()).expect("fetched");
     fake.forget_requests();
     assert_eq!(Path::new(&run(cache.path(), DOWNLOAD)), paths[0]);
@@ -151,8 +187,13 @@ print(get('org/set', repo_type='dataset'))";
     run(cache.path(), SNAPSHOT);
     fake.forget_requests();
     let alone = offline(&fake, cache.path());
-    let split = alone.resolve("org/set", None, None, "train").expect("there");
-    assert_eq!(read(&alone.fetch(&split.files, &()).expect("there")), [content(9000)]);
+    let split = alone
+        .resolve("org/set", None, None, "train")
+        .expect("there");
+    assert_eq!(
+        read(&alone.fetch(&split.files, &()).expect("there")),
+        [content(9000)]
+    );
     assert_eq!(fake.requests().len(), 0);
     let split = hub(&fake, cache.path()).resolve("org/set", None, None, "train");
     assert_eq!(split.expect("found").files.len(), 1);

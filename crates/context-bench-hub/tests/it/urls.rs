@@ -29,7 +29,10 @@ fn a_file_is_fetched_once_per_version() {
     let alone = offline(&fake, cache.path());
     assert_eq!(alone.fetch_url(&address, &()).expect("there"), second);
     let file = alone.open_url_ranged(&address).expect("there");
-    assert_eq!(file.read_at(6000, 10).expect("read")[..], content(7000)[6000..6010]);
+    assert_eq!(
+        file.read_at(6000, 10).expect("read")[..],
+        content(7000)[6000..6010]
+    );
     assert_eq!(fake.requests().len(), 0);
 }
 
@@ -37,7 +40,9 @@ fn a_file_is_fetched_once_per_version() {
 fn a_download_goes_on_only_if_the_file_is_the_same() {
     let fake = FakeHub::start([]);
     let cache = tempfile::tempdir().expect("a folder");
-    let once = hub_with(&fake, cache.path(), |settings| settings.retry.max_retries = 0);
+    let once = hub_with(&fake, cache.path(), |settings| {
+        settings.retry.max_retries = 0
+    });
     let address = fake.web_file("a.csv", &content(500_000), Some("\"v1\""));
     fake.fault("a.csv", HubFault::CutAt(200_000));
     once.fetch_url(&address, &()).expect_err("it was cut");
@@ -68,7 +73,12 @@ fn parts_of_a_file_can_be_read_by_address() {
     assert_eq!(file.requests(), 1);
     fake.web_file("a.parquet", &content(2_000_001), Some("\"v2\""));
     let error = file.read_at(0, 10).expect_err("another file");
-    assert!(error.to_string().contains("the file changed while it was read"), "{error}");
+    assert!(
+        error
+            .to_string()
+            .contains("the file changed while it was read"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -92,9 +102,14 @@ fn what_is_not_there_is_said() {
     let error = client
         .fetch_url(&format!("{address}?key=secret"), &())
         .expect_err("nothing there");
-    assert_eq!(error.to_string(), format!("there is nothing at {address} (HTTP 404)"));
+    assert_eq!(
+        error.to_string(),
+        format!("there is nothing at {address} (HTTP 404)")
+    );
     let error = client.open_url_ranged(&address).expect_err("nothing there");
     assert!(matches!(error, HubError::UrlNotFound { .. }), "{error}");
-    let error = client.fetch_url("file:///etc/hosts", &()).expect_err("no address");
+    let error = client
+        .fetch_url("file:///etc/hosts", &())
+        .expect_err("no address");
     assert!(matches!(error, HubError::BadUrl { .. }), "{error}");
 }

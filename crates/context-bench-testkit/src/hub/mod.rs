@@ -50,6 +50,21 @@ pub struct SeenRequest {
     pub sent: u64,
 }
 
+/// A request with a count that still grows while its body goes out.
+pub(crate) struct Logged {
+    pub(crate) request: SeenRequest,
+    pub(crate) sent: Arc<AtomicU64>,
+}
+
+impl Logged {
+    fn now(&self) -> SeenRequest {
+        SeenRequest {
+            sent: self.sent.load(Ordering::SeqCst),
+            ..self.request.clone()
+        }
+    }
+}
+
 /// A file at a plain address, for tests without a hub.
 #[derive(Clone, Debug)]
 pub(crate) struct WebFile {
@@ -61,7 +76,7 @@ pub(crate) struct State {
     pub(crate) repos: Mutex<BTreeMap<String, FakeRepo>>,
     pub(crate) web: Mutex<BTreeMap<String, WebFile>>,
     pub(crate) faults: Mutex<Vec<(String, HubFault)>>,
-    pub(crate) seen: Mutex<Vec<SeenRequest>>,
+    pub(crate) seen: Mutex<Vec<Logged>>,
     pub(crate) cdn: OnceLock<String>,
     pub(crate) hub: OnceLock<String>,
     /// Signed addresses of earlier epochs have expired.
@@ -145,7 +160,7 @@ impl FakeHub {
     /// If there is no such repo or branch.
     pub fn commit(&self, repo: &str, branch: &str) -> String {
         let repos = locked(&self.state.repos);
-        repos[repo].commit(branch).expect("a branch").to_owned()
+        repos[repo].commit(branch).expect("a branch")
     }
 
     /// Puts a file to a plain address on the CDN host, and gives that address.
@@ -174,9 +189,9 @@ impl FakeHub {
         self.state.page.store(files.max(1), Ordering::SeqCst);
     }
 
-    /// What was asked so far, in order of the answers.
+    /// What was asked so far, in order.
     pub fn requests(&self) -> Vec<SeenRequest> {
-        locked(&self.state.seen).clone()
+        locked(&self.state.seen).iter().map(Logged::now).collect()
     }
 
     /// Forgets what was asked so far.
@@ -186,7 +201,7 @@ impl FakeHub {
 
     /// How many bytes of bodies were sent for requests whose path contains this.
     pub fn bytes_sent(&self, path: &str) -> u64 {
-        let seen = locked(&self.state.seen);
+        let seen = self.requests();
         let about = seen.iter().filter(|request| request.path.contains(path));
         about.map(|request| request.sent).sum()
     }

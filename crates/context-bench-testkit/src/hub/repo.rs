@@ -61,10 +61,11 @@ impl FakeRepo {
         self.with(path, content, etag, true)
     }
 
-    /// Adds a file on disk that lies on the CDN.
+    /// Adds a file on disk that lies on the CDN; its SHA-256 is computed unless
+    /// it is given, which spares reading a file of gigabytes.
     #[must_use]
-    pub fn large_from(self, path: &str, file: PathBuf) -> Self {
-        let content = Content::File(file, None);
+    pub fn large_from(self, path: &str, file: PathBuf, sha256: Option<&str>) -> Self {
+        let content = Content::File(file, sha256.map(str::to_owned));
         let etag = content.sha256();
         self.with(path, content, etag, true)
     }

@@ -102,8 +102,10 @@ pub(crate) fn hub(state: &State, request: &Details) -> Answer {
     };
     let is_good = token.as_deref() == Some(GOOD_TOKEN);
     let raw = request.path.as_str();
-    let (rest, is_api) = match (raw.strip_prefix("/api/datasets/"), raw.strip_prefix("/datasets/"))
-    {
+    let (rest, is_api) = match (
+        raw.strip_prefix("/api/datasets/"),
+        raw.strip_prefix("/datasets/"),
+    ) {
         (Some(rest), _) => (rest, true),
         (_, Some(rest)) => (rest, false),
         _ => return Answer::status(404, &[]),
@@ -149,7 +151,10 @@ fn info(repo: &FakeRepo, rest: &str) -> Answer {
     let (Some(commit), Some(files)) = (repo.commit(&revision), repo.files(&revision)) else {
         return no_revision(&revision);
     };
-    let siblings: Vec<Value> = files.keys().map(|path| json!({"rfilename": path})).collect();
+    let siblings: Vec<Value> = files
+        .keys()
+        .map(|path| json!({"rfilename": path}))
+        .collect();
     Answer::json(&json!({
         "_id": "0", "id": repo.name, "sha": commit, "private": repo.is_private,
         "gated": if repo.is_gated { json!("manual") } else { json!(false) },
@@ -163,7 +168,9 @@ fn tree(state: &State, repo: &FakeRepo, rest: &str, query: &str) -> Answer {
         return no_revision(&revision);
     };
     let page = state.page.load(Ordering::SeqCst);
-    let cursor = query.split('&').find_map(|part| part.strip_prefix("cursor="));
+    let cursor = query
+        .split('&')
+        .find_map(|part| part.strip_prefix("cursor="));
     let start: usize = cursor.and_then(|text| text.parse().ok()).unwrap_or(0);
     let listed = files.iter().skip(start).take(page);
     let items: Vec<Value> = listed.map(|(path, file)| item(path, file)).collect();
@@ -171,7 +178,10 @@ fn tree(state: &State, repo: &FakeRepo, rest: &str, query: &str) -> Answer {
     if start + page < files.len() {
         let hub = state.hub.get().expect("set at start");
         let place = format!("{hub}/api/datasets/{}{rest}", repo.name);
-        let next = format!("<{place}?recursive=true&cursor={}>; rel=\"next\"", start + page);
+        let next = format!(
+            "<{place}?recursive=true&cursor={}>; rel=\"next\"",
+            start + page
+        );
         answer.headers.push(("Link".to_owned(), next));
     }
     answer
@@ -196,7 +206,10 @@ fn parquet(state: &State, repo: &FakeRepo) -> Answer {
         let parts: Vec<&str> = path.split('/').collect();
         if let [config, split, name] = parts[..] {
             let place = "resolve/refs%2Fconvert%2Fparquet";
-            let url = format!("{hub}/datasets/{}/{place}/{config}/{split}/{name}", repo.name);
+            let url = format!(
+                "{hub}/datasets/{}/{place}/{config}/{split}/{name}",
+                repo.name
+            );
             let urls = &mut listing[config][split];
             match urls.as_array_mut() {
                 Some(urls) => urls.push(json!(url)),
@@ -233,7 +246,10 @@ fn resolve(state: &State, repo: &FakeRepo, rest: &str) -> Answer {
             ("X-Linked-Etag", &etag),
             ("X-Linked-Size", &file.content.len().to_string()),
             ("ETag", &etag),
-            ("Location", &format!("{cdn}/blobs/{raw_path}/{}?sig={epoch}", file.etag)),
+            (
+                "Location",
+                &format!("{cdn}/blobs/{raw_path}/{}?sig={epoch}", file.etag),
+            ),
         ],
     )
 }

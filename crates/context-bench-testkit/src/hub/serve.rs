@@ -1,6 +1,8 @@
 //! One connection: reads requests, answers them with ranges and faults.
 
+use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::io::AsyncWriteExt as _;
@@ -8,7 +10,7 @@ use tokio::net::TcpStream;
 
 use super::fault::HubFault;
 use super::routes::{self, Answer, decoded};
-use super::{SeenRequest, State, locked};
+use super::{Logged, SeenRequest, State, locked};
 use crate::reader::Reader;
 use crate::request::Details;
 use crate::wire::{self, Length};
@@ -53,7 +55,7 @@ async fn answer(
     if let Some(HubFault::Slow(pause)) = fault {
         tokio::time::sleep(pause).await;
     }
-    let (start, end) = ranged(&mut answer, &request, &fault);
+    let (start, end) = ranged(&mut answer, &request, fault.as_ref());
     let head = wire::head(
         answer.status,
         "application/octet-stream",
@@ -61,23 +63,24 @@ async fn answer(
         Length::Bytes(usize::try_from(end - start).expect("it fits")),
         false,
     );
-    let mut seen = SeenRequest {
+    let is_head = request.method == "HEAD";
+    let sent = Arc::new(AtomicU64::new(0));
+    let seen = SeenRequest {
         on_cdn,
-        method: request.method.clone(),
+        method: request.method,
         path: request.path,
         query: request.query,
         headers: request.headers,
         status: answer.status,
         sent: 0,
     };
-    let goes_on = if request.method == "HEAD" {
-        stream.write_all(&head).await.is_ok()
-    } else {
-        stream.write_all(&head).await.is_ok()
-            && body(stream, reader, &answer, &fault, start, end, &mut seen.sent).await
-    };
-    locked(&state.seen).push(seen);
-    goes_on
+    // Before the first byte: a client that has the answer finds it in the log.
+    locked(&state.seen).push(Logged {
+        request: seen,
+        sent: Arc::clone(&sent),
+    });
+    stream.write_all(&head).await.is_ok()
+        && (is_head || body(stream, reader, &answer, fault.as_ref(), start..end, &sent).await)
 }
 
 /// Writes the body; true if all of it went out.
@@ -85,11 +88,11 @@ async fn body(
     stream: &mut TcpStream,
     reader: &mut Reader,
     answer: &Answer,
-    fault: &Option<HubFault>,
-    start: u64,
-    end: u64,
-    sent: &mut u64,
+    fault: Option<&HubFault>,
+    part: Range<u64>,
+    sent: &AtomicU64,
 ) -> bool {
+    let Range { start, end } = part;
     let stop = match fault {
         Some(HubFault::CutAt(at) | HubFault::Stall(at)) => end.min(start + at),
         _ => end,
@@ -97,17 +100,19 @@ async fn body(
     let mut at = start;
     while at < stop {
         let len = (stop - at).min(PIECE);
-        let mut piece = answer.content.part(at, usize::try_from(len).expect("small"));
+        let mut piece = answer
+            .content
+            .part(at, usize::try_from(len).expect("small"));
         if let Some(HubFault::Corrupt(place)) = fault
             && (at..at + len).contains(place)
         {
             piece[usize::try_from(place - at).expect("small")] ^= 1;
         }
+        sent.fetch_add(len, Ordering::SeqCst);
         if stream.write_all(&piece).await.is_err() {
             return false;
         }
         at += len;
-        *sent += len;
         if let Some(HubFault::Slow(pause)) = fault {
             tokio::time::sleep(*pause).await;
         }
@@ -138,7 +143,7 @@ fn take_fault(state: &State, request: &Details, answer: &Answer) -> Option<HubFa
 }
 
 /// Turns an answer into a partial one if that was asked for; gives what to send.
-fn ranged(answer: &mut Answer, request: &Details, fault: &Option<HubFault>) -> (u64, u64) {
+fn ranged(answer: &mut Answer, request: &Details, fault: Option<&HubFault>) -> (u64, u64) {
     let len = answer.content.len();
     if !answer.has_ranges || answer.status != 200 {
         return (0, len);
@@ -149,7 +154,9 @@ fn ranged(answer: &mut Answer, request: &Details, fault: &Option<HubFault>) -> (
         .headers
         .get("if-range")
         .is_some_and(|wanted| etag.as_deref() != Some(wanted));
-    answer.headers.push(("Accept-Ranges".to_owned(), "bytes".to_owned()));
+    answer
+        .headers
+        .push(("Accept-Ranges".to_owned(), "bytes".to_owned()));
     let wanted = request.headers.get("range");
     let Some(range) = wanted.and_then(|range| range.strip_prefix("bytes=")) else {
         return (0, len);
@@ -166,7 +173,9 @@ fn ranged(answer: &mut Answer, request: &Details, fault: &Option<HubFault>) -> (
     };
     if start >= end {
         answer.status = 416;
-        answer.headers.push(("Content-Range".to_owned(), format!("bytes */{len}")));
+        answer
+            .headers
+            .push(("Content-Range".to_owned(), format!("bytes */{len}")));
         return (0, 0);
     }
     answer.status = 206;
