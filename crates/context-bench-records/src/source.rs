@@ -106,6 +106,29 @@ impl Source {
         })
     }
 
+    /// Opens a regular file whose name does not tell its format, or tells another
+    /// one: JSON Lines are published as `.json`, or without an ending.
+    /// Compression is recognised by the bytes.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be opened.
+    pub fn open_as(path: &Path, syntax: Syntax) -> Result<Self, RecordError> {
+        let file = File::open(path).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => RecordError::Missing { path: path.into() },
+            _ => unreadable(path, error),
+        })?;
+        let compression = Format::of(path).and_then(|format| format.compression);
+        Ok(Self {
+            path: path.into(),
+            format: Format {
+                syntax,
+                compression,
+            },
+            origin: Origin::File(Arc::new(file)),
+        })
+    }
+
     /// A file that is read through [`ReadAt`]; the ending of its name tells the format.
     ///
     /// # Errors

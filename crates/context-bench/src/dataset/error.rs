@@ -69,15 +69,17 @@ pub enum DatasetError {
         at: Location,
     },
     /// A record is valid but not laid out as its dataset is.
-    #[error("field `{field}` of dataset `{dataset}`: {problem}\n  at {at}")]
+    #[error("field `{field}` of dataset `{dataset}`, record {record}: {problem}\n  at {at}")]
     Misfit {
         /// The dataset.
         dataset: String,
         /// The field whose template does not apply.
         field: String,
+        /// The number of the record, from 1.
+        record: usize,
         /// What is wrong.
         problem: String,
-        /// Which record.
+        /// Where the record stands.
         at: Location,
     },
     /// The format cannot be told from the file name.

@@ -17,7 +17,14 @@ use crate::text::stringify::{is_truthy, kind};
 
 /// Names that templates know besides the columns of a record. A column of the
 /// same name is reached as `record.name`.
-const GIVEN: [&str; 5] = ["record", "index", "config", "split", "loop_index"];
+pub(super) const GIVEN: [&str; 6] = [
+    "record",
+    "index",
+    "config",
+    "split",
+    "loop_index",
+    "options_text",
+];
 
 /// Fields that every example begins with when it has them.
 const FIRST: [&str; 7] = [
@@ -40,6 +47,12 @@ pub(super) struct EngineSettings {
     pub(super) seed: u64,
     /// Leaves options in the order of the source.
     pub(super) keep_order: bool,
+}
+
+/// Which record a template is applied to.
+struct At {
+    place: Location,
+    record: usize,
 }
 
 /// Makes examples of the records of one config.
@@ -73,7 +86,10 @@ impl Engine {
 
     /// The examples of one record; none when it is to be skipped.
     fn record(&self, row: Row, index: usize) -> Result<Vec<Example>, DatasetError> {
-        let at = row.at.clone();
+        let at = At {
+            place: row.at.clone(),
+            record: index + 1,
+        };
         let mut scope = self.scope(row, index);
         let variant = &self.config.variant;
         if let Some(skip) = &variant.skip_when
@@ -115,7 +131,7 @@ impl Engine {
     fn example(
         &self,
         scope: &mut Map<String, Value>,
-        at: &Location,
+        at: &At,
     ) -> Result<Example, DatasetError> {
         let mut made = Map::new();
         let options = match &self.config.variant.choices {
@@ -140,7 +156,7 @@ impl Engine {
         &self,
         choices: &Choices,
         scope: &Map<String, Value>,
-        at: &Location,
+        at: &At,
     ) -> Result<Options, DatasetError> {
         let texts = match self.value(&choices.options, scope, at)? {
             Value::Array(texts) if texts.len() <= MOST => texts,
@@ -180,7 +196,7 @@ impl Engine {
         &self,
         made: &mut Map<String, Value>,
         options: Options,
-        at: &Location,
+        at: &At,
     ) -> Result<(), DatasetError> {
         if !made.contains_key("context") {
             let Some(question) = made.get("question").and_then(Value::as_str) else {
@@ -202,7 +218,7 @@ impl Engine {
     fn complete_answers(
         &self,
         made: &mut Map<String, Value>,
-        at: &Location,
+        at: &At,
     ) -> Result<(), DatasetError> {
         let answers = match made.remove("answers") {
             None => return Ok(()),
@@ -229,18 +245,19 @@ impl Engine {
         &self,
         template: &Template,
         scope: &Map<String, Value>,
-        at: &Location,
+        at: &At,
     ) -> Result<Value, DatasetError> {
         let value = template.value(scope);
         value.map_err(|problem| self.misfit(template.key(), &problem, at))
     }
 
-    fn misfit(&self, field: &str, problem: &str, at: &Location) -> DatasetError {
+    fn misfit(&self, field: &str, problem: &str, at: &At) -> DatasetError {
         DatasetError::Misfit {
             dataset: self.config.full_name(),
             field: field.to_owned(),
             problem: problem.to_owned(),
-            at: at.clone(),
+            record: at.record,
+            at: at.place.clone(),
         }
     }
 }
@@ -255,8 +272,8 @@ pub(super) fn columns(config: &Config) -> Option<Vec<String>> {
     if names.remove("record") {
         return None;
     }
-    for given in GIVEN.iter().chain(&["options_text"]) {
-        names.remove(*given);
+    for given in GIVEN {
+        names.remove(given);
     }
     if let Some(each) = &config.variant.for_each {
         names.remove(&each.name);

@@ -170,7 +170,7 @@ impl Config {
 
 pub(super) fn table_settings(table: &Table) -> TableSettings {
     TableSettings {
-        format: table.format.clone(),
+        format: table.format,
         is_text: table.is_text,
         ..TableSettings::default()
     }

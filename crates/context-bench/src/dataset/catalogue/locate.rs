@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use context_bench_records::Format;
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use globset::{GlobBuilder, GlobMatcher};
 
 use super::error::CatalogueError;
 use super::spec::{Config, Table};
@@ -104,8 +104,10 @@ impl Wanted<'_> {
 pub(super) fn in_folder(folder: &Path, wanted: &Wanted<'_>) -> Result<Vec<PathBuf>, CatalogueError> {
     let all = list(folder)?;
     let patterns = wanted.patterns();
-    for pattern in &patterns {
-        let Some(glob) = matcher(pattern) else {
+    // As on the hub; else also files that were taken out of their folder.
+    let loose = patterns.iter().map(|pattern| format!("**/{pattern}"));
+    for pattern in patterns.iter().cloned().chain(loose) {
+        let Some(glob) = matcher(&pattern) else {
             continue;
         };
         let found: Vec<&String> = all.iter().filter(|file| glob.is_match(file)).collect();
@@ -131,13 +133,10 @@ fn joined<'a>(folder: &Path, files: impl IntoIterator<Item = &'a String>) -> Vec
     files.into_iter().map(|file| folder.join(file)).collect()
 }
 
-/// A matcher of relative paths; also of a file that was taken out of its folder.
-fn matcher(pattern: &str) -> Option<GlobSet> {
-    let mut set = GlobSetBuilder::new();
-    for pattern in [pattern.to_owned(), format!("**/{pattern}")] {
-        set.add(GlobBuilder::new(&pattern).literal_separator(true).build().ok()?);
-    }
-    set.build().ok()
+/// A matcher of relative paths.
+fn matcher(pattern: &str) -> Option<GlobMatcher> {
+    let glob = GlobBuilder::new(pattern).literal_separator(true).build();
+    Some(glob.ok()?.compile_matcher())
 }
 
 /// The files named after the dataset, when some are: a folder may hold several.

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use context_bench_records::Syntax;
 use context_bench_template::yaml::{self, Node, Yaml};
 use indexmap::IndexMap;
 
@@ -246,11 +247,28 @@ impl Reader<'_> {
                 None => Vec::new(),
             },
             member: self.text(node, "member")?,
-            format: self.text(node, "format")?,
+            format: match node.get("format") {
+                Some(node) => Some(self.format(node)?),
+                None => None,
+            },
             is_text: self.flag(node, "text")?,
             first_only: self.flag(node, "first")?,
             optional: self.flag(node, "optional")?,
         })
+    }
+
+    fn format(&self, node: &Node) -> Read<Syntax> {
+        let name = self.text_of(node, "format")?;
+        match name.as_str() {
+            "json" => Ok(Syntax::Json),
+            "jsonl" => Ok(Syntax::JsonLines),
+            "csv" => Ok(Syntax::Table { delimiter: b',' }),
+            "tsv" => Ok(Syntax::Table { delimiter: b'\t' }),
+            "parquet" => Ok(Syntax::Parquet),
+            _ => Err(self
+                .wrong(node, format!("unknown format `{name}`"))
+                .hinted("use `json`, `jsonl`, `csv`, `tsv` or `parquet`")),
+        }
     }
 
     fn template(&self, node: &Node, key: &str) -> Read<Template> {

@@ -1,11 +1,11 @@
 //! Rows from files on disk, and from anything that can be read at a place.
 
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use context_bench_records::{
-    FileAt, Found, ReadAt, ReadSettings, RecordError, RecordSet, Records, Source,
+    Format, Found, ReadAt, ReadSettings, RecordError, RecordSet, Records, Source, Syntax,
 };
 use serde_json::Map;
 
@@ -19,8 +19,8 @@ use crate::error::Location;
 pub(super) struct TableSettings {
     /// The columns that are needed, when that is known.
     pub(super) columns: Option<Vec<String>>,
-    /// The ending that files without a telling name are read by.
-    pub(super) format: Option<String>,
+    /// How files are written whose names do not decide it.
+    pub(super) format: Option<Syntax>,
     /// Each file is one record with `path` and `text`.
     pub(super) is_text: bool,
 }
@@ -34,20 +34,28 @@ pub(super) fn of_files(paths: Vec<PathBuf>, settings: TableSettings) -> Result<R
     if settings.is_text {
         return Ok(Box::new(paths.into_iter().map(|path| text(&path))));
     }
-    if let ([path], Some(format)) = (&paths[..], &settings.format)
-        && context_bench_records::Format::of(path).is_none()
+    if let Some(syntax) = settings.format
+        && paths.iter().all(|path| is_undecided(path))
     {
-        let file = File::open(path).map_err(|source| DatasetError::Unreadable {
-            path: path.clone(),
-            source,
-        })?;
-        let named = format!("{}.{format}", path.display());
-        return of_read_at(Arc::new(FileAt::new(file, named)), settings);
+        let rows = paths.into_iter().map(move |path| {
+            let opened = Source::open_as(&path, syntax);
+            let records = opened.and_then(|mut source| source.records(&ReadSettings::default()));
+            records.map(stream).map_err(advised)
+        });
+        return Ok(Box::new(rows.flat_map(|rows| {
+            rows.unwrap_or_else(|error| Box::new(std::iter::once(Err(error))))
+        })));
     }
     let set = with_columns(settings.columns, |read| {
         RecordSet::of_files(paths.clone(), read.clone())
     })?;
     Ok(stream(Box::new(set)))
+}
+
+/// Whether the name leaves open how a file is written: none, or `.json`, which
+/// is used for JSON Lines as well.
+fn is_undecided(path: &Path) -> bool {
+    Format::of(path).is_none_or(|format| format.syntax == Syntax::Json)
 }
 
 /// The records of one file that is read at the places that are needed.
@@ -95,8 +103,7 @@ fn stream(mut records: Box<dyn Records>) -> Rows {
                 fields: record,
                 at: Location {
                     file: records.file().to_owned(),
-                    // A row of a table without lines is told by its place.
-                    line: place.line.or(Some(place.index + 1)),
+                    line: place.line,
                     column: place.column,
                 },
             }),

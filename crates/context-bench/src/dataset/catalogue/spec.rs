@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use context_bench_records::Syntax;
 use indexmap::IndexMap;
 
 use super::error::CatalogueError;
@@ -85,8 +86,8 @@ pub(super) struct Table {
     pub(super) files: Vec<String>,
     /// The member of an archive.
     pub(super) member: Option<String>,
-    /// The ending that files without a telling name are read by.
-    pub(super) format: Option<String>,
+    /// How files are written whose names do not decide it.
+    pub(super) format: Option<Syntax>,
     /// Whether the files are texts, each of which is one record.
     pub(super) is_text: bool,
     /// Only the first file counts.

@@ -3,10 +3,10 @@
 //! Text with `{{ }}` or `{% %}` is a Jinja template and gives text. Any other
 //! text is a Jinja expression and gives what it gives: a list stays a list.
 
-use std::fmt::Write as _;
-
 use context_bench_template::jinja;
 use serde_json::{Map, Value};
+
+use super::engine::GIVEN;
 
 /// A compiled template, named after the field that it makes.
 #[derive(Debug, Clone)]
@@ -18,21 +18,25 @@ pub(super) struct Template {
 #[derive(Debug, Clone)]
 enum Body {
     Constant(Value),
-    Jinja(jinja::Template),
+    /// A template; the expression itself when it is one.
+    Jinja(jinja::Template, Option<String>),
 }
+
+/// How many columns of a record a message names.
+const SHOWN_COLUMNS: usize = 12;
 
 impl Template {
     /// Compiles what stands in a YAML file.
     pub(super) fn of(key: &str, text: &str) -> Result<Self, String> {
         match text.contains("{{") || text.contains("{%") {
-            true => Self::compile(key, text),
+            true => Self::compile(key, text, None),
             false => Self::expression(key, text),
         }
     }
 
     /// Compiles an expression.
     pub(super) fn expression(key: &str, text: &str) -> Result<Self, String> {
-        Self::compile(key, &format!("{{{{ {text} }}}}"))
+        Self::compile(key, &format!("{{{{ {text} }}}}"), Some(text))
     }
 
     /// A value that is the same for all records.
@@ -43,11 +47,12 @@ impl Template {
         }
     }
 
-    fn compile(key: &str, source: &str) -> Result<Self, String> {
+    fn compile(key: &str, source: &str, expression: Option<&str>) -> Result<Self, String> {
         let compiled = jinja::Template::compile(key, source);
+        let compiled = compiled.map_err(|error| error.to_string())?;
         Ok(Self {
             key: key.to_owned(),
-            body: Body::Jinja(compiled.map_err(|error| error.to_string())?),
+            body: Body::Jinja(compiled, expression.map(str::to_owned)),
         })
     }
 
@@ -60,7 +65,7 @@ impl Template {
     pub(super) fn names(&self) -> &[String] {
         match &self.body {
             Body::Constant(_) => &[],
-            Body::Jinja(template) => template.fields(),
+            Body::Jinja(template, _) => template.fields(),
         }
     }
 
@@ -68,13 +73,31 @@ impl Template {
     pub(super) fn value(&self, scope: &Map<String, Value>) -> Result<Value, String> {
         match &self.body {
             Body::Constant(value) => Ok(value.clone()),
-            Body::Jinja(template) => template.evaluate(scope).map_err(|error| {
-                let mut text = error.message().to_owned();
-                if let Some(hint) = error.hint() {
-                    let _ = write!(text, " ({hint})");
-                }
-                text
-            }),
+            Body::Jinja(template, expression) => template
+                .evaluate(scope)
+                .map_err(|error| told(&error, expression.as_deref(), scope)),
         }
+    }
+}
+
+/// What is wrong, and which columns there are when one is missing.
+fn told(error: &jinja::Error, expression: Option<&str>, scope: &Map<String, Value>) -> String {
+    let text = match (error.message(), expression) {
+        ("undefined value", Some(expression)) => format!("`{expression}` is undefined"),
+        (message, _) => message.to_owned(),
+    };
+    if !text.ends_with("is undefined") {
+        return text;
+    }
+    let columns = scope.keys().filter(|name| !GIVEN.contains(&name.as_str()));
+    let columns: Vec<String> = columns.map(|name| format!("`{name}`")).collect();
+    match columns.len() {
+        0 => format!("{text}; the record has no columns"),
+        n if n > SHOWN_COLUMNS => format!(
+            "{text}; the record has {} and {} more columns",
+            columns[..SHOWN_COLUMNS].join(", "),
+            n - SHOWN_COLUMNS
+        ),
+        _ => format!("{text}; the record has {}", columns.join(", ")),
     }
 }

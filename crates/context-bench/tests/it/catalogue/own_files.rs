@@ -59,7 +59,7 @@ fn what_is_wrong_in_a_file_is_told_with_line_column_and_hint() {
         ("name: x\ncategory: qa\n".to_owned(), "a dataset needs `fields`", "1:1", "`fields:`"),
         (format!("name: x\ncategory: qa\nsource:\n  hbu: a/b\n{fields}"), "a source has no key `hbu`", "4:3", "did you mean `hub`?"),
         (format!("name: x\ncategory: qa\nexamples: many\n{fields}"), "`examples` must be a whole number", "3:11", ""),
-        (format!("name: x\ncategory: qa\ndefault_config: b\nconfigs:\n  a: {{}}\n{fields}"), "no config `b`", "3:17", "name one of"),
+        (format!("name: x\ncategory: qa\ndefault_config: zzz\nconfigs:\n  main: {{}}\n{fields}"), "no config `zzz`", "3:17", "name one of"),
     ] {
         let error = Catalogue::builtin().add(&text, Path::new("own.yaml")).expect_err(&text);
         let told = error.to_string();
