@@ -49,10 +49,8 @@ pub(crate) fn open(args: &RunArgs, registry: &Registry) -> Result<Datasets, Fail
     let mut all: Option<Dataset> = None;
     let mut scoring = Scoring::default();
     for typed in &args.dataset {
+        refuse_memory(typed, registry)?;
         for opened in registry.open_dataset(typed, &request)? {
-            if let Some(config) = &opened.config {
-                refuse_memory(config)?;
-            }
             all = Some(match all {
                 None => opened.dataset,
                 Some(all) => all.chain(opened.dataset),
@@ -83,10 +81,15 @@ fn needs_hub(typed: &str) -> bool {
 }
 
 /// A conversation with many questions is no example that a system can answer.
-fn refuse_memory(config: &Config) -> Result<(), Failure> {
-    if !config.fields().contains(&"qa_pairs") {
+fn refuse_memory(typed: &str, registry: &Registry) -> Result<(), Failure> {
+    let configs = match DatasetRef::parse(typed)?.target() {
+        DatasetTarget::Named(named) => registry.configs(named).unwrap_or_default(),
+        DatasetTarget::Local(_) => Vec::new(),
+    };
+    let is_memory = |config: &&Config| config.fields().contains(&"qa_pairs");
+    let Some(config) = configs.iter().find(is_memory) else {
         return Ok(());
-    }
+    };
     let name = config.spec().name();
     let failure = Failure::bad_input(format!(
         "`{}` is for memory systems: one example is a conversation with its questions",

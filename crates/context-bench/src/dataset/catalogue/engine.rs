@@ -220,7 +220,7 @@ impl Engine {
         made: &mut Map<String, Value>,
         at: &At,
     ) -> Result<(), DatasetError> {
-        let answers = match made.remove("answers") {
+        let answers = match made.shift_remove("answers") {
             None => return Ok(()),
             Some(Value::Array(answers)) => answers,
             Some(other) => {
