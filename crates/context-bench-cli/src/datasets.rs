@@ -9,8 +9,8 @@ use context_bench::registry::{DatasetRequest, Registry};
 
 use crate::args::RunArgs;
 use crate::failure::Failure;
-use crate::{hub, output};
 use crate::scoring::Scoring;
+use crate::{hub, output};
 
 /// The registry with the datasets that the user's own files describe.
 pub(crate) fn included(registry: &Registry, paths: &[PathBuf]) -> Result<Registry, Failure> {
@@ -95,12 +95,14 @@ fn refuse_memory(typed: &str, registry: &Registry) -> Result<(), Failure> {
         "`{}` is for memory systems: one example is a conversation with its questions",
         config.full_name()
     ));
-    Err(match config.spec().config_names().any(|name| name == "qa") {
-        true => failure.hint(format!(
-            "`{name}:qa` has one example per question, for all systems"
-        )),
-        false => failure.hint("systems with a memory are not part of `run`"),
-    })
+    Err(
+        match config.spec().config_names().any(|name| name == "qa") {
+            true => failure.hint(format!(
+                "`{name}:qa` has one example per question, for all systems"
+            )),
+            false => failure.hint("systems with a memory are not part of `run`"),
+        },
+    )
 }
 
 /// There is nothing to run.
@@ -126,7 +128,11 @@ pub(crate) fn report_skipped(skipped: &Skipped) {
 pub(crate) fn report_repeated(repeated: &RepeatedIds) {
     if let Some(first) = repeated.first() {
         let total = repeated.total();
-        let (plural, have) = if total == 1 { ("", "has") } else { ("s", "have") };
+        let (plural, have) = if total == 1 {
+            ("", "has")
+        } else {
+            ("s", "have")
+        };
         output::warning(&format!(
             "{total} example{plural} {have} an id that another one has; \
              the second `{first}` is called `{first}#2`"

@@ -2,6 +2,7 @@
 
 use std::io::IsTerminal as _;
 use std::sync::Mutex;
+use std::time::Duration;
 
 use context_bench::dataset::catalogue::{Event, Hub, HubAccess, HubSettings, Progress};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -11,8 +12,12 @@ use crate::{env, output};
 
 /// Access to the hub, as the variables of the environment say it.
 pub(crate) fn access(quiet: bool) -> Result<HubAccess, Failure> {
-    let hub = Hub::new(HubSettings::from_vars(env::get)?)?;
-    let access = HubAccess::new(hub);
+    let mut settings = HubSettings::from_vars(env::get)?;
+    // Someone waits for the answer: no network is told within seconds. What a
+    // server asks for is waited for all the same.
+    settings.retry.max_retries = 3;
+    settings.retry.base_delay = Duration::from_millis(500);
+    let access = HubAccess::new(Hub::new(settings)?);
     Ok(match quiet {
         true => access,
         false => access.with_progress(Downloads::default()),
@@ -65,7 +70,11 @@ impl Progress for Downloads {
             Event::Began {
                 path, resumed_at, ..
             } => {
-                let again = if *resumed_at > 0 { "resuming" } else { "fetching" };
+                let again = if *resumed_at > 0 {
+                    "resuming"
+                } else {
+                    "fetching"
+                };
                 self.with_bar(|bar| bar.inc(*resumed_at));
                 if !std::io::stderr().is_terminal() {
                     output::note(&format!("{again} {path}"));

@@ -179,7 +179,8 @@ impl Made<'_> {
         let reference: SystemRef = name.parse()?;
         let factory = self.registry.evaluators.get(&reference.name)?;
         let evaluator = factory(reference.params)?;
-        self.evaluators.push((name.to_owned(), Arc::clone(&evaluator)));
+        self.evaluators
+            .push((name.to_owned(), Arc::clone(&evaluator)));
         Ok(evaluator)
     }
 }

@@ -11,7 +11,12 @@ use crate::{datasets, hub, output};
 pub(crate) fn main(args: &FetchArgs, registry: &Registry) -> Result<Exit, Failure> {
     let registry = datasets::included(registry, &args.include_path)?;
     let names: Vec<String> = match args.all {
-        true => registry.catalogue.names().into_iter().map(str::to_owned).collect(),
+        true => registry
+            .catalogue
+            .names()
+            .into_iter()
+            .map(str::to_owned)
+            .collect(),
         false => args.names.clone(),
     };
     if names.is_empty() {

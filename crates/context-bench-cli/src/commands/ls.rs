@@ -88,7 +88,14 @@ fn dataset_entries(registry: &Registry, details: bool) -> Result<Vec<Entry>, Fai
         entries.push(entry);
     }
     if details {
-        let head = ["category", "examples", "cached", "evaluators", "licence", "about"];
+        let head = [
+            "category",
+            "examples",
+            "cached",
+            "evaluators",
+            "licence",
+            "about",
+        ];
         entries.insert(
             0,
             Entry {
@@ -121,7 +128,10 @@ fn describe(
             evaluators.push(name);
         }
     }
-    let states: Vec<CacheState> = usual.iter().map(|config| config.cached(access.hub())).collect();
+    let states: Vec<CacheState> = usual
+        .iter()
+        .map(|config| config.cached(access.hub()))
+        .collect();
     let cached = if states.iter().all(|state| *state == CacheState::Whole) {
         "yes"
     } else if states.iter().any(|state| *state != CacheState::Nothing) {

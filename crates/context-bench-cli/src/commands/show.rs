@@ -51,11 +51,13 @@ fn first_example(
     typed: &str,
     request: &DatasetRequest,
 ) -> Result<Example, Failure> {
-    let opened = registry.open_dataset(typed, request).map_err(|error| Failure {
-        what: error.to_string(),
-        hint: error.hint(),
-        exit: Exit::BadInput,
-    })?;
+    let opened = registry
+        .open_dataset(typed, request)
+        .map_err(|error| Failure {
+            what: error.to_string(),
+            hint: error.hint(),
+            exit: Exit::BadInput,
+        })?;
     for part in opened {
         if let Some(example) = part.dataset.into_iter().next() {
             return example.map_err(Failure::from);
@@ -79,7 +81,9 @@ impl Shown<'_> {
                 "\nconfig: {}\nsplit: {}\nexamples: {}\nfields: {}\nevaluators: {}\nscore: {}\n",
                 config.name().unwrap_or("–"),
                 config.split().unwrap_or("–"),
-                config.examples().map_or("unknown".into(), |n| n.to_string()),
+                config
+                    .examples()
+                    .map_or("unknown".into(), |n| n.to_string()),
                 config.fields().join(", "),
                 config.evaluators().join(", "),
                 config.score_field().unwrap_or("–"),
@@ -145,7 +149,11 @@ fn shortened(value: &Value) -> String {
     };
     let n_chars = text.chars().count();
     match text.char_indices().nth(SHOWN_CHARS) {
-        Some((at, _)) => format!("{}… ({} more characters)", &text[..at], n_chars - SHOWN_CHARS),
+        Some((at, _)) => format!(
+            "{}… ({} more characters)",
+            &text[..at],
+            n_chars - SHOWN_CHARS
+        ),
         None => text,
     }
 }

@@ -95,7 +95,10 @@ fn a_dataset_comes_from_the_hub_is_scored_its_own_way_and_works_offline() {
     let dataset = &result["datasets"][0];
     assert_eq!(dataset["name"], "gsm8k");
     assert_eq!(dataset["source"], "hf://datasets/openai/gsm8k");
-    assert_eq!(dataset["revision"], place.hub.commit("openai/gsm8k", "main").as_str());
+    assert_eq!(
+        dataset["revision"],
+        place.hub.commit("openai/gsm8k", "main").as_str()
+    );
     assert_eq!(dataset["examples"], 2);
     assert_eq!(dataset["sha256"].as_str().map(str::len), Some(64));
 
@@ -120,7 +123,11 @@ fn each_example_is_scored_by_the_evaluators_of_its_own_dataset() {
         .map(|row| {
             let scores = row["scores"].as_object().unwrap();
             let has = |name| scores.contains_key(name);
-            (row["dataset"].as_str().unwrap(), has("math_equiv"), has("score"))
+            (
+                row["dataset"].as_str().unwrap(),
+                has("math_equiv"),
+                has("score"),
+            )
         })
         .collect();
     assert_eq!(
@@ -142,7 +149,10 @@ fn each_example_is_scored_by_the_evaluators_of_its_own_dataset() {
     args.extend(["--evaluator", "answer_quality"]);
     let done = place.run(&args);
     let scores = &done.json()["rows"][0]["scores"];
-    assert!(scores["f1"].is_number() && scores["math_equiv"].is_null(), "{done}");
+    assert!(
+        scores["f1"].is_number() && scores["math_equiv"].is_null(),
+        "{done}"
+    );
 }
 
 #[test]
@@ -154,7 +164,14 @@ fn a_stored_run_is_exported_and_rescored_as_it_was_scored() {
     let first = place.run(&args);
     assert_eq!(first.code, 0, "{first}");
     for command in ["export", "rescore"] {
-        let again = place.run(&[command, "last", "--cache-dir", arg(store.path()), "--output", "json"]);
+        let again = place.run(&[
+            command,
+            "last",
+            "--cache-dir",
+            arg(store.path()),
+            "--output",
+            "json",
+        ]);
         assert_eq!(again.code, 0, "{again}");
         let scores = |done: &Done| -> Vec<Value> {
             let result = done.json();
@@ -179,7 +196,10 @@ fn what_the_hub_refuses_is_told_with_advice() {
     fails("gsm8k:mian", &["no config `mian`", "did you mean `main`?"]);
     fails("gsm8k@dev", &["dev", "test"]);
     fails("drop", &["ucinlp/drop"]);
-    fails("gsm9k", &["unknown dataset `gsm9k`", "did you mean `gsm8k`?"]);
+    fails(
+        "gsm9k",
+        &["unknown dataset `gsm9k`", "did you mean `gsm8k`?"],
+    );
     fails("locomo=x.json", &["memory", "`locomo:qa`"]);
     place.hub.fault("test.jsonl", HubFault::Corrupt(5));
     place.hub.fault("test.jsonl", HubFault::Corrupt(5));
@@ -213,7 +233,12 @@ fn ls_show_and_fetch() {
 
     let shown = place.run(&["show", "gsm8k"]);
     assert_eq!(shown.code, 0, "{shown}");
-    for text in ["hub: openai/gsm8k", "question: 2+2?", "user: 2+2?", "score: math_equiv"] {
+    for text in [
+        "hub: openai/gsm8k",
+        "question: 2+2?",
+        "user: 2+2?",
+        "score: math_equiv",
+    ] {
         assert!(shown.stdout.contains(text), "{text}: {shown}");
     }
 
@@ -222,7 +247,12 @@ fn ls_show_and_fetch() {
     assert_eq!(fetched.code, 2, "{fetched}");
     let fetched = place.run(&["fetch", "gsm8k", "bbh:navigate", "--quiet"]);
     assert_eq!(fetched.code, 0, "{fetched}");
-    assert!(fetched.stdout.contains(&format!("gsm8k:main: {} bytes in 1 file at ", GSM8K.len())), "{fetched}");
+    assert!(
+        fetched
+            .stdout
+            .contains(&format!("gsm8k:main: {} bytes in 1 file at ", GSM8K.len())),
+        "{fetched}"
+    );
     let listed = place.run(&["ls", "datasets", "--output", "json"]).json();
     assert_eq!(gsm8k(&listed)["cached"], "yes");
     place.run(&["fetch"]).code_is_two();
@@ -258,14 +288,37 @@ fn local_copies_own_files_and_repeated_ids() {
     args.extend(["--include-path", arg(own.path())]);
     let done = place.run(&args);
     assert_eq!(done.code, 0, "{done}");
-    assert!(done.stderr.contains("2 examples have an id that another one has"), "{done}");
+    assert!(
+        done.stderr
+            .contains("2 examples have an id that another one has"),
+        "{done}"
+    );
     let result = done.json();
-    let ids: Vec<&Value> = result["rows"].as_array().unwrap().iter().map(|r| &r["example_id"]).collect();
-    assert_eq!(ids, [&Value::from(1), &Value::from("1#2"), &Value::from("1#3")]);
+    let ids: Vec<&Value> = result["rows"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|r| &r["example_id"])
+        .collect();
+    assert_eq!(
+        ids,
+        [&Value::from(1), &Value::from("1#2"), &Value::from("1#3")]
+    );
 
-    let shown = place.run(&["show", "own", "--include-path", arg(own.path()), "--output", "json"]);
+    let shown = place.run(&[
+        "show",
+        "own",
+        "--include-path",
+        arg(own.path()),
+        "--output",
+        "json",
+    ]);
     assert_eq!(shown.json()["example"]["context"], "a", "{shown}");
-    std::fs::write(own.path().join("own.yaml"), spec.replace("fields", "feilds")).unwrap();
+    std::fs::write(
+        own.path().join("own.yaml"),
+        spec.replace("fields", "feilds"),
+    )
+    .unwrap();
     let done = place.run(&args);
     done.is_error(&["own.yaml:5:1", "did you mean `fields`?"]);
 }

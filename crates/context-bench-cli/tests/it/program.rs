@@ -58,7 +58,12 @@ pub(crate) fn command() -> Command {
     // No test reaches the real hub or the user's cache by accident.
     command.env("HF_ENDPOINT", "http://127.0.0.1:9");
     command.env("HF_HOME", std::env::temp_dir().join("context-bench-no-hub"));
-    for name in ["HF_TOKEN", "HF_HUB_CACHE", "HF_HUB_OFFLINE", "HF_TOKEN_PATH"] {
+    for name in [
+        "HF_TOKEN",
+        "HF_HUB_CACHE",
+        "HF_HUB_OFFLINE",
+        "HF_TOKEN_PATH",
+    ] {
         command.env_remove(name);
     }
     for name in ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"] {

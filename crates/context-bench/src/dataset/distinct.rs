@@ -49,7 +49,9 @@ pub(super) fn distinct(examples: Examples, repeated: RepeatedIds) -> Examples {
         let Ok(id) = example.id(0) else {
             return Ok(example);
         };
-        let times = seen.entry(state.hash_one((example.dataset(), &id))).or_insert(0);
+        let times = seen
+            .entry(state.hash_one((example.dataset(), &id)))
+            .or_insert(0);
         *times += 1;
         if *times > 1 {
             repeated.note(&id);
@@ -87,6 +89,9 @@ mod tests {
             .collect();
         let expected = [Some("a"), Some("a"), Some("a#2"), None, None, Some("a#3")];
         assert_eq!(ids, expected.map(|id| id.map(str::to_owned)));
-        assert_eq!((repeated.total(), repeated.first().as_deref()), (2, Some("a")));
+        assert_eq!(
+            (repeated.total(), repeated.first().as_deref()),
+            (2, Some("a"))
+        );
     }
 }

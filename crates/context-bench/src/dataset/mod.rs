@@ -15,9 +15,9 @@ mod skipped;
 mod used;
 
 pub use demo::demo;
+pub use distinct::RepeatedIds;
 pub use error::DatasetError;
 pub use local::{LocalFile, LocalSettings};
-pub use distinct::RepeatedIds;
 pub use reference::{DatasetRef, DatasetTarget, NamedDataset};
 pub use skipped::{Skipped, SkippedRecord};
 pub(crate) use used::Used;

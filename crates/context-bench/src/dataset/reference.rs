@@ -126,7 +126,10 @@ mod tests {
             ("drop@train", named("drop", "", "train", "")),
             ("gsm8k=x.jsonl", named("gsm8k", "", "", "x.jsonl")),
             ("gsm8k=a/b=c", named("gsm8k", "", "", "a/b=c")),
-            ("gpqa:main@train=/d/*.csv", named("gpqa", "main", "train", "/d/*.csv")),
+            (
+                "gpqa:main@train=/d/*.csv",
+                named("gpqa", "main", "train", "/d/*.csv"),
+            ),
             ("jsonl", named("jsonl", "", "", "")),
             ("notes.txt", named("notes.txt", "", "", "")),
             ("data.jsonl", local("data.jsonl")),
@@ -146,7 +149,9 @@ mod tests {
 
     #[test]
     fn an_empty_part_is_an_error() {
-        for typed in ["", ":", ":config", "name:", "name@", "name=", "=x.jsonl", "n:c@=x"] {
+        for typed in [
+            "", ":", ":config", "name:", "name@", "name=", "=x.jsonl", "n:c@=x",
+        ] {
             let error = DatasetRef::parse(typed).expect_err(typed);
             assert_eq!(
                 error.to_string(),

@@ -89,18 +89,21 @@ impl Registry {
     ///
     /// When there is no such dataset or config.
     pub fn configs(&self, named: &NamedDataset) -> Result<Vec<Config>, BuildError> {
-        let spec = self.catalogue.get(&named.name).map_err(|error| match error {
-            // Those registered by code are known as well.
-            CatalogueError::UnknownDataset { name, known } => {
-                let own = self.datasets.list().map(str::to_owned);
-                BuildError::from(UnknownName {
-                    kind: "dataset",
-                    name,
-                    known: own.chain(known).collect(),
-                })
-            }
-            error => crate::dataset::DatasetError::from(error).into(),
-        })?;
+        let spec = self
+            .catalogue
+            .get(&named.name)
+            .map_err(|error| match error {
+                // Those registered by code are known as well.
+                CatalogueError::UnknownDataset { name, known } => {
+                    let own = self.datasets.list().map(str::to_owned);
+                    BuildError::from(UnknownName {
+                        kind: "dataset",
+                        name,
+                        known: own.chain(known).collect(),
+                    })
+                }
+                error => crate::dataset::DatasetError::from(error).into(),
+            })?;
         let selected = spec.select(named.config.as_deref(), named.split.as_deref());
         selected.map_err(|error| crate::dataset::DatasetError::from(error).into())
     }

@@ -194,12 +194,7 @@ impl Reuse {
     }
 
     /// What can be reused of a response: all of it, or the output to be scored again.
-    fn stored(
-        &self,
-        found: Found,
-        prepared: &Prepared,
-        wiring: &Wiring,
-    ) -> Option<Stored> {
+    fn stored(&self, found: Found, prepared: &Prepared, wiring: &Wiring) -> Option<Stored> {
         let scores: Vec<Option<Scores>> = found
             .scores
             .into_iter()

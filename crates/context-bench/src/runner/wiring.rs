@@ -40,7 +40,10 @@ impl Wiring {
             ..Own::default()
         };
         for evaluator in evaluators {
-            let known = self.evaluators.iter().position(|e| Arc::ptr_eq(e, &evaluator));
+            let known = self
+                .evaluators
+                .iter()
+                .position(|e| Arc::ptr_eq(e, &evaluator));
             own.evaluators.push(known.unwrap_or_else(|| {
                 self.evaluators.push(evaluator);
                 self.evaluators.len() - 1

@@ -65,12 +65,16 @@ const EMBEDDED: &[(&str, &str)] = embedded![
 
 /// The names of the embedded datasets, in alphabetical order.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
-    EMBEDDED.iter().map(|(file, _)| file.trim_end_matches(".yaml"))
+    EMBEDDED
+        .iter()
+        .map(|(file, _)| file.trim_end_matches(".yaml"))
 }
 
 /// Reads an embedded dataset; nothing when there is none of that name.
 pub(super) fn spec(name: &str) -> Option<Result<Arc<Spec>, CatalogueError>> {
-    let found = EMBEDDED.iter().find(|(file, _)| file.strip_suffix(".yaml") == Some(name));
+    let found = EMBEDDED
+        .iter()
+        .find(|(file, _)| file.strip_suffix(".yaml") == Some(name));
     found.map(|(file, text)| read::shared(text, Path::new(file), true))
 }
 
@@ -95,10 +99,19 @@ mod tests {
     #[test]
     fn every_dataset_is_sound_and_called_like_its_file() {
         for name in names() {
-            let spec = spec(name).expect("listed").unwrap_or_else(|error| panic!("{error}"));
+            let spec = spec(name)
+                .expect("listed")
+                .unwrap_or_else(|error| panic!("{error}"));
             assert_eq!(spec.name(), name);
-            assert!(!spec.about().is_empty() && !spec.licence().is_empty(), "{name}");
-            for config in spec.select(Some("*"), None).or_else(|_| spec.select(None, None)).expect(name) {
+            assert!(
+                !spec.about().is_empty() && !spec.licence().is_empty(),
+                "{name}"
+            );
+            for config in spec
+                .select(Some("*"), None)
+                .or_else(|_| spec.select(None, None))
+                .expect(name)
+            {
                 assert!(!config.evaluators().is_empty(), "{}", config.full_name());
                 assert!(config.score_field().is_some(), "{}", config.full_name());
                 assert!(config.fields().contains(&"id"), "{}", config.full_name());

@@ -79,7 +79,10 @@ impl Dice {
         hasher.update(self.draws.to_le_bytes());
         self.draws += 1;
         let drawn: [u8; 32] = hasher.finalize().into();
-        let number = drawn.iter().take(8).fold(0, |n, byte| n << 8 | u64::from(*byte));
+        let number = drawn
+            .iter()
+            .take(8)
+            .fold(0, |n, byte| n << 8 | u64::from(*byte));
         usize::try_from(number % limit as u64).unwrap_or_default()
     }
 }
@@ -132,6 +135,9 @@ mod tests {
             texts: vec![1.into()],
             correct: None,
         };
-        assert_eq!((unknown.listed().as_str(), unknown.letter().as_str()), ("A) 1", ""));
+        assert_eq!(
+            (unknown.listed().as_str(), unknown.letter().as_str()),
+            ("A) 1", "")
+        );
     }
 }

@@ -128,11 +128,7 @@ impl Engine {
         scope
     }
 
-    fn example(
-        &self,
-        scope: &mut Map<String, Value>,
-        at: &At,
-    ) -> Result<Example, DatasetError> {
+    fn example(&self, scope: &mut Map<String, Value>, at: &At) -> Result<Example, DatasetError> {
         let mut made = Map::new();
         let options = match &self.config.variant.choices {
             Some(choices) => {
@@ -179,7 +175,10 @@ impl Engine {
                 n.trim().parse().ok()
             }
             other => {
-                let problem = format!("must be a place among {} options, found {other}", texts.len());
+                let problem = format!(
+                    "must be a place among {} options, found {other}",
+                    texts.len()
+                );
                 return Err(self.misfit("correct", &problem, at));
             }
         };
@@ -206,7 +205,10 @@ impl Engine {
             made.insert("context".into(), context.into());
         }
         if !made.contains_key("answer") {
-            let right = options.correct.and_then(|at| options.texts.get(at)).cloned();
+            let right = options
+                .correct
+                .and_then(|at| options.texts.get(at))
+                .cloned();
             made.insert("answer".into(), right.unwrap_or_else(|| "".into()));
         }
         made.insert("correct_letter".into(), options.letter().into());
@@ -215,11 +217,7 @@ impl Engine {
     }
 
     /// `answer` is the first of `answers`, and no answer is there twice.
-    fn complete_answers(
-        &self,
-        made: &mut Map<String, Value>,
-        at: &At,
-    ) -> Result<(), DatasetError> {
+    fn complete_answers(&self, made: &mut Map<String, Value>, at: &At) -> Result<(), DatasetError> {
         let answers = match made.shift_remove("answers") {
             None => return Ok(()),
             Some(Value::Array(answers)) => answers,

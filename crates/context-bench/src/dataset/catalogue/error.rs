@@ -81,9 +81,9 @@ impl Hint for CatalogueError {
     fn hint(&self) -> Option<String> {
         match self {
             Self::BadSpec { hint, .. } => hint.clone(),
-            Self::Unreadable { .. } => {
-                Some("check the path; `--include-path` names a YAML file or a folder of them".into())
-            }
+            Self::Unreadable { .. } => Some(
+                "check the path; `--include-path` names a YAML file or a folder of them".into(),
+            ),
             Self::UnknownDataset { name, known } => {
                 let near = suggest::did_you_mean(name, known.iter().map(String::as_str));
                 let list = "`context-bench ls datasets` lists all of them";
@@ -105,7 +105,9 @@ impl Hint for CatalogueError {
                 suggest::quoted_list(found, "and")
             )),
             Self::Hub(error) => error.hint(),
-            Self::NoHub { dataset } | Self::NoSource { dataset } => Some(format!("write `{dataset}=PATH`")),
+            Self::NoHub { dataset } | Self::NoSource { dataset } => {
+                Some(format!("write `{dataset}=PATH`"))
+            }
         }
     }
 }

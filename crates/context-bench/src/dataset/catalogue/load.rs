@@ -7,8 +7,8 @@ use super::engine::{self, Engine, EngineSettings};
 use super::error::CatalogueError;
 use super::locate::{self, Wanted};
 use super::prepare::Tables;
-use super::row::Rows;
 use super::remote::HubAccess;
+use super::row::Rows;
 use super::rows::{self, TableSettings};
 use super::spec::{Config, Table};
 use crate::dataset::local::advised;
@@ -181,11 +181,7 @@ fn is_url(text: &str) -> bool {
 }
 
 /// Joins the side tables with the records.
-pub(super) fn prepared(
-    config: &Config,
-    rows: Rows,
-    tables: Tables,
-) -> Result<Rows, DatasetError> {
+pub(super) fn prepared(config: &Config, rows: Rows, tables: Tables) -> Result<Rows, DatasetError> {
     match config.spec.prepare {
         Some(prepare) => prepare.apply(rows, tables),
         None => Ok(rows),

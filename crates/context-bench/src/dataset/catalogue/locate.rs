@@ -63,7 +63,9 @@ impl Wanted<'_> {
     fn fill(&self, pattern: &str) -> String {
         let config = self.config.name.as_deref().unwrap_or_default();
         let split = self.split().unwrap_or_default();
-        pattern.replace("{config}", config).replace("{split}", split)
+        pattern
+            .replace("{config}", config)
+            .replace("{split}", split)
     }
 
     /// All configs that a file may be of.
@@ -101,7 +103,10 @@ impl Wanted<'_> {
 /// # Errors
 ///
 /// When there is none, or the folder cannot be listed.
-pub(super) fn in_folder(folder: &Path, wanted: &Wanted<'_>) -> Result<Vec<PathBuf>, CatalogueError> {
+pub(super) fn in_folder(
+    folder: &Path,
+    wanted: &Wanted<'_>,
+) -> Result<Vec<PathBuf>, CatalogueError> {
     let all = list(folder)?;
     let patterns = wanted.patterns();
     // As on the hub; else also files that were taken out of their folder.

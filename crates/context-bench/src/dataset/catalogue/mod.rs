@@ -25,8 +25,8 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-pub use error::CatalogueError;
 pub use context_bench_hub::{Event, Hub, HubError, HubSettings, Progress};
+pub use error::CatalogueError;
 pub use load::LoadSettings;
 pub use remote::{CacheState, Fetched, HubAccess};
 pub use spec::{CATEGORIES, Config, Spec};

@@ -131,7 +131,9 @@ impl Reader<'_> {
             name,
             about: self.text(root, "about")?.unwrap_or_default(),
             category,
-            licence: self.text(root, "licence")?.unwrap_or_else(|| "unknown".into()),
+            licence: self
+                .text(root, "licence")?
+                .unwrap_or_else(|| "unknown".into()),
             gated: self.flag(root, "gated")?,
             source: match root.get("source") {
                 Some(node) => self.source(node)?,
@@ -159,7 +161,9 @@ impl Reader<'_> {
         if let Some(unknown) = names.iter().find(|name| !configs.contains_key(*name)) {
             let near = suggest::did_you_mean(unknown, configs.keys().map(String::as_str));
             let hint = near.unwrap_or_else(|| "name one of `configs`".into());
-            return Err(self.wrong(node, format!("no config `{unknown}`")).hinted(hint));
+            return Err(self
+                .wrong(node, format!("no config `{unknown}`"))
+                .hinted(hint));
         }
         Ok(names)
     }
@@ -282,7 +286,10 @@ impl Reader<'_> {
                 let hint = "write an expression, or text with `{{ }}`; in quotes when it \
                             begins with a bracket";
                 return Err(self
-                    .wrong(node, format!("`{key}` must be a template, found {}", other.kind()))
+                    .wrong(
+                        node,
+                        format!("`{key}` must be a template, found {}", other.kind()),
+                    )
                     .hinted(hint));
             }
         };

@@ -155,7 +155,10 @@ impl Config {
 
     fn all_wanted(&self) -> impl Iterator<Item = (Option<&str>, Wanted<'_>)> {
         let records = std::iter::once((None, self.records_wanted()));
-        records.chain(self.tables_wanted().map(|(name, wanted)| (Some(name), wanted)))
+        records.chain(
+            self.tables_wanted()
+                .map(|(name, wanted)| (Some(name), wanted)),
+        )
     }
 
     /// The records from the hub, joined and prepared.
@@ -230,7 +233,8 @@ fn in_repo(repo: &str, wanted: &Wanted<'_>, access: &HubAccess) -> Result<Found,
     let mut files = if patterns.is_empty() {
         let split = wanted.split().unwrap_or(USUAL_SPLIT);
         let hub = &access.hub;
-        hub.resolve(repo, revision, wanted.hub_config(), split)?.files
+        hub.resolve(repo, revision, wanted.hub_config(), split)?
+            .files
     } else {
         first_of(&patterns, |pattern| {
             access.hub.files(repo, revision, &[pattern])
@@ -283,7 +287,10 @@ fn is_worth_ranges(found: &Found, access: &HubAccess) -> bool {
     let is_readable = |file: &RemoteFile| Format::of(file.path.as_ref()).is_some();
     found.bytes() > LARGE_BYTES
         && found.files.iter().all(is_readable)
-        && found.files.iter().any(|file| access.hub.in_cache(file).is_none())
+        && found
+            .files
+            .iter()
+            .any(|file| access.hub.in_cache(file).is_none())
 }
 
 /// The records of files that stay where they are, each opened when its turn comes.

@@ -25,12 +25,18 @@ fn names_and_configs_are_suggested() {
     assert!(error.contains("did you mean `hotpotqa`?"), "{error}");
 
     let error = failure("mmlu:anatomi");
-    assert!(error.starts_with("dataset `mmlu` has no config `anatomi`"), "{error}");
+    assert!(
+        error.starts_with("dataset `mmlu` has no config `anatomi`"),
+        "{error}"
+    );
     assert!(error.contains("did you mean `anatomy`?"), "{error}");
     assert!(error.contains("virology"), "{error}");
 
     let error = failure("drop:x");
-    assert!(error.contains("`drop` has no configs; write `drop`"), "{error}");
+    assert!(
+        error.contains("`drop` has no configs; write `drop`"),
+        "{error}"
+    );
     assert!(failure("mgsm:en,xx").contains("no config `xx`"));
 }
 
@@ -57,7 +63,9 @@ fn a_record_that_does_not_fit_names_dataset_field_and_place() {
         ..DatasetRequest::default()
     };
     let typed = format!("gsm8k={}", file.display());
-    let opened = Registry::builtin().open_dataset(&typed, &request).expect("opens");
+    let opened = Registry::builtin()
+        .open_dataset(&typed, &request)
+        .expect("opens");
     let skipped = opened[0].dataset.skipped().clone();
     assert_eq!(skipped.total(), 1);
     assert_eq!(load_with(&typed, &request).expect("loads").len(), 1);
@@ -71,14 +79,19 @@ fn odd_but_valid_files_are_read() {
     );
     let (_folder, file) = written(text);
     let examples = load(&format!("bbh={}", file.display())).expect("loads");
-    let ids: Vec<Option<i64>> = examples.iter().map(|e| e.get("id").and_then(|v| v.as_i64())).collect();
+    let ids: Vec<Option<i64>> = examples
+        .iter()
+        .map(|e| e.get("id").and_then(|v| v.as_i64()))
+        .collect();
     assert_eq!(ids, [Some(0), Some(1)]);
     assert_eq!(examples[1].context().len(), 10 << 20);
 }
 
 #[test]
 fn text_that_is_not_utf8_is_told_with_its_line() {
-    let (_folder, file) = written(b"{\"input\": \"a\", \"target\": \"1\"}\n{\"input\": \"\xff\", \"target\": \"1\"}\n");
+    let (_folder, file) = written(
+        b"{\"input\": \"a\", \"target\": \"1\"}\n{\"input\": \"\xff\", \"target\": \"1\"}\n",
+    );
     let error = failure(&format!("bbh={}", file.display()));
     assert!(error.to_lowercase().contains("utf-8"), "{error}");
     assert!(error.contains(&format!("{}:2", file.display())), "{error}");
@@ -88,12 +101,18 @@ fn text_that_is_not_utf8_is_told_with_its_line() {
 fn a_folder_without_the_config_lists_what_is_there() {
     let folder = fixture("datasets/mgsm");
     let error = failure(&format!("mgsm:fr={}", folder.display()));
-    assert!(error.contains("config `fr`, split `test` of `mgsm:fr`"), "{error}");
+    assert!(
+        error.contains("config `fr`, split `test` of `mgsm:fr`"),
+        "{error}"
+    );
     assert!(error.contains("`de/test.jsonl`"), "{error}");
     let error = failure(&format!("mgsm:de@train={}", folder.display()));
     assert!(error.contains("split `train`"), "{error}");
     let error = failure("bbh=no/such/file.jsonl");
-    assert!(error.contains("no dataset file `no/such/file.jsonl`"), "{error}");
+    assert!(
+        error.contains("no dataset file `no/such/file.jsonl`"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -116,7 +135,11 @@ fn n_counts_records_and_of_expanded_ones_examples() {
 fn several_configs_have_tags_of_their_own() {
     let folder = fixture("datasets/mgsm");
     let typed = format!("mgsm:de,en={}", folder.display());
-    let tags: Vec<String> = load(&typed).expect("loads").iter().map(|e| e.dataset().to_owned()).collect();
+    let tags: Vec<String> = load(&typed)
+        .expect("loads")
+        .iter()
+        .map(|e| e.dataset().to_owned())
+        .collect();
     assert_eq!(tags, ["mgsm:de", "mgsm:en"]);
     let typed = format!("mgsm:de={}", folder.display());
     assert_eq!(load(&typed).expect("loads")[0].dataset(), typed);

@@ -30,9 +30,10 @@ fn every_dataset_makes_the_expected_examples_of_its_fixture() {
     for name in Catalogue::builtin().names() {
         let folder = fixture(&format!("datasets/{name}"));
         assert!(folder.is_dir(), "dataset `{name}` has no fixture");
-        let further = FURTHER.iter().copied().filter(|typed| {
-            typed.split([':', '@']).next() == Some(name)
-        });
+        let further = FURTHER
+            .iter()
+            .copied()
+            .filter(|typed| typed.split([':', '@']).next() == Some(name));
         let mut made = Map::new();
         for typed in std::iter::once(name).chain(further) {
             let examples = load(&format!("{typed}={}", folder.display()));
@@ -59,16 +60,30 @@ fn the_original_layout_of_locomo_is_read_as_well() {
     let [example] = &examples[..] else {
         panic!("one conversation");
     };
-    let turns = example.get("turns").and_then(Value::as_array).expect("turns");
+    let turns = example
+        .get("turns")
+        .and_then(Value::as_array)
+        .expect("turns");
     assert_eq!(
         turns[1]["content"],
         "[1:56 pm on 8 May, 2023] Bo: Look! [shares a photo of a ferry]"
     );
-    assert_eq!((&turns[0]["role"], &turns[1]["role"]), (&"user".into(), &"assistant".into()));
-    let pairs = example.get("qa_pairs").and_then(Value::as_array).expect("pairs");
+    assert_eq!(
+        (&turns[0]["role"], &turns[1]["role"]),
+        (&"user".into(), &"assistant".into())
+    );
+    let pairs = example
+        .get("qa_pairs")
+        .and_then(Value::as_array)
+        .expect("pairs");
     let told: Vec<(&str, &str)> = pairs
         .iter()
-        .map(|pair| (pair["answer"].as_str().unwrap(), pair["type"].as_str().unwrap()))
+        .map(|pair| {
+            (
+                pair["answer"].as_str().unwrap(),
+                pair["type"].as_str().unwrap(),
+            )
+        })
         .collect();
     assert_eq!(
         told,
@@ -91,7 +106,9 @@ fn shuffled_options_can_be_kept_in_the_order_of_the_source() {
             ..DatasetRequest::default()
         };
         let examples = super::load_with(&typed, &request).expect("loads");
-        let letters = examples.iter().map(|e| e.text("correct_letter").unwrap().to_owned());
+        let letters = examples
+            .iter()
+            .map(|e| e.text("correct_letter").unwrap().to_owned());
         letters.collect()
     };
     assert_eq!(letters(1, true), ["A", "A"]);

@@ -45,7 +45,9 @@ fn untagged(examples: Vec<Example>) -> Vec<Value> {
 }
 
 fn fixture(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(path)
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/fixtures")
+        .join(path)
 }
 
 /// Whether committed expectations are to be written anew.

@@ -61,7 +61,13 @@ fn real_samples_make_the_examples_that_are_committed() {
     let known: BTreeSet<&str> = catalogue.names().into_iter().collect();
     let mut files: Vec<String> = fs::read_dir(&folder)
         .expect("readable")
-        .map(|entry| entry.expect("readable").file_name().to_string_lossy().into_owned())
+        .map(|entry| {
+            entry
+                .expect("readable")
+                .file_name()
+                .to_string_lossy()
+                .into_owned()
+        })
         .filter(|file| !is_table(file))
         .collect();
     files.sort();
@@ -85,7 +91,10 @@ fn real_samples_make_the_examples_that_are_committed() {
         made.insert(file.clone(), described);
     }
     let all: BTreeSet<String> = known.iter().map(|name| (*name).to_owned()).collect();
-    assert_eq!(seen, all, "every dataset has a real sample, or is listed as without");
+    assert_eq!(
+        seen, all,
+        "every dataset has a real sample, or is listed as without"
+    );
     let file = fixture("real-samples.json");
     let made = Value::Object(made);
     if is_update() {
@@ -109,7 +118,11 @@ fn parquet_and_json_lines_make_the_same_examples() {
     let mut compared = 0;
     for entry in fs::read_dir(parquet).expect("readable") {
         let path = entry.expect("readable").path();
-        let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
+        let name = path
+            .file_stem()
+            .expect("a name")
+            .to_string_lossy()
+            .into_owned();
         let lines = raw.join(format!("{name}.jsonl"));
         if is_table(&format!("{name}.jsonl")) || !lines.exists() {
             continue;
@@ -141,7 +154,11 @@ fn complete_files_load() {
         ("mt-bench", "full/mt-bench.fastchat.jsonl", 80),
         ("locomo", "full/locomo10.json", 10),
         ("locomo:qa", "full/locomo10.json", 1986),
-        ("longmemeval:oracle", "full/longmemeval.oracle_evidence_turns.json", 420),
+        (
+            "longmemeval:oracle",
+            "full/longmemeval.oracle_evidence_turns.json",
+            420,
+        ),
         ("mmlu", "full/mmlu.all.test.jsonl.gz", 14042),
         ("mmlu:anatomy", "full/mmlu.all.test.jsonl.gz", 135),
         ("truthfulqa", "full/truthfulqa.generation.jsonl", 817),

@@ -43,10 +43,16 @@ fn describe(page: &mut String, spec: &Arc<Spec>) {
         None => usual.clone(),
     };
     let _ = write!(page, "\n### {}\n\n{}.\n\n", spec.name(), spec.about());
-    let gated = if spec.is_gated() { ", gated: accept its terms on the hub first" } else { "" };
+    let gated = if spec.is_gated() {
+        ", gated: accept its terms on the hub first"
+    } else {
+        ""
+    };
     if let Some(repo) = spec.hub_repo() {
         let split = usual[0].split();
-        let split = split.map(|split| format!(", split `{split}`")).unwrap_or_default();
+        let split = split
+            .map(|split| format!(", split `{split}`"))
+            .unwrap_or_default();
         let _ = writeln!(page, "- Source: `{repo}`{split}{gated}");
     }
     let _ = writeln!(page, "- Licence: {}", spec.licence());
@@ -55,7 +61,12 @@ fn describe(page: &mut String, spec: &Arc<Spec>) {
         let _ = writeln!(page, "- Examples: {total}");
     }
     let _ = writeln!(page, "- Fields: {}", quoted(&usual[0].fields()));
-    let scored = |config: &Config| (config.evaluators().to_vec(), config.score_field().map(str::to_owned));
+    let scored = |config: &Config| {
+        (
+            config.evaluators().to_vec(),
+            config.score_field().map(str::to_owned),
+        )
+    };
     let usual_scored = scored(&usual[0]);
     let _ = writeln!(
         page,
@@ -84,7 +95,10 @@ fn describe(page: &mut String, spec: &Arc<Spec>) {
 }
 
 fn quoted<S: AsRef<str>>(names: &[S]) -> String {
-    let quoted: Vec<String> = names.iter().map(|name| format!("`{}`", name.as_ref())).collect();
+    let quoted: Vec<String> = names
+        .iter()
+        .map(|name| format!("`{}`", name.as_ref()))
+        .collect();
     quoted.join(", ")
 }
 

@@ -12,9 +12,15 @@ use super::{load_with, untagged};
 
 /// Case ids whose outcome differs on purpose, and why.
 const DIFFERENCES: [(&str, &str); 15] = [
-    ("cb-0394", "a line that is not JSON is an error, unless it is to be skipped"),
+    (
+        "cb-0394",
+        "a line that is not JSON is an error, unless it is to be skipped",
+    ),
     ("cb-0395", "a record without `query` is an error"),
-    ("cb-0404", "a record without `article` is an error, a label out of range too"),
+    (
+        "cb-0404",
+        "a record without `article` is an error, a label out of range too",
+    ),
     ("cb-0407", "a record without `prompt` is an error"),
     ("cb-0410", "SCROLLS puts the query first"),
     ("cb-0412", "SCROLLS puts the hypothesis first"),
@@ -24,8 +30,14 @@ const DIFFERENCES: [(&str, &str); 15] = [
     ("cb-0419", "an unpublished label is no label"),
     ("cb-0424", "null arguments are left out"),
     ("cb-0428", "a record without `context` is an error"),
-    ("cb-0434", "names and times of turns are kept, kinds are those of the paper"),
-    ("cb-0435", "kinds are those of the paper, adversarial questions are kept"),
+    (
+        "cb-0434",
+        "names and times of turns are kept, kinds are those of the paper",
+    ),
+    (
+        "cb-0435",
+        "kinds are those of the paper, adversarial questions are kept",
+    ),
     ("cb-0436", "filters by kind are not part of loading"),
 ];
 
@@ -49,8 +61,16 @@ fn ours(name: &str, input: &Value) -> Result<Vec<Value>, String> {
             write(folder.path(), file, text.as_str().expect("text"));
         }
     } else if !input["claims"].is_null() {
-        write(folder.path(), "claims/validation.jsonl", &lines(&input["claims"]));
-        write(folder.path(), "corpus/train.jsonl", &lines(&input["corpus"]));
+        write(
+            folder.path(),
+            "claims/validation.jsonl",
+            &lines(&input["claims"]),
+        );
+        write(
+            folder.path(),
+            "corpus/train.jsonl",
+            &lines(&input["corpus"]),
+        );
     } else {
         write(folder.path(), "records.jsonl", &lines(&input["records"]));
         path = path.join("records.jsonl");
@@ -60,7 +80,9 @@ fn ours(name: &str, input: &Value) -> Result<Vec<Value>, String> {
         None => format!("{name}={}", path.display()),
     };
     let request = DatasetRequest {
-        max_examples: input["n"].as_u64().map(|n| usize::try_from(n).expect("small")),
+        max_examples: input["n"]
+            .as_u64()
+            .map(|n| usize::try_from(n).expect("small")),
         ..DatasetRequest::default()
     };
     Ok(untagged(load_with(&typed, &request)?))
@@ -92,7 +114,9 @@ fn translated(name: &str, expected: &Value) -> Value {
         }
         if let Some(items) = example.as_object_mut().and_then(|map| map.remove("items")) {
             example["turns"] = items;
-            let queries = example.as_object_mut().and_then(|map| map.remove("queries"));
+            let queries = example
+                .as_object_mut()
+                .and_then(|map| map.remove("queries"));
             let queries = queries.unwrap_or_default();
             let pairs = queries.as_array().into_iter().flatten().map(|query| {
                 json!({
@@ -123,7 +147,9 @@ fn worked_cases_hold_except_the_deliberate_differences() {
         n_cases += 1;
         let expected = translated(name, &case["expected"]);
         let found = ours(name, &case["input"]);
-        let holds = found.as_ref().is_ok_and(|found| agrees(&expected, &json!(found)));
+        let holds = found
+            .as_ref()
+            .is_ok_and(|found| agrees(&expected, &json!(found)));
         let is_listed = DIFFERENCES.iter().any(|(listed, _)| *listed == id);
         assert_eq!(
             holds, !is_listed,
@@ -136,13 +162,20 @@ fn worked_cases_hold_except_the_deliberate_differences() {
     assert!(n_cases == 0 || n_cases > 40, "only {n_cases} cases");
     let differences = include_str!("../../../../../docs/differences.md");
     for (id, _) in DIFFERENCES {
-        assert!(differences.contains(id), "{id} is not in docs/differences.md");
+        assert!(
+            differences.contains(id),
+            "{id} is not in docs/differences.md"
+        );
     }
 }
 
 fn check_needles(expected: &Value, found: &[Value]) {
     for (expected, found) in expected.as_array().expect("a list").iter().zip(found) {
-        let lines: Vec<&str> = found["context"].as_str().expect("text").split('\n').collect();
+        let lines: Vec<&str> = found["context"]
+            .as_str()
+            .expect("text")
+            .split('\n')
+            .collect();
         assert_eq!(json!(lines.len()), expected["context_line_count"]);
         assert!(lines.contains(&expected["needle_line"].as_str().expect("text")));
     }

@@ -43,7 +43,10 @@ mod tests {
     #[test]
     fn the_first_box_with_its_braces_matched() {
         for (text, expected) in [
-            (r"so $\boxed{\frac{1}{2}}$ and \boxed{3}", Some(r"\frac{1}{2}")),
+            (
+                r"so $\boxed{\frac{1}{2}}$ and \boxed{3}",
+                Some(r"\frac{1}{2}"),
+            ),
             (r"\boxed{}", Some("")),
             (r"\boxed{never {closed}", Some("never {closed}")),
             ("no box", None),

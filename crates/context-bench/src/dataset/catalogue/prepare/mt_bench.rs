@@ -15,7 +15,9 @@ pub(super) fn prepare(rows: Rows, _: Tables) -> Result<Rows, DatasetError> {
         };
         let texts = texts.as_array();
         let texts = texts.ok_or_else(|| row.misfit("neither `prompt` nor `turns` is a list"))?;
-        let turns = texts.iter().map(|text| json!({"role": "user", "content": text}));
+        let turns = texts
+            .iter()
+            .map(|text| json!({"role": "user", "content": text}));
         let turns: Value = turns.collect();
         let text = |text: Option<&Value>| text.cloned().unwrap_or_else(|| "".into());
         let (first, last) = (text(texts.first()), text(texts.last()));

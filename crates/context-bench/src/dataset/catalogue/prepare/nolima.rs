@@ -20,7 +20,9 @@ pub(super) fn prepare(rows: Rows, mut tables: Tables) -> Result<Rows, DatasetErr
     Ok(each(rows, move |row| {
         let tests = row.get("tests").as_object();
         let tests = tests.ok_or_else(|| row.misfit("a needle set without `tests`"))?;
-        let made = tests.iter().map(|(id, test)| one(&row, id, test, &haystack));
+        let made = tests
+            .iter()
+            .map(|(id, test)| one(&row, id, test, &haystack));
         Ok(row.becomes([("tests", made.collect())]))
     }))
 }
@@ -55,7 +57,10 @@ fn one(row: &Row, test_id: &str, test: &Value, haystack: &str) -> Value {
 fn hidden(haystack: &str, needle: &str, id: &str) -> String {
     let mut lines: Vec<&str> = haystack.split('\n').collect();
     let digest = Sha256::digest(id.as_bytes());
-    let drawn = digest.iter().take(8).fold(0_u64, |n, byte| n << 8 | u64::from(*byte));
+    let drawn = digest
+        .iter()
+        .take(8)
+        .fold(0_u64, |n, byte| n << 8 | u64::from(*byte));
     let at = usize::try_from(drawn % lines.len() as u64).unwrap_or_default();
     lines.insert(at, needle);
     lines.join("\n")
