@@ -1,5 +1,12 @@
 //! The hub client against a hub on loopback: real sockets, real files, and no
 //! part of the client replaced.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "tests: a broken expectation must stop the test at once"
+)]
 
 mod access;
 mod common;
