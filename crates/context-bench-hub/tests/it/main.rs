@@ -5,6 +5,7 @@
     clippy::expect_used,
     clippy::panic,
     clippy::print_stderr,
+    clippy::print_stdout,
     reason = "tests: a broken expectation must stop the test at once"
 )]
 
@@ -13,6 +14,7 @@ mod common;
 mod disk;
 mod download;
 mod life;
+mod process;
 mod ranged;
 mod resolve;
 mod shared_cache;
