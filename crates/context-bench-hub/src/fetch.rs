@@ -24,10 +24,13 @@ pub(crate) fn fetch(
     let cache = |file: &RemoteFile| RepoCache::new(&settings.cache, &file.repo);
     let mut found: Vec<Option<PathBuf>> = files.iter().map(|f| cache(f).found(f)).collect();
     let missing: Vec<usize> = (0..files.len()).filter(|at| found[*at].is_none()).collect();
+    let bytes = |which: &[usize]| -> u64 { which.iter().map(|at| files[*at].size).sum() };
+    let total: u64 = files.iter().map(|file| file.size).sum();
     progress.event(&Event::Plan {
         files: files.len(),
-        bytes: files.iter().map(|file| file.size).sum(),
-        cached: files.len() - missing.len(),
+        bytes: total,
+        cached_files: files.len() - missing.len(),
+        cached_bytes: total - bytes(&missing),
     });
     if let Some(first) = missing.first().filter(|_| settings.offline) {
         return Err(HubError::Offline {

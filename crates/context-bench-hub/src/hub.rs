@@ -294,7 +294,7 @@ impl Hub {
         repo: &RepoId,
         revision: &str,
     ) -> Result<String, HubError> {
-        let rest = format!("revision/{}?expand[]=sha", encode_revision(revision));
+        let rest = format!("revision/{}?expand=sha", encode_revision(revision));
         let url = tree::api_url(&self.http, repo, &rest)?;
         let reply = match self.http.send(&Ask::get(url)) {
             Ok(reply) => reply,

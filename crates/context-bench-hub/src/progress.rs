@@ -13,7 +13,9 @@ pub enum Event<'a> {
         /// Their size in bytes, as far as known.
         bytes: u64,
         /// How many of them are in the cache.
-        cached: usize,
+        cached_files: usize,
+        /// The size in bytes of those.
+        cached_bytes: u64,
     },
     /// A download begins, or goes on where an earlier one stopped.
     Began {

@@ -56,7 +56,6 @@ fn a_full_disk_is_said_with_sizes_and_leaves_no_broken_file() {
 
 #[test]
 #[ignore = "the other process of the test above"]
-#[expect(clippy::print_stdout, reason = "that is how the two processes talk")]
 fn client_of_the_full_disk() {
     let (Ok(endpoint), Some(cache)) = (
         std::env::var("FULL_DISK_ENDPOINT"),

@@ -42,7 +42,7 @@ fn a_cut_download_goes_on_where_it_stopped() {
 }
 
 #[test]
-fn a_killed_process_leaves_what_the_next_one_goes_on_with() {
+fn a_failed_fetch_leaves_what_the_next_one_goes_on_with() {
     let fake = fake();
     let cache = tempfile::tempdir().expect("a folder");
     let client = hub_with(&fake, cache.path(), |settings| {

@@ -32,6 +32,7 @@ fn a_cold_fetch_gets_everything_and_a_warm_one_asks_once() {
         .expect("it can be fetched");
     assert_eq!(read(&paths), [content(300_000), content(200_001)]);
     assert_eq!((told.about("Began"), told.about("Done")), (2, 2));
+    assert_eq!(told.about("files: 2, bytes: 500001, cached_files: 0"), 1);
 
     fake.forget_requests();
     let warm = hub(&fake, cache.path());
@@ -39,7 +40,9 @@ fn a_cold_fetch_gets_everything_and_a_warm_one_asks_once() {
         .resolve("org/set", None, None, "test")
         .expect("the split exists");
     assert_eq!(again, split);
-    assert_eq!(warm.fetch(&again.files, &()).expect("all there"), paths);
+    let told = Told::default();
+    assert_eq!(warm.fetch(&again.files, &told).expect("all there"), paths);
+    assert_eq!(told.about("cached_files: 2, cached_bytes: 500001"), 1);
     let asked = fake.requests();
     assert_eq!(asked.len(), 1, "{asked:#?}");
     assert!(asked[0].path.ends_with("/revision/main"));
@@ -182,4 +185,23 @@ fn nothing_reachable_is_said_with_what_is_cached() {
         split.commit
     )));
     assert!(error.is_temporary());
+}
+
+#[test]
+fn one_client_serves_many_threads() {
+    let fake = FakeHub::start([repo()]);
+    let cache = tempfile::tempdir().expect("a folder");
+    let client = hub(&fake, cache.path());
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let split = client
+                    .resolve("org/set", None, None, "test")
+                    .expect("exists");
+                let paths = client.fetch(&split.files, &()).expect("fetched");
+                assert_eq!(read(&paths), [content(300_000), content(200_001)]);
+            });
+        }
+    });
+    assert_eq!(fake.bytes_sent(".parquet"), 500_001);
 }

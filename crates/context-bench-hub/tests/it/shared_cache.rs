@@ -9,7 +9,7 @@ use std::process::Command;
 
 use context_bench_testkit::hub::{FakeHub, FakeRepo};
 
-use crate::common::{content, hub, offline, read};
+use crate::common::{content, files_ending, hub, offline, read};
 
 const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
 
@@ -139,6 +139,30 @@ fn our_layout_is_that_of_python() {
     );
 }
 
+/// Every file of a cache with what it holds: the target of a link, JSON without
+/// its spacing, the text of all others.
+#[cfg(unix)]
+fn layout(cache: &Path) -> Vec<(String, String)> {
+    let mut found: Vec<(String, String)> = files_ending(cache, "")
+        .into_iter()
+        .map(|path| {
+            let name = path.strip_prefix(cache).expect("inside");
+            let name = name.to_string_lossy().into_owned();
+            let bytes = std::fs::read(&path).expect("a file");
+            let holds = match (std::fs::read_link(&path), serde_json::from_slice(&bytes)) {
+                (Ok(target), _) => target.to_string_lossy().into_owned(),
+                (_, Ok::<serde_json::Value, _>(json)) => json.to_string(),
+                _ if name == "CACHEDIR.TAG" => String::new(),
+                _ => format!("{bytes:?}"),
+            };
+            (name, holds)
+        })
+        .collect();
+    found.sort();
+    assert!(found.len() > 7, "{found:?}");
+    found
+}
+
 /// The real Python client against the same hub and cache, both ways round.
 #[cfg(unix)]
 #[test]
@@ -170,6 +194,20 @@ fn the_python_client_shares_our_cache() {
 print(get('org/set', 'data/train-00000-of-00001.parquet', repo_type='dataset'))";
     const SNAPSHOT: &str = "from huggingface_hub import snapshot_download as get
 print(get('org/set', repo_type='dataset'))";
+
+    // Both fetch everything: the same files, links and contents.
+    let ours = tempfile::tempdir().expect("a folder");
+    let client = hub(&fake, ours.path());
+    let files = client
+        .files("org/set", None, &["**", "README.md"])
+        .expect("found");
+    client.fetch(&files, &()).expect("fetched");
+    let theirs = tempfile::tempdir().expect("a folder");
+    run(theirs.path(), SNAPSHOT);
+    assert_eq!(
+        layout(&ours.path().join("hub")),
+        layout(&theirs.path().join("hub"))
+    );
 
     // Ours first: Python downloads nothing.
     let cache = tempfile::tempdir().expect("a folder");
