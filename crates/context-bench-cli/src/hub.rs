@@ -57,12 +57,14 @@ impl Progress for Downloads {
             Event::Plan {
                 files,
                 bytes,
-                cached,
-            } if cached < files && std::io::stderr().is_terminal() => {
+                cached_files,
+                cached_bytes,
+            } if cached_files < files && std::io::stderr().is_terminal() => {
                 let style = "{bar:24} {bytes}/{total_bytes} {bytes_per_sec}, {eta}";
                 let style = ProgressStyle::with_template(style);
                 let bar = ProgressBar::new(*bytes)
                     .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+                bar.set_position(*cached_bytes);
                 if let Ok(mut slot) = self.bar.lock() {
                     *slot = Some(bar);
                 }

@@ -1,9 +1,8 @@
 //! `show`: a dataset as it is described, one of its examples, and the messages
 //! that a system would get for it.
 
-use context_bench::dataset::catalogue::Config;
+use context_bench::dataset::catalogue::{Config, LoadSettings};
 use context_bench::dataset::{DatasetRef, DatasetTarget};
-use context_bench::error::Hint as _;
 use context_bench::registry::{DatasetRequest, Registry};
 use context_bench::{Example, system};
 use serde_json::{Value, json};
@@ -13,34 +12,33 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::{datasets, hub, output};
 
+/// How many records are looked at for one that makes an example.
+const LOOKED_AT: usize = 20;
 /// How much of a text is shown.
 const SHOWN_CHARS: usize = 600;
 
 pub(crate) fn main(args: &ShowArgs, registry: &Registry) -> Result<Exit, Failure> {
     let registry = datasets::included(registry, &args.include_path)?;
     let reference = DatasetRef::parse(&args.name)?;
-    let config = match reference.target() {
+    let configs = match reference.target() {
         DatasetTarget::Named(named) if registry.datasets.get(&named.name).is_err() => {
-            registry.configs(named)?.into_iter().next()
+            registry.configs(named)?
         }
-        _ => None,
+        _ => Vec::new(),
     };
-    let request = DatasetRequest {
-        max_examples: Some(1),
-        hub: Some(hub::access(true)?),
-        seed: args.seed,
-        keep_order: args.keep_order,
-        ..DatasetRequest::default()
-    };
-    let example = first_example(&registry, &args.name, &request);
+    let config = configs.first();
     let shown = Shown {
         name: &args.name,
-        config: config.as_ref(),
-        example,
+        config,
     };
+    // An example may take a while, or never come; the description is there now.
+    if args.output == ListFormat::Table {
+        output::stdout(&shown.description())?;
+    }
+    let example = first_example(&registry, args, &reference, config);
     match args.output {
-        ListFormat::Table => output::stdout(&shown.text())?,
-        ListFormat::Json => output::stdout(&format!("{:#}\n", shown.json()))?,
+        ListFormat::Table => output::stdout(&example_text(&example))?,
+        ListFormat::Json => output::stdout(&format!("{:#}\n", shown.json(&example)))?,
     }
     Ok(Exit::Done)
 }
@@ -48,32 +46,44 @@ pub(crate) fn main(args: &ShowArgs, registry: &Registry) -> Result<Exit, Failure
 /// The first example, or why there is none.
 fn first_example(
     registry: &Registry,
-    typed: &str,
-    request: &DatasetRequest,
+    args: &ShowArgs,
+    reference: &DatasetRef,
+    config: Option<&Config>,
 ) -> Result<Example, Failure> {
-    let opened = registry
-        .open_dataset(typed, request)
-        .map_err(|error| Failure {
-            what: error.to_string(),
-            hint: error.hint(),
-            exit: Exit::BadInput,
-        })?;
-    for part in opened {
-        if let Some(example) = part.dataset.into_iter().next() {
-            return example.map_err(Failure::from);
+    let dataset = match (config, reference.target()) {
+        (Some(config), DatasetTarget::Named(named)) => config.load(&LoadSettings {
+            path: named.path.clone(),
+            max_examples: Some(LOOKED_AT),
+            seed: args.seed,
+            keep_order: args.keep_order,
+            hub: Some(hub::access(true)?),
+            ..LoadSettings::default()
+        })?,
+        _ => {
+            let request = DatasetRequest {
+                max_examples: Some(LOOKED_AT),
+                ..DatasetRequest::default()
+            };
+            let opened = registry.open_dataset(&args.name, &request)?;
+            match opened.into_iter().next() {
+                Some(opened) => opened.dataset,
+                None => return Err(Failure::bad_input("there is no example")),
+            }
         }
+    };
+    match dataset.into_iter().next() {
+        Some(example) => Ok(example?),
+        None => Err(Failure::bad_input("there is no example")),
     }
-    Err(Failure::bad_input("there is no example"))
 }
 
 struct Shown<'a> {
     name: &'a str,
     config: Option<&'a Config>,
-    example: Result<Example, Failure>,
 }
 
 impl Shown<'_> {
-    fn text(&self) -> String {
+    fn description(&self) -> String {
         let mut text = String::new();
         if let Some(config) = self.config {
             text += config.spec().text();
@@ -91,29 +101,10 @@ impl Shown<'_> {
         } else {
             text += &format!("{}\n", self.name);
         }
-        match &self.example {
-            Ok(example) => {
-                text += "\nfirst example:\n";
-                for (field, value) in example.fields() {
-                    text += &format!("  {field}: {}\n", shortened(value));
-                }
-                text += "\nmessages that a system gets:\n";
-                for message in system::messages(example, None) {
-                    let role = message["role"].as_str().unwrap_or("?");
-                    text += &format!("  {role}: {}\n", shortened(&message["content"]));
-                }
-            }
-            Err(failure) => {
-                text += &format!("\nno example can be shown: {}\n", failure.what);
-                if let Some(hint) = &failure.hint {
-                    text += &format!("hint: {hint}\n");
-                }
-            }
-        }
         text
     }
 
-    fn json(&self) -> Value {
+    fn json(&self, example: &Result<Example, Failure>) -> Value {
         let mut shown = json!({"name": self.name});
         if let Some(config) = self.config {
             let spec = config.spec();
@@ -130,7 +121,7 @@ impl Shown<'_> {
             shown["score_field"] = config.score_field().into();
             shown["spec"] = spec.text().into();
         }
-        match &self.example {
+        match example {
             Ok(example) => {
                 shown["example"] = Value::Object(example.fields().clone());
                 shown["messages"] = system::messages(example, None).into();
@@ -139,6 +130,31 @@ impl Shown<'_> {
         }
         shown
     }
+}
+
+/// An example and its messages, or why there is none.
+fn example_text(example: &Result<Example, Failure>) -> String {
+    let mut text = String::new();
+    match example {
+        Ok(example) => {
+            text += "\nfirst example:\n";
+            for (field, value) in example.fields() {
+                text += &format!("  {field}: {}\n", shortened(value));
+            }
+            text += "\nmessages that a system gets:\n";
+            for message in system::messages(example, None) {
+                let role = message["role"].as_str().unwrap_or("?");
+                text += &format!("  {role}: {}\n", shortened(&message["content"]));
+            }
+        }
+        Err(failure) => {
+            text += &format!("\nno example can be shown: {}\n", failure.what);
+            if let Some(hint) = &failure.hint {
+                text += &format!("hint: {hint}\n");
+            }
+        }
+    }
+    text
 }
 
 /// A value on one line, cut where it gets long.

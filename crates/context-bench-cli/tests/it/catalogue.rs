@@ -322,3 +322,36 @@ fn local_copies_own_files_and_repeated_ids() {
     let done = place.run(&args);
     done.is_error(&["own.yaml:5:1", "did you mean `fields`?"]);
 }
+
+#[test]
+fn a_few_examples_of_a_large_dataset_are_read_in_place() {
+    let line = |n: usize| {
+        let text = "x".repeat(1000);
+        format!("{{\"input\": \"{n} {text}\", \"target\": \"{n}\"}}\n")
+    };
+    let large: String = (0..8000).map(line).collect();
+    let mut place = Place::new();
+    let repo = FakeRepo::new("lukaemon/bbh");
+    let repo = repo.large("boolean_expressions/test.jsonl", large.as_bytes());
+    place.hub = FakeHub::start([repo]);
+    let mut args = place.args(&["bbh"]);
+    args.extend(["-n", "5"]);
+    let done = place.run(&args);
+    assert_eq!(done.code, 0, "{done}");
+    assert_eq!(done.json()["datasets"][0]["examples"], 5);
+    let sent = place.hub.bytes_sent("test.jsonl");
+    let share = sent as f64 / large.len() as f64;
+    assert!(sent > 0 && share < 0.1, "{sent} of {} bytes", large.len());
+
+    // All of them: the file is fetched, once.
+    let done = place.run(&["fetch", "bbh", "--quiet"]);
+    assert_eq!(done.code, 0, "{done}");
+    place.hub.forget_requests();
+    let again = place.offline(&args);
+    assert_eq!(again.code, 0, "{again}");
+    assert_eq!(again.json()["datasets"], done_datasets(&place, &args));
+}
+
+fn done_datasets(place: &Place, args: &[&str]) -> Value {
+    place.run(args).json()["datasets"].clone()
+}

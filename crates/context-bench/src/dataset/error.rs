@@ -69,19 +69,8 @@ pub enum DatasetError {
         at: Location,
     },
     /// A record is valid but not laid out as its dataset is.
-    #[error("field `{field}` of dataset `{dataset}`, record {record}: {problem}\n  at {at}")]
-    Misfit {
-        /// The dataset.
-        dataset: String,
-        /// The field whose template does not apply.
-        field: String,
-        /// The number of the record, from 1.
-        record: usize,
-        /// What is wrong.
-        problem: String,
-        /// Where the record stands.
-        at: Location,
-    },
+    #[error(transparent)]
+    Misfit(Box<Misfit>),
     /// The format cannot be told from the file name.
     #[error("cannot tell the format of dataset file `{}`", path.display())]
     UnknownFormat {
@@ -99,10 +88,32 @@ pub enum DatasetError {
     },
     /// A dataset of the catalogue cannot be used.
     #[error(transparent)]
-    Catalogue(#[from] CatalogueError),
+    Catalogue(Box<CatalogueError>),
     /// A failure of user code that yields examples.
     #[error("the dataset failed: {0}")]
     Custom(String),
+}
+
+/// A record that is not laid out as its dataset is.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("field `{field}` of dataset `{dataset}`, record {record}: {problem}\n  at {at}")]
+pub struct Misfit {
+    /// The dataset.
+    pub dataset: String,
+    /// The field whose template does not apply.
+    pub field: String,
+    /// The number of the record, from 1.
+    pub record: usize,
+    /// What is wrong.
+    pub problem: String,
+    /// Where the record stands.
+    pub at: Location,
+}
+
+impl From<CatalogueError> for DatasetError {
+    fn from(error: CatalogueError) -> Self {
+        Self::Catalogue(Box::new(error))
+    }
 }
 
 impl DatasetError {
@@ -114,11 +125,9 @@ impl DatasetError {
                 at,
                 problem: source.to_string(),
             }),
-            Self::Misfit {
-                field, problem, at, ..
-            } => Ok(SkippedRecord {
-                at,
-                problem: format!("field `{field}`: {problem}"),
+            Self::Misfit(misfit) => Ok(SkippedRecord {
+                problem: format!("field `{}`: {}", misfit.field, misfit.problem),
+                at: misfit.at,
             }),
             other => Err(other),
         }
@@ -160,8 +169,8 @@ impl Hint for DatasetError {
                 "mend the record, or pass `--skip-bad-lines` to leave bad ones out and count them"
                     .into()
             }
-            Self::Misfit { dataset, .. } => {
-                let name = dataset.split(':').next().unwrap_or(dataset);
+            Self::Misfit(misfit) => {
+                let name = misfit.dataset.split(':').next().unwrap_or_default();
                 format!(
                     "the file is not laid out as `{name}` is on the hub; `context-bench show \
                      {name}` shows what is read; `--skip-bad-lines` leaves such records out"

@@ -16,7 +16,7 @@ mod used;
 
 pub use demo::demo;
 pub use distinct::RepeatedIds;
-pub use error::DatasetError;
+pub use error::{DatasetError, Misfit};
 pub use local::{LocalFile, LocalSettings};
 pub use reference::{DatasetRef, DatasetTarget, NamedDataset};
 pub use skipped::{Skipped, SkippedRecord};

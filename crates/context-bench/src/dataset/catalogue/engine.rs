@@ -10,7 +10,7 @@ use super::choices::{MOST, Options};
 use super::row::{Row, Rows};
 use super::spec::{Choices, Config};
 use super::template::Template;
-use crate::dataset::DatasetError;
+use crate::dataset::{DatasetError, Misfit};
 use crate::error::Location;
 use crate::model::Example;
 use crate::text::stringify::{is_truthy, kind};
@@ -250,13 +250,13 @@ impl Engine {
     }
 
     fn misfit(&self, field: &str, problem: &str, at: &At) -> DatasetError {
-        DatasetError::Misfit {
+        DatasetError::Misfit(Box::new(Misfit {
             dataset: self.config.full_name(),
             field: field.to_owned(),
             problem: problem.to_owned(),
             record: at.record,
             at: at.place.clone(),
-        }
+        }))
     }
 }
 

@@ -30,7 +30,7 @@ const LARGE_BYTES: u64 = 4 << 20;
 #[derive(Clone)]
 pub struct HubAccess {
     hub: Arc<Hub>,
-    progress: Arc<dyn Progress + Send + Sync>,
+    progress: Arc<dyn Progress + Send>,
 }
 
 impl HubAccess {
@@ -44,7 +44,7 @@ impl HubAccess {
 
     /// Tells this one about downloads.
     #[must_use]
-    pub fn with_progress(mut self, progress: impl Progress + Send + Sync + 'static) -> Self {
+    pub fn with_progress(mut self, progress: impl Progress + Send + 'static) -> Self {
         self.progress = Arc::new(progress);
         self
     }

@@ -43,7 +43,8 @@ fn described(example: &Value) -> Value {
         let length = match value {
             Value::String(text) => json!(text.chars().count()),
             Value::Array(list) => json!({"items": list.len()}),
-            other => json!(other.is_null().then_some("null").unwrap_or("value")),
+            Value::Null => json!("null"),
+            _ => json!("value"),
         };
         lengths.insert(name.clone(), length);
     }
