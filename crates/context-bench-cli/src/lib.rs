@@ -12,6 +12,7 @@ mod exit;
 mod failure;
 mod hub;
 mod limits;
+mod list_args;
 mod output;
 mod progress;
 mod scoring;

@@ -3,9 +3,9 @@
 use context_bench::dataset::{DatasetRef, DatasetTarget};
 use context_bench::registry::Registry;
 
-use crate::args::FetchArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::list_args::FetchArgs;
 use crate::{datasets, hub, output};
 
 pub(crate) fn main(args: &FetchArgs, registry: &Registry) -> Result<Exit, Failure> {

@@ -4,9 +4,9 @@ use context_bench::dataset::catalogue::{CacheState, Catalogue, HubAccess, Spec};
 use context_bench::registry::Registry;
 use serde_json::{Map, Value, json};
 
-use crate::args::{Kind, ListFormat, LsArgs};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::list_args::{Kind, ListFormat, LsArgs};
 use crate::{datasets, hub, output};
 
 pub(crate) fn main(args: &LsArgs, registry: &Registry) -> Result<Exit, Failure> {

@@ -5,9 +5,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use context_bench::store::{Store, StoredRun};
 use serde_json::{Value, json};
 
-use crate::args::{ListFormat, RunsArgs, RunsCommand};
+use crate::args::{RunsArgs, RunsCommand};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::list_args::ListFormat;
 use crate::{output, stores};
 
 pub(crate) fn main(args: &RunsArgs) -> Result<Exit, Failure> {

@@ -7,9 +7,9 @@ use context_bench::registry::{DatasetRequest, Registry};
 use context_bench::{Example, system};
 use serde_json::{Value, json};
 
-use crate::args::{ListFormat, ShowArgs};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::list_args::{ListFormat, ShowArgs};
 use crate::{datasets, hub, output};
 
 /// How many records are looked at for one that makes an example.

@@ -348,3 +348,44 @@ impl Iterator for Examples {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dataset::catalogue::Catalogue;
+
+    #[test]
+    fn only_the_columns_that_templates_read_are_asked_for() {
+        for (name, expected) in [
+            ("gsm8k", Some(vec!["answer", "question"])),
+            (
+                "hotpotqa",
+                Some(vec!["answer", "context", "id", "question", "type"]),
+            ),
+            (
+                "mmlu",
+                Some(vec!["answer", "choices", "question", "subject"]),
+            ),
+            (
+                "musique",
+                Some(vec![
+                    "answer",
+                    "answer_aliases",
+                    "id",
+                    "paragraphs",
+                    "question",
+                ]),
+            ),
+            // Reads the whole record by name, and prepares it in code.
+            ("gpqa", None),
+            ("qasper", None),
+        ] {
+            let spec = Catalogue::builtin().get(name).expect(name);
+            let config = spec.select(None, None).expect(name).remove(0);
+            let found = columns(&config);
+            let found = found.as_ref();
+            let found = found.map(|names| names.iter().map(String::as_str).collect::<Vec<_>>());
+            assert_eq!(found, expected, "{name}");
+        }
+    }
+}

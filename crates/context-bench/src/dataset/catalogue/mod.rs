@@ -13,6 +13,7 @@ mod load;
 mod locate;
 mod prepare;
 mod read;
+mod reader;
 mod remote;
 mod row;
 mod rows;
@@ -24,6 +25,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use indexmap::IndexMap;
+
+use super::{Dataset, DatasetError, DatasetRef, DatasetTarget};
 
 pub use context_bench_hub::{Event, Hub, HubError, HubSettings, Progress};
 pub use error::CatalogueError;
@@ -82,6 +85,55 @@ impl Catalogue {
                 known: self.names().into_iter().map(str::to_owned).collect(),
             })
         })
+    }
+
+    /// The examples of a dataset, `name[:config][@split]`; several configs one
+    /// after the other, each tagged with its name.
+    ///
+    /// ```
+    /// use context_bench::dataset::catalogue::{Catalogue, LoadSettings};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let folder = tempfile::tempdir()?;
+    /// # let file = folder.path().join("test.jsonl");
+    /// std::fs::write(&file, r##"{"question": "2+2?", "answer": "2+2 #### 4"}"##)?;
+    /// let settings = LoadSettings {
+    ///     path: Some(file),
+    ///     max_examples: Some(10),
+    ///     ..LoadSettings::default()
+    /// };
+    /// let gsm8k = Catalogue::builtin().load("gsm8k", &settings)?;
+    /// let examples = gsm8k.into_iter().collect::<Result<Vec<_>, _>>()?;
+    /// assert_eq!(examples[0].text("answer"), Some("4"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// When there is no such dataset or config, or it cannot be opened.
+    pub fn load(&self, typed: &str, settings: &LoadSettings) -> Result<Dataset, DatasetError> {
+        let reference = DatasetRef::parse(typed)?;
+        let DatasetTarget::Named(named) = reference.target() else {
+            return Err(DatasetError::BadReference {
+                typed: typed.to_owned(),
+            });
+        };
+        let mut settings = settings.clone();
+        if named.path.is_some() {
+            settings.path.clone_from(&named.path);
+        }
+        let spec = self.get(&named.name)?;
+        let configs = spec.select(named.config.as_deref(), named.split.as_deref())?;
+        let mut all: Option<Dataset> = None;
+        for config in configs {
+            let dataset = config.load(&settings)?.tagged(config.full_name());
+            all = Some(match all {
+                None => dataset,
+                Some(all) => all.chain(dataset),
+            });
+        }
+        Ok(all.unwrap_or_else(|| Vec::new().into()))
     }
 
     /// Adds a dataset described by a YAML text, in place of one of the same

@@ -115,3 +115,40 @@ fn shuffled_options_can_be_kept_in_the_order_of_the_source() {
     assert_eq!(letters(1, false), letters(1, false));
     assert!((0..20).any(|seed| letters(seed, false) != ["A", "A"]));
 }
+
+#[test]
+fn every_evaluator_exists_and_gives_the_score_of_its_dataset() {
+    use context_bench::registry::{Registry, SystemRef};
+    let registry = Registry::builtin();
+    // These need a model, which the user names.
+    let judges = [
+        ("llm_judge", "judge_score"),
+        ("memory_judge", "memory_judge"),
+    ];
+    for name in registry.catalogue.names() {
+        let spec = registry.catalogue.get(name).expect("valid");
+        let configs = match spec.config_names().next() {
+            Some(_) => spec.select(Some("*"), None),
+            None => spec.select(None, None),
+        };
+        for config in configs.expect("valid") {
+            let mut scores: Vec<String> = Vec::new();
+            for name in config.evaluators() {
+                if let Some((_, score)) = judges.iter().find(|(judge, _)| judge == name) {
+                    scores.push((*score).to_owned());
+                    continue;
+                }
+                let reference: SystemRef = name.parse().expect("valid");
+                let factory = registry.evaluators.get(&reference.name).expect("known");
+                let evaluator = factory(reference.params).unwrap_or_else(|e| panic!("{e}"));
+                scores.extend(evaluator.score_names().iter().map(ToString::to_string));
+            }
+            let field = config.score_field().expect("one");
+            assert!(
+                scores.iter().any(|score| score == field),
+                "{}: `{field}` is none of {scores:?}",
+                config.full_name()
+            );
+        }
+    }
+}
