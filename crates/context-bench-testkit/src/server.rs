@@ -12,6 +12,7 @@ use tokio::net::{TcpListener, TcpSocket};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::oneshot;
 
+use crate::alarm::Alarm;
 use crate::connection::{Answers, Shared, serve};
 use crate::handlers;
 use crate::record::{Keep, RecordedRequest, Recorder};
@@ -134,6 +135,7 @@ impl ServerBuilder {
             latency: self.latency,
             models: self.models,
             recorder: Recorder::new(self.keep),
+            alarm: Alarm::default(),
         });
         let (stop, stopped) = oneshot::channel();
         let (ready, started) = mpsc::channel();

@@ -6,13 +6,16 @@
 
 mod attempt;
 mod breaker;
+mod collector;
 mod dispatch;
 mod event;
 mod feed;
 mod prepared;
+mod queue;
 mod reuse;
 mod scoring;
 mod stop;
+mod work;
 mod workers;
 
 pub use event::{NoProgress, Progress, RunEvent};
