@@ -4,6 +4,7 @@
 //! already holds for each example.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -17,10 +18,15 @@ use crate::evaluator::Evaluator;
 const AHEAD: usize = 256;
 /// How many bytes of examples are read ahead; one example always is.
 const AHEAD_BYTES: usize = 32 << 20;
-/// How many examples are looked up in the store at once.
-const LOOK_UP: usize = 128;
+/// How many examples are looked up in the store at once, in the beginning …
+const LOOK_UP: usize = 64;
+/// … and once everything is found. Between two look-ups others may write to the
+/// store, and a reader then forgets all that it had read.
+const MAX_LOOK_UP: usize = 4096;
 /// Examples of this size together are looked up without waiting for more.
 const LOOK_UP_BYTES: usize = 8 << 20;
+/// So are those that took this long to read.
+const LOOK_UP_TIME: Duration = Duration::from_millis(50);
 
 /// What the feed reads and asks.
 pub(super) struct Feed {
@@ -52,10 +58,11 @@ impl Feed {
     fn read(self, queue: &Queue<Fed>) -> Result<(), Abandoned> {
         // Looking up many at once costs less; but from a dataset that may wait
         // (its length is unknown) each example goes on as soon as it is there.
-        let at_once = match (&self.reuse, self.dataset.known_len()) {
-            (Some(_), Some(_)) => LOOK_UP,
-            _ => 1,
+        let (first, most) = match (&self.reuse, self.dataset.known_len()) {
+            (Some(_), Some(_)) => (LOOK_UP, MAX_LOOK_UP),
+            _ => (1, 1),
         };
+        let mut at_once = first;
         let mut tag: Arc<str> = "".into();
         let limit = self.max_examples.unwrap_or(usize::MAX);
         let mut examples = self.dataset.into_iter().take(limit).enumerate();
@@ -65,7 +72,11 @@ impl Feed {
             let mut sizes = Vec::new();
             let mut bytes = 0;
             let mut broken = None;
-            while batch.len() < at_once && bytes < LOOK_UP_BYTES {
+            let began = Instant::now();
+            while batch.len() < at_once
+                && bytes < LOOK_UP_BYTES
+                && (batch.is_empty() || began.elapsed() < LOOK_UP_TIME)
+            {
                 match examples.next() {
                     None => ended = true,
                     Some((_, Err(error))) => {
@@ -84,6 +95,12 @@ impl Feed {
             }
             if let Some(reuse) = &self.reuse {
                 reuse.look_up(&mut batch, &self.evaluators);
+                let nothing_to_do = batch.iter().all(Prepared::is_stored_whole);
+                at_once = if nothing_to_do {
+                    (2 * at_once).min(most)
+                } else {
+                    first
+                };
             }
             for (prepared, size) in batch.into_iter().zip(sizes) {
                 queue.push(Ok(Arc::new(prepared)), size)?;

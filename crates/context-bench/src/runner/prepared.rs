@@ -53,6 +53,11 @@ impl Prepared {
         stored.filter(|stored| stored.is_complete())
     }
 
+    /// Whether the store holds everything of every system's answer.
+    pub(super) fn is_stored_whole(&self) -> bool {
+        (0..self.stored.len()).all(|system| self.stored_whole(system).is_some())
+    }
+
     /// Tokens of the example.
     pub(super) fn input_tokens(&self, fields: &TextFields, counter: &dyn TokenCounter) -> u64 {
         self.by_field(fields, counter).iter().map(|(_, n)| n).sum()
