@@ -29,6 +29,7 @@ agreement: ## Print the agreement of the evaluators with official grades (needs 
 
 bench: ## Measure throughput, latency, memory, store and start-up (optimised build, minutes)
 	$(CARGO) bench --locked --package context-bench-cli --bench throughput -- --bench
+	$(CARGO) bench --locked --package context-bench-records --bench records -- --bench
 
 lint: ## Check formatting, lints and documentation
 	$(CARGO) fmt --all --check

@@ -6,6 +6,8 @@
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
+use context_bench_records::RecordError;
+
 use super::skipped::SkippedRecord;
 use crate::error::{Hint, Location};
 use crate::model::ExampleError;
@@ -71,6 +73,9 @@ pub enum DatasetError {
         /// The file as the user named it.
         path: PathBuf,
     },
+    /// Records cannot be read, for a reason that only their format knows.
+    #[error(transparent)]
+    Records(RecordError),
     /// A dataset value is neither a file nor `name` nor `name:config`.
     #[error("`{typed}` does not name a dataset")]
     BadReference {
@@ -132,9 +137,10 @@ impl Hint for DatasetError {
                     .into()
             }
             Self::UnknownFormat { .. } => {
-                "use a file ending in .jsonl, .json, .csv or .tsv, each also with .gz or .zst"
+                "use a file ending in .jsonl, .json, .csv or .tsv, each also with .gz, .zst or .bz2, in .parquet or in .zip"
                     .into()
             }
+            Self::Records(error) => return error.hint(),
             Self::BadReference { .. } => {
                 "write a file path, a name such as `demo`, or `name:config`".into()
             }

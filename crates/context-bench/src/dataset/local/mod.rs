@@ -1,32 +1,25 @@
-//! `LocalFile`: datasets in files of the user: JSON Lines, JSON, CSV and TSV.
+//! `LocalFile`: datasets in files of the user, in every format that
+//! `context-bench-records` reads.
 //!
 //! A regular file is read twice. The first pass checks and counts, so that a
 //! broken line 57 is reported before a request is paid for; the second streams.
 //! A pipe can only be streamed, so its errors appear on the way. The file may
 //! change between the passes: the second trusts nothing that the first found.
 
-mod format;
-mod json_lines;
-mod json_list;
-mod json_record;
-mod json_scanner;
-mod row_watch;
-mod source;
-mod table;
+mod advice;
 #[cfg(test)]
 mod tests;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use self::format::{FileFormat, Syntax};
-use self::source::{Input, Source};
+use context_bench_records::{Place, ReadSettings, Records, Source};
+
 use super::skipped::Tally;
 use super::{Dataset, DatasetError};
+use crate::error::Location;
 use crate::model::Example;
 
-pub(super) use self::format::has_known_extension;
-pub(super) use self::source::STDIN;
+pub(super) use context_bench_records::{STDIN, is_data_name as has_known_extension};
 
 /// How a local file is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -46,9 +39,11 @@ impl LocalFile {
     /// Opens a file whose name tells the format, and checks it unless it is a pipe.
     ///
     /// The name ends in `.jsonl`, `.ndjson`, `.json`, `.csv` or `.tsv`, in any
-    /// case, optionally followed by `.gz` or `.zst`. `-` is standard input; it
-    /// and pipes without such a name hold JSON Lines. A record without `id`
-    /// gets its zero-based line number, or its position where a record is not a line.
+    /// case, optionally followed by `.gz`, `.zst` or `.bz2`, or in `.parquet`.
+    /// `archive.zip` is the only such file in it, `archive.zip#member.csv` a
+    /// certain one. `-` is standard input; it and pipes without such a name hold
+    /// JSON Lines. A record without `id` gets its zero-based line number, or its
+    /// position where a record is not a line.
     ///
     /// # Errors
     ///
@@ -58,20 +53,23 @@ impl LocalFile {
         path: impl Into<PathBuf>,
         settings: LocalSettings,
     ) -> Result<Dataset, DatasetError> {
-        let path = path.into();
-        let source = Source::open(&path)?;
-        let format = source.format;
-        let path: Arc<Path> = path.into();
+        let mut source = Source::open(&path.into()).map_err(advice::advised)?;
         let tally = Tally::default();
         let sieve = || Sieve::new(settings.skip_bad_lines, tally.clone());
-        let records = |input| read_records(format, input, &path, settings.max_examples);
-
-        let len = match source.first_pass()? {
-            Some(input) => Some(check(records(input).as_mut(), sieve())?),
-            None => None,
+        let read = ReadSettings {
+            max_records: settings.max_examples,
+            ..ReadSettings::default()
+        };
+        let len = if source.is_repeatable() {
+            let mut records = source.records(&read).map_err(advice::advised)?;
+            Some(check(records.as_mut(), sieve())?)
+        } else {
+            None
         };
         let examples = LocalExamples {
-            records: records(source.into_input()?),
+            source,
+            read,
+            records: None,
             sieve: sieve(),
             is_over: false,
         };
@@ -83,38 +81,21 @@ impl LocalFile {
     }
 }
 
-/// Yields the records of one file, in either of two ways.
-///
-/// After an error about one record, the next call goes on with the record after it.
-trait Records: Send {
-    /// Checks the next record as strictly as `read_next`, without building it.
-    fn check_next(&mut self) -> Option<Result<(), DatasetError>>;
-
-    /// Reads the next record.
-    fn read_next(&mut self) -> Option<Result<Example, DatasetError>>;
-}
-
-fn read_records(
-    format: FileFormat,
-    input: Input,
-    path: &Arc<Path>,
-    max_records: Option<usize>,
-) -> Box<dyn Records> {
-    let max_records = max_records.unwrap_or(usize::MAX);
-    let path = Arc::clone(path);
-    match format.syntax {
-        Syntax::JsonLines => Box::new(json_lines::JsonLines::new(input, path, max_records)),
-        Syntax::Json => Box::new(json_list::JsonList::new(input, path, max_records)),
-        Syntax::Table { delimiter } => {
-            Box::new(table::Table::new(input, delimiter, path, max_records))
-        }
-    }
-}
-
 /// Goes over all records and returns how many are good.
 fn check(records: &mut dyn Records, mut sieve: Sieve) -> Result<usize, DatasetError> {
     let mut n_good = 0;
-    while let Some(checked) = records.check_next() {
+    while let Some(checked) = records.check_next("id") {
+        let checked = match checked {
+            Ok(checked) => match checked.value {
+                None => Ok(()),
+                Some(id) => check_id(
+                    &Example::new().with("id", id),
+                    checked.place,
+                    records.file(),
+                ),
+            },
+            Err(error) => Err(advice::advised(error)),
+        };
         if sieve.pass(checked)?.is_some() {
             n_good += 1;
         }
@@ -122,11 +103,55 @@ fn check(records: &mut dyn Records, mut sieve: Sieve) -> Result<usize, DatasetEr
     Ok(n_good)
 }
 
+/// Reads the next record as an example with an `id`.
+fn next_example(records: &mut dyn Records) -> Option<Result<Example, DatasetError>> {
+    let found = match records.read_next()? {
+        Ok(found) => found,
+        Err(error) => return Some(Err(advice::advised(error))),
+    };
+    let mut example = Example::from(found.record);
+    if let Err(error) = check_id(&example, found.place, records.file()) {
+        return Some(Err(error));
+    }
+    let fields = example.fields_mut();
+    if !fields.contains_key("id") {
+        fields.insert("id".into(), found.place.index.into());
+    }
+    Some(Ok(example))
+}
+
+fn check_id(example: &Example, place: Place, file: &Path) -> Result<(), DatasetError> {
+    let checked = example.id(place.index).map(drop);
+    checked.map_err(|source| DatasetError::BadExample {
+        source,
+        at: Location {
+            file: file.into(),
+            line: place.line,
+            column: place.column,
+        },
+    })
+}
+
 /// The stream of a file, which ends after the first error that is not skipped.
 struct LocalExamples {
-    records: Box<dyn Records>,
+    source: Source,
+    read: ReadSettings,
+    /// Made at the first example: until then not a byte is read again.
+    records: Option<Box<dyn Records>>,
     sieve: Sieve,
     is_over: bool,
+}
+
+impl LocalExamples {
+    fn next_record(&mut self) -> Option<Result<Example, DatasetError>> {
+        if self.records.is_none() {
+            match self.source.records(&self.read) {
+                Ok(records) => self.records = Some(records),
+                Err(error) => return Some(Err(advice::advised(error))),
+            }
+        }
+        next_example(self.records.as_deref_mut()?)
+    }
 }
 
 impl Iterator for LocalExamples {
@@ -134,7 +159,7 @@ impl Iterator for LocalExamples {
 
     fn next(&mut self) -> Option<Self::Item> {
         while !self.is_over {
-            let Some(record) = self.records.read_next() else {
+            let Some(record) = self.next_record() else {
                 break;
             };
             match self.sieve.pass(record) {

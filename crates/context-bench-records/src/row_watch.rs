@@ -7,8 +7,10 @@
 use std::collections::VecDeque;
 use std::io::{self, Read};
 
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+
 /// Passes bytes on and notes where rows begin, by the rules of the `csv` crate.
-pub(super) struct RowWatch<R> {
+pub(crate) struct RowWatch<R> {
     inner: R,
     delimiter: u8,
     place: Place,
@@ -16,12 +18,12 @@ pub(super) struct RowWatch<R> {
     row_lines: VecDeque<usize>,
     quote_line: usize,
     is_at_end: bool,
+    /// Bytes that were looked at and not yet passed on; none before the first read.
+    start: Option<Vec<u8>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// Before the first row, where a byte order mark may stand.
-    FileStart,
     /// Between rows, where blank lines are skipped.
     RowStart,
     FieldStart,
@@ -32,20 +34,21 @@ enum Place {
 }
 
 impl<R> RowWatch<R> {
-    pub(super) fn new(inner: R, delimiter: u8) -> Self {
+    pub(crate) fn new(inner: R, delimiter: u8) -> Self {
         Self {
             inner,
             delimiter,
-            place: Place::FileStart,
+            place: Place::RowStart,
             line: 1,
             row_lines: VecDeque::new(),
             quote_line: 1,
             is_at_end: false,
+            start: None,
         }
     }
 
     /// The first line of the next row; to be called once for each row, after it was read.
-    pub(super) fn next_row_line(&mut self) -> usize {
+    pub(crate) fn next_row_line(&mut self) -> usize {
         self.row_lines.pop_front().unwrap_or(self.line)
     }
 
@@ -53,24 +56,23 @@ impl<R> RowWatch<R> {
     ///
     /// The end is only seen by a reader that has used up everything before it,
     /// so the answer is about the row that was read last.
-    pub(super) fn left_open_at_line(&self) -> Option<usize> {
+    pub(crate) fn left_open_at_line(&self) -> Option<usize> {
         (self.is_at_end && self.place == Place::Quoted).then_some(self.quote_line)
     }
 
     fn follow(&mut self, byte: u8) {
-        use Place::{Bare, FieldStart, FileStart, MaybeClosed, Quoted, RowStart};
+        use Place::{Bare, FieldStart, MaybeClosed, Quoted, RowStart};
 
         let before = self.place;
         self.place = match (before, byte) {
             (Quoted, b'"') => MaybeClosed,
             (Quoted, _) => Quoted,
-            (FileStart, 0xEF | 0xBB | 0xBF) => FileStart,
             (_, b'\n' | b'\r') => RowStart,
-            (FileStart | RowStart | FieldStart | MaybeClosed, b'"') => Quoted,
+            (RowStart | FieldStart | MaybeClosed, b'"') => Quoted,
             (_, byte) if byte == self.delimiter => FieldStart,
             _ => Bare,
         };
-        if matches!(before, FileStart | RowStart) && !matches!(self.place, FileStart | RowStart) {
+        if before == RowStart && self.place != RowStart {
             self.row_lines.push_back(self.line);
         }
         if self.place == Quoted && !matches!(before, Quoted | MaybeClosed) {
@@ -80,9 +82,43 @@ impl<R> RowWatch<R> {
     }
 }
 
+impl<R: Read> RowWatch<R> {
+    /// Reads without byte order marks at the start. The `csv` crate knows them
+    /// too, but only when all three bytes come in one piece.
+    fn read_after_marks(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut start = match self.start.take() {
+            Some(start) => start,
+            None => self.skip_marks()?,
+        };
+        if start.is_empty() {
+            self.start = Some(start);
+            return self.inner.read(buffer);
+        }
+        let n_bytes = start.len().min(buffer.len());
+        buffer[..n_bytes].copy_from_slice(&start[..n_bytes]);
+        start.drain(..n_bytes);
+        self.start = Some(start);
+        Ok(n_bytes)
+    }
+
+    /// Goes past all marks and returns what was read after them.
+    fn skip_marks(&mut self) -> io::Result<Vec<u8>> {
+        loop {
+            let mut start = Vec::with_capacity(BYTE_ORDER_MARK.len());
+            let inner = &mut self.inner;
+            inner
+                .take(BYTE_ORDER_MARK.len() as u64)
+                .read_to_end(&mut start)?;
+            if start != BYTE_ORDER_MARK {
+                return Ok(start);
+            }
+        }
+    }
+}
+
 impl<R: Read> Read for RowWatch<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let n_bytes = self.inner.read(buffer)?;
+        let n_bytes = self.read_after_marks(buffer)?;
         self.is_at_end = n_bytes == 0 && !buffer.is_empty();
         for &byte in &buffer[..n_bytes] {
             self.follow(byte);

@@ -9,14 +9,12 @@ use std::sync::Arc;
 
 use csv::{ErrorKind, StringRecord};
 
-use super::Records;
-use super::row_watch::RowWatch;
-use super::source::{Input, unreadable};
-use crate::dataset::DatasetError;
-use crate::error::Location;
-use crate::model::Example;
+use crate::error::unreadable;
+use crate::row_watch::RowWatch;
+use crate::source::Input;
+use crate::{Checked, Found, Location, Place, RecordError, Records};
 
-pub(super) struct Table {
+pub(crate) struct Table {
     rows: csv::Reader<RowWatch<Input>>,
     path: Arc<Path>,
     max_rows: usize,
@@ -26,7 +24,7 @@ pub(super) struct Table {
 }
 
 impl Table {
-    pub(super) fn new(input: Input, delimiter: u8, path: Arc<Path>, max_rows: usize) -> Self {
+    pub(crate) fn new(input: Input, delimiter: u8, path: Arc<Path>, max_rows: usize) -> Self {
         Self {
             rows: csv::ReaderBuilder::new()
                 .delimiter(delimiter)
@@ -42,17 +40,17 @@ impl Table {
 
     /// Reads the header before the first row. Without it a table means nothing,
     /// so what is wrong with it is never skipped.
-    fn read_keys(&mut self) -> Result<(), DatasetError> {
+    fn read_keys(&mut self) -> Result<(), RecordError> {
         if self.keys.is_some() {
             return Ok(());
         }
         let header = self.rows.headers().cloned();
         let line = self.finish_row()?;
         let header = header.map_err(|error| match self.problem(error, line) {
-            DatasetError::BadRecord { problem, at } => DatasetError::BadFile { problem, at },
+            RecordError::BadRecord { problem, at } => RecordError::BadFile { problem, at },
             other => other,
         })?;
-        let bad = |problem| DatasetError::BadFile {
+        let bad = |problem| RecordError::BadFile {
             problem,
             at: Location::line(&*self.path, line),
         };
@@ -75,33 +73,38 @@ impl Table {
         Ok(())
     }
 
-    /// Reads one row; false when there is none.
-    fn next_row(&mut self) -> Result<bool, DatasetError> {
+    /// Reads one row and returns its place; nothing when there is none.
+    fn next_row(&mut self) -> Result<Option<Place>, RecordError> {
         self.read_keys()?;
         if self.n_rows >= self.max_rows {
-            return Ok(false);
+            return Ok(None);
         }
         self.n_rows += 1;
         let found = self.rows.read_record(&mut self.row);
         let line = self.finish_row()?;
-        found.map_err(|error| self.problem(error, line))
+        let is_found = found.map_err(|error| self.problem(error, line))?;
+        Ok(is_found.then(|| Place {
+            index: self.n_rows - 1,
+            line: Some(line),
+            column: None,
+        }))
     }
 
     /// Returns the line of the row that was just read, unless the row is all
     /// that follows a stray quote.
-    fn finish_row(&mut self) -> Result<usize, DatasetError> {
+    fn finish_row(&mut self) -> Result<usize, RecordError> {
         let watch = self.rows.get_mut();
         let line = watch.next_row_line();
         match watch.left_open_at_line() {
             None => Ok(line),
-            Some(line) => Err(DatasetError::BadFile {
+            Some(line) => Err(RecordError::BadFile {
                 problem: "a quoted field is never closed".into(),
                 at: Location::line(&*self.path, line),
             }),
         }
     }
 
-    fn problem(&self, error: csv::Error, line: usize) -> DatasetError {
+    fn problem(&self, error: csv::Error, line: usize) -> RecordError {
         let problem = match error.into_kind() {
             ErrorKind::Io(source) => return unreadable(&self.path, source),
             ErrorKind::UnequalLengths {
@@ -111,7 +114,7 @@ impl Table {
             // Reading rows of text gives no other kind.
             other => format!("cannot parse the row: {other:?}"),
         };
-        DatasetError::BadRecord {
+        RecordError::BadRecord {
             problem,
             at: Location::line(&*self.path, line),
         }
@@ -119,24 +122,35 @@ impl Table {
 }
 
 impl Records for Table {
-    fn check_next(&mut self) -> Option<Result<(), DatasetError>> {
-        match self.next_row() {
-            Ok(true) => Some(Ok(())),
-            Ok(false) => None,
-            Err(error) => Some(Err(error)),
-        }
+    fn check_next(&mut self, key: &str) -> Option<Result<Checked, RecordError>> {
+        let place = match self.next_row() {
+            Ok(place) => place?,
+            Err(error) => return Some(Err(error)),
+        };
+        let value = self
+            .keys
+            .iter()
+            .flatten()
+            .zip(&self.row)
+            .find(|(known, _)| *known == key)
+            .map(|(_, text)| text.into());
+        Some(Ok(Checked { value, place }))
     }
 
-    fn read_next(&mut self) -> Option<Result<Example, DatasetError>> {
-        if let Err(error) = self.check_next()? {
-            return Some(Err(error));
-        }
-        let keys = self.keys.iter().flatten().map(String::as_str);
-        let mut example: Example = keys.zip(&self.row).collect();
-        let fields = example.fields_mut();
-        if !fields.contains_key("id") {
-            fields.insert("id".into(), (self.n_rows - 1).into());
-        }
-        Some(Ok(example))
+    fn read_next(&mut self) -> Option<Result<Found, RecordError>> {
+        let place = match self.next_row() {
+            Ok(place) => place?,
+            Err(error) => return Some(Err(error)),
+        };
+        let keys = self.keys.iter().flatten();
+        let record = keys
+            .zip(&self.row)
+            .map(|(key, text)| (key.clone(), text.into()))
+            .collect();
+        Some(Ok(Found { record, place }))
+    }
+
+    fn file(&self) -> &Path {
+        &self.path
     }
 }

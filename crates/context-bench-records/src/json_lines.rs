@@ -7,15 +7,14 @@ use std::io::{BufRead, Read};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::Records;
-use super::json_record::{JsonRecord, MAX_RECORD_BYTES, too_long};
-use super::source::{Input, unreadable};
-use crate::dataset::DatasetError;
-use crate::model::Example;
+use crate::error::unreadable;
+use crate::json_record::{JsonRecord, MAX_RECORD_BYTES, too_long};
+use crate::source::Input;
+use crate::{Checked, Found, RecordError, Records};
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
-pub(super) struct JsonLines {
+pub(crate) struct JsonLines {
     input: Input,
     path: Arc<Path>,
     max_lines: usize,
@@ -24,7 +23,7 @@ pub(super) struct JsonLines {
 }
 
 impl JsonLines {
-    pub(super) fn new(input: Input, path: Arc<Path>, max_lines: usize) -> Self {
+    pub(crate) fn new(input: Input, path: Arc<Path>, max_lines: usize) -> Self {
         Self {
             input,
             path,
@@ -35,7 +34,7 @@ impl JsonLines {
     }
 
     /// Reads on to the next line that is not blank.
-    fn next_record(&mut self) -> Option<Result<JsonRecord<'_>, DatasetError>> {
+    fn next_record(&mut self) -> Option<Result<JsonRecord<'_>, RecordError>> {
         loop {
             match self.next_line() {
                 Ok(false) => return None,
@@ -54,7 +53,7 @@ impl JsonLines {
     }
 
     /// Reads one line into the buffer; false when there is none.
-    fn next_line(&mut self) -> Result<bool, DatasetError> {
+    fn next_line(&mut self) -> Result<bool, RecordError> {
         if self.n_lines >= self.max_lines {
             return Ok(false);
         }
@@ -85,11 +84,15 @@ impl JsonLines {
 }
 
 impl Records for JsonLines {
-    fn check_next(&mut self) -> Option<Result<(), DatasetError>> {
-        Some(self.next_record()?.and_then(|record| record.check()))
+    fn check_next(&mut self, key: &str) -> Option<Result<Checked, RecordError>> {
+        Some(self.next_record()?.and_then(|record| record.check(key)))
     }
 
-    fn read_next(&mut self) -> Option<Result<Example, DatasetError>> {
+    fn read_next(&mut self) -> Option<Result<Found, RecordError>> {
         Some(self.next_record()?.and_then(|record| record.read()))
+    }
+
+    fn file(&self) -> &Path {
+        &self.path
     }
 }

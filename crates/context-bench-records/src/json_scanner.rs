@@ -3,40 +3,43 @@
 //! A value ends where its brackets and quotes close. Whether it is valid is for
 //! the parser to say, which sees one value at a time.
 
-use std::io::{self, BufRead};
+use std::io::BufRead as _;
 use std::path::Path;
 use std::sync::Arc;
 
 use serde::de::IgnoredAny;
 
-use super::json_record::{MAX_RECORD_BYTES, too_long};
-use super::source::{Input, unreadable};
-use crate::dataset::DatasetError;
-use crate::error::Location;
+use crate::error::unreadable;
+use crate::json_record::{MAX_RECORD_BYTES, too_long};
+use crate::source::{Input, fill};
+use crate::{Location, RecordError};
 
-pub(super) struct Scanner {
-    pub(super) path: Arc<Path>,
+pub(crate) struct Scanner {
+    pub(crate) path: Arc<Path>,
     /// Where the next byte is, counted from 1.
-    pub(super) line: usize,
-    pub(super) column: usize,
+    pub(crate) line: usize,
+    pub(crate) column: usize,
     /// The bytes of the last scanned value.
-    pub(super) value: Vec<u8>,
+    pub(crate) value: Vec<u8>,
+    /// Everything that was passed, while it may still turn out to be a record.
+    kept: Option<Vec<u8>>,
     input: Input,
 }
 
 impl Scanner {
-    pub(super) fn new(input: Input, path: Arc<Path>) -> Self {
+    pub(crate) fn new(input: Input, path: Arc<Path>) -> Self {
         Self {
             path,
             line: 1,
             column: 1,
             value: Vec::new(),
+            kept: None,
             input,
         }
     }
 
     /// Skips the mark that some editors put at the start of UTF-8 files.
-    pub(super) fn skip_byte_order_mark(&mut self) -> Result<(), DatasetError> {
+    pub(crate) fn skip_byte_order_mark(&mut self) -> Result<(), RecordError> {
         if self.peek()? == Some(0xEF) {
             for byte in [0xEF, 0xBB, 0xBF] {
                 if self.peek()? != Some(byte) {
@@ -50,7 +53,7 @@ impl Scanner {
     }
 
     /// Skips white space and looks at the byte after it; nothing at the end.
-    pub(super) fn peek_token(&mut self) -> Result<Option<u8>, DatasetError> {
+    pub(crate) fn peek_token(&mut self) -> Result<Option<u8>, RecordError> {
         while let Some(byte) = self.peek()? {
             if !matches!(byte, b' ' | b'\t' | b'\r' | b'\n') {
                 return Ok(Some(byte));
@@ -61,21 +64,25 @@ impl Scanner {
     }
 
     /// Moves past the byte that `peek_token` showed.
-    pub(super) fn bump(&mut self) -> Result<(), DatasetError> {
-        match self.peek()? {
-            None => return Ok(()),
-            Some(b'\n') => {
-                self.line += 1;
-                self.column = 1;
-            }
-            Some(_) => self.column += 1,
+    pub(crate) fn bump(&mut self) -> Result<(), RecordError> {
+        let Some(byte) = self.peek()? else {
+            return Ok(());
+        };
+        if byte == b'\n' {
+            self.line += 1;
+            self.column = 1;
+        } else {
+            self.column += 1;
+        }
+        if let Some(kept) = &mut self.kept {
+            kept.push(byte);
         }
         self.input.consume(1);
         Ok(())
     }
 
     /// Reads the value that begins at the next byte.
-    pub(super) fn scan_value(&mut self) -> Result<(), DatasetError> {
+    pub(crate) fn scan_value(&mut self) -> Result<(), RecordError> {
         if let None | Some(b',' | b':' | b']' | b'}') = self.peek_token()? {
             return Err(self.unexpected("a value")?);
         }
@@ -86,11 +93,12 @@ impl Scanner {
             let chunk = fill(&mut self.input).map_err(|error| unreadable(&self.path, error))?;
             if chunk.is_empty() {
                 if end.is_inside() {
-                    return Err(DatasetError::BadFile {
+                    return Err(RecordError::BadFile {
                         problem: "the file ends before this JSON value is closed".into(),
                         at: start,
                     });
                 }
+                self.keep_value();
                 return Ok(());
             }
             let (n_bytes, is_over) = end.find(chunk);
@@ -105,22 +113,40 @@ impl Scanner {
             self.value.extend_from_slice(part);
             self.input.consume(n_bytes);
             if is_over {
+                self.keep_value();
                 return Ok(());
             }
-            if self.value.len() as u64 > MAX_RECORD_BYTES {
+            let n_kept = self.kept.as_ref().map_or(0, Vec::len);
+            if (self.value.len() + n_kept) as u64 > MAX_RECORD_BYTES {
                 return Err(too_long(&self.path, start.line.unwrap_or(1)));
             }
         }
     }
 
+    /// From here on keeps what is passed, until `take_kept`.
+    pub(crate) fn keep(&mut self) {
+        self.kept = Some(Vec::new());
+    }
+
+    /// What was passed since `keep`.
+    pub(crate) fn take_kept(&mut self) -> Option<Vec<u8>> {
+        self.kept.take()
+    }
+
+    fn keep_value(&mut self) {
+        if let Some(kept) = &mut self.kept {
+            kept.extend_from_slice(&self.value);
+        }
+    }
+
     /// Reads a key and the colon after it.
-    pub(super) fn scan_key(&mut self) -> Result<String, DatasetError> {
+    pub(crate) fn scan_key(&mut self) -> Result<String, RecordError> {
         if self.peek_token()? != Some(b'"') {
             return Err(self.unexpected("a key in quotes")?);
         }
         let start = self.here();
         self.scan_value()?;
-        let key = serde_json::from_slice(&self.value).map_err(|_| DatasetError::BadFile {
+        let key = serde_json::from_slice(&self.value).map_err(|_| RecordError::BadFile {
             problem: "this key is not valid JSON".into(),
             at: start,
         })?;
@@ -132,13 +158,13 @@ impl Scanner {
     }
 
     /// Reads a value that is no record and checks that it is valid.
-    pub(super) fn skip_value(&mut self) -> Result<(), DatasetError> {
+    pub(crate) fn skip_value(&mut self) -> Result<(), RecordError> {
         self.peek_token()?;
         let start = self.here();
         self.scan_value()?;
         serde_json::from_slice::<IgnoredAny>(&self.value)
             .map(drop)
-            .map_err(|_| DatasetError::BadFile {
+            .map_err(|_| RecordError::BadFile {
                 problem: "this value is not valid JSON".into(),
                 at: start,
             })
@@ -147,7 +173,7 @@ impl Scanner {
     /// The error of finding something else than what must come next.
     ///
     /// Outside an error it has the error of finding out.
-    pub(super) fn unexpected(&mut self, expected: &str) -> Result<DatasetError, DatasetError> {
+    pub(crate) fn unexpected(&mut self, expected: &str) -> Result<RecordError, RecordError> {
         let found = match self.peek_token()? {
             None => "the end of the file".into(),
             Some(byte) if byte.is_ascii_graphic() => format!("`{}`", char::from(byte)),
@@ -157,35 +183,22 @@ impl Scanner {
     }
 
     /// An error about the file at the next byte.
-    pub(super) fn bad(&self, problem: String) -> DatasetError {
-        DatasetError::BadFile {
+    pub(crate) fn bad(&self, problem: String) -> RecordError {
+        RecordError::BadFile {
             problem,
             at: self.here(),
         }
     }
 
-    fn here(&self) -> Location {
+    pub(crate) fn here(&self) -> Location {
         Location::line(&*self.path, self.line).column(self.column)
     }
 
-    fn peek(&mut self) -> Result<Option<u8>, DatasetError> {
+    fn peek(&mut self) -> Result<Option<u8>, RecordError> {
         fill(&mut self.input)
             .map(|chunk| chunk.first().copied())
             .map_err(|error| unreadable(&self.path, error))
     }
-}
-
-/// The bytes at hand, after trying again when a signal came in between.
-fn fill(input: &mut Input) -> io::Result<&[u8]> {
-    loop {
-        match input.fill_buf() {
-            Ok(_) => break,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    // The buffer is full now, so this neither reads nor fails.
-    input.fill_buf()
 }
 
 /// Finds the end of a value that may come in several chunks.

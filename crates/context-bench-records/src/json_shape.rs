@@ -1,0 +1,96 @@
+//! Records in a JSON value that is not a list: told by its shape, held whole.
+
+use serde_json::{Map, Value};
+
+use crate::Record;
+
+/// The records of a value that is a list of maps, a map with exactly one such
+/// list, or a map of columns: lists of equal length.
+///
+/// Nothing when it is none of these, or could be read in two ways.
+pub(crate) fn records(value: Value) -> Option<Vec<Record>> {
+    match value {
+        Value::Array(list) => maps(list),
+        Value::Object(map) => {
+            let mut lists = map.values().filter(|value| is_list_of_maps(value));
+            match (lists.next(), lists.next()) {
+                (None, _) => rows(map),
+                (Some(_), None) if map.len() == 1 || !is_columns(&map) => map
+                    .into_iter()
+                    .map(|(_, value)| value)
+                    .find(is_list_of_maps)
+                    .and_then(records),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+fn is_list_of_maps(value: &Value) -> bool {
+    matches!(value, Value::Array(list) if !list.is_empty() && list.iter().all(Value::is_object))
+}
+
+fn is_columns(map: &Map<String, Value>) -> bool {
+    let mut lens = map.values().map(|value| value.as_array().map(Vec::len));
+    let first = lens.next().flatten();
+    first.is_some() && lens.all(|len| len == first)
+}
+
+fn maps(list: Vec<Value>) -> Option<Vec<Record>> {
+    list.into_iter()
+        .map(|value| match value {
+            Value::Object(map) => Some(map),
+            _ => None,
+        })
+        .collect()
+}
+
+/// Turns columns into rows.
+fn rows(columns: Map<String, Value>) -> Option<Vec<Record>> {
+    let n_rows = columns.values().next()?.as_array()?.len();
+    let mut rows: Vec<Record> = vec![Record::with_capacity(columns.len()); n_rows];
+    for (key, column) in columns {
+        let Value::Array(values) = column else {
+            return None;
+        };
+        if values.len() != n_rows {
+            return None;
+        }
+        for (row, value) in rows.iter_mut().zip(values) {
+            row.insert(key.clone(), value);
+        }
+    }
+    Some(rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_shape_tells_where_the_records_are() {
+        let expected = Some(json!([{"a": 1, "b": "x"}, {"a": 2, "b": null}]));
+        for (value, expected) in [
+            (json!({"a": [1, 2], "b": ["x", null]}), &expected),
+            (
+                json!({"version": 1, "tags": ["t"], "items": [{"a": 1, "b": "x"}, {"a": 2, "b": null}]}),
+                &expected,
+            ),
+            (json!([{"a": 1, "b": "x"}, {"a": 2, "b": null}]), &expected),
+            (json!({"a": [1, 2], "b": ["x"]}), &None),
+            (json!({"a": [{"x": 1}], "b": [2]}), &None),
+            (json!({"a": [{"x": 1}], "b": [{"y": 1}]}), &None),
+            (json!({"a": [1], "b": 1}), &None),
+            (json!({}), &None),
+            (json!([1]), &None),
+            (json!(1), &None),
+        ] {
+            let found = records(value.clone())
+                .map(|records| records.into_iter().map(Value::Object).collect::<Value>());
+            assert_eq!(&found, expected, "{value}");
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! Raw records from files in every common format, streamed.
+//!
+//! A record is an ordered map of JSON values, and it is the same whichever
+//! format it was read from: JSON Lines, JSON, CSV, TSV or Parquet; plain, gzip,
+//! zstd, bzip2 or in a zip archive; on disk, in a pipe or behind range requests
+//! ([`ReadAt`]). `docs/reference/formats.md` says what each format may hold.
+//!
+//! ```
+//! use context_bench_records::{ReadSettings, RecordSet};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let folder = tempfile::tempdir()?;
+//! std::fs::write(folder.path().join("a.jsonl"), "{\"n\": 1}\n")?;
+//! std::fs::write(folder.path().join("b.csv"), "n\n2\n")?;
+//! let mut numbers = Vec::new();
+//! for found in RecordSet::open(folder.path(), ReadSettings::default())? {
+//!     numbers.push(found?.record["n"].to_string());
+//! }
+//! assert_eq!(numbers, ["1", "\"2\""]);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Nothing here prints, reads the environment or knows what an example is.
+
+mod error;
+mod format;
+mod json_lines;
+mod json_list;
+mod json_record;
+mod json_scanner;
+mod json_shape;
+mod parquet;
+mod read_at;
+mod record;
+mod row_watch;
+mod set;
+mod source;
+mod table;
+mod zip;
+
+pub use error::{Location, RecordError};
+pub use format::{Compression, Format, Syntax};
+pub use parquet::ParquetRecords;
+pub use read_at::{FileAt, ReadAt};
+pub use record::{Checked, Found, Place, ReadSettings, Record, Records};
+pub use set::{RecordSet, files, is_data_name};
+pub use source::{Input, STDIN, Source};
