@@ -1,6 +1,6 @@
-//! A loopback OpenAI-compatible endpoint for the tests and throughput
-//! measurements of context-bench: real sockets, scripted answers, latency and
-//! faults.
+//! Loopback servers for the tests and measurements of context-bench: an
+//! OpenAI-compatible endpoint with scripted answers, latency and faults, and a
+//! Hugging Face hub ([`hub::FakeHub`]). Real sockets throughout.
 //!
 //! This crate must not depend on the `context-bench` library, so that no test
 //! can be right only because both sides share the same mistake.
@@ -30,6 +30,8 @@ mod connection;
 mod fault;
 pub mod handlers;
 mod headers;
+pub mod hub;
+mod life;
 mod plan;
 mod reader;
 mod record;

@@ -1,35 +1,23 @@
-//! The life of a server: its socket, its thread, its runtime, its end.
-//!
-//! The server has a thread and runtime of its own, so that sync and async tests
-//! start it alike and cannot starve it. It does not know what a request is.
+//! `ChatServer`: its options, and what a test can ask it. How a server lives and
+//! ends is in `life`.
 
-use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::{Arc, mpsc};
-use std::thread::JoinHandle;
+use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
-
-use tokio::net::{TcpListener, TcpSocket};
-use tokio::runtime::{Builder, Runtime};
-use tokio::sync::oneshot;
 
 use crate::alarm::Alarm;
 use crate::connection::{Answers, Shared, serve};
 use crate::handlers;
+use crate::life::Life;
 use crate::record::{Keep, RecordedRequest, Recorder};
 use crate::render;
 use crate::reply::Reply;
 use crate::request::Request;
 
-const BACKLOG: u32 = 4096;
-/// The pause after a failed accept, such as one for want of file descriptors.
-const ACCEPT_RETRY: Duration = Duration::from_millis(5);
-
 /// A running loopback endpoint; dropping it ends it and all its connections.
 pub struct ChatServer {
-    address: SocketAddr,
+    life: Life,
     shared: Arc<Shared>,
-    stop: Option<oneshot::Sender<()>>,
-    thread: Option<JoinHandle<()>>,
 }
 
 /// The options of a server that is not started yet.
@@ -137,22 +125,11 @@ impl ServerBuilder {
             recorder: Recorder::new(self.keep),
             alarm: Alarm::default(),
         });
-        let (stop, stopped) = oneshot::channel();
-        let (ready, started) = mpsc::channel();
         let for_thread = Arc::clone(&shared);
-        let thread = std::thread::Builder::new()
-            .name("mock-endpoint".to_owned())
-            .spawn(move || run(self.port, self.workers, for_thread, stopped, &ready))
-            .expect("the system has a thread for the mock endpoint");
-        let address = started
-            .recv()
-            .expect("the mock endpoint found a socket and a runtime");
-        ChatServer {
-            address,
-            shared,
-            stop: Some(stop),
-            thread: Some(thread),
-        }
+        let life = Life::start(self.port, self.workers, move |stream| {
+            serve(stream, Arc::clone(&for_thread))
+        });
+        ChatServer { life, shared }
     }
 }
 
@@ -175,17 +152,17 @@ impl ChatServer {
 
     /// `http://127.0.0.1:PORT`, with no slash at the end.
     pub fn url(&self) -> String {
-        format!("http://{}", self.address)
+        format!("http://{}", self.life.address)
     }
 
     /// `http://127.0.0.1:PORT/v1`, the base address of an OpenAI client.
     pub fn base_url_v1(&self) -> String {
-        format!("http://{}/v1", self.address)
+        format!("http://{}/v1", self.life.address)
     }
 
     /// The address to connect to.
     pub fn addr(&self) -> SocketAddr {
-        self.address
+        self.life.address
     }
 
     /// The completion requests received so far, in order of arrival; empty for
@@ -245,85 +222,11 @@ impl ChatServer {
     }
 }
 
-impl Drop for ChatServer {
-    fn drop(&mut self) {
-        // Both fail only if the thread is dead, which is what is wanted.
-        let _ = self.stop.take().map(|stop| stop.send(()));
-        let _ = self.thread.take().map(JoinHandle::join);
-    }
-}
-
 impl std::fmt::Debug for ChatServer {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.debug_struct("ChatServer")
-            .field("address", &self.address)
+            .field("address", &self.life.address)
             .field("requests", &self.request_count())
             .finish_non_exhaustive()
-    }
-}
-
-/// The whole life of the server thread.
-fn run(
-    port: u16,
-    workers: usize,
-    shared: Arc<Shared>,
-    stopped: oneshot::Receiver<()>,
-    ready: &mpsc::Sender<SocketAddr>,
-) {
-    let runtime = runtime(workers);
-    runtime.block_on(async {
-        let listener = listen(port);
-        let address = listener.local_addr().expect("a listener has an address");
-        ready.send(address).expect("the starter waits");
-        let accepting = async {
-            if workers > 1 {
-                // On a worker, to spare a wake-up across threads per connection.
-                drop(tokio::spawn(accept(listener, shared)).await);
-            } else {
-                accept(listener, shared).await;
-            }
-        };
-        tokio::select! {
-            () = accepting => {}
-            // An error means that the server was dropped: stop all the same.
-            _ = stopped => {}
-        }
-    });
-    // Drops every connection where it waits, hanging ones too.
-    runtime.shutdown_timeout(Duration::from_secs(1));
-}
-
-fn runtime(workers: usize) -> Runtime {
-    let mut builder = match workers {
-        1 => Builder::new_current_thread(),
-        _ => Builder::new_multi_thread(),
-    };
-    builder
-        .worker_threads(workers)
-        .enable_all()
-        .build()
-        .expect("the system has room for a runtime")
-}
-
-fn listen(port: u16) -> TcpListener {
-    let socket = TcpSocket::new_v4().expect("the system has a socket");
-    if port != 0 {
-        // So that a fixed port can be taken again right after a restart.
-        socket
-            .set_reuseaddr(true)
-            .expect("a fresh socket takes options");
-    }
-    socket
-        .bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port)))
-        .unwrap_or_else(|error| panic!("port {port} is not free: {error}"));
-    socket.listen(BACKLOG).expect("a bound socket can listen")
-}
-
-async fn accept(listener: TcpListener, shared: Arc<Shared>) {
-    loop {
-        match listener.accept().await {
-            Ok((stream, _)) => drop(tokio::spawn(serve(stream, Arc::clone(&shared)))),
-            Err(_) => tokio::time::sleep(ACCEPT_RETRY).await,
-        }
     }
 }

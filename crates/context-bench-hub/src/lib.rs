@@ -1,0 +1,53 @@
+//! Datasets of the Hugging Face hub, and files of plain URLs: found, fetched,
+//! verified, and shared with other tools through the standard hub cache.
+//!
+//! [`Hub::resolve`] turns a repo, config and split into files at one commit;
+//! [`Hub::fetch`] puts files into the cache; [`Hub::open_ranged`] reads parts of
+//! a file without fetching all of it. All calls block. Nothing here prints,
+//! reads the environment, or runs code of a repo.
+//!
+//! ```no_run
+//! use context_bench_hub::{Hub, HubSettings};
+//!
+//! let hub = Hub::new(HubSettings::from_vars(|name| std::env::var(name).ok())?)?;
+//! let split = hub.resolve("openai/gsm8k", None, Some("main"), "test")?;
+//! let paths = hub.fetch(&split.files, &())?;
+//! # Ok::<(), context_bench_hub::HubError>(())
+//! ```
+
+mod cache;
+mod card;
+mod download;
+mod error;
+mod fetch;
+mod file;
+mod glob;
+mod http;
+mod hub;
+mod layout;
+mod listing;
+mod lock;
+mod near;
+mod progress;
+mod ranged;
+mod reply;
+mod repo;
+mod resolve;
+mod retry;
+mod secret;
+mod settings;
+mod tree;
+mod web;
+mod words;
+mod yaml;
+
+pub use error::HubError;
+pub use file::{Checksum, RemoteFile};
+pub use hub::{Cached, Hub};
+pub use progress::{Event, Progress};
+pub use ranged::RangedFile;
+pub use repo::RepoId;
+pub use resolve::{ConfigInfo, Resolved, Source};
+pub use retry::RetryPolicy;
+pub use secret::Token;
+pub use settings::HubSettings;

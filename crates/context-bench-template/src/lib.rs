@@ -1,0 +1,10 @@
+//! The two languages that dataset and task files are written in, as Python reads
+//! them: YAML 1.1 with positions, and Jinja templates over records.
+//!
+//! Nothing here does I/O. Whatever a file contains, reading and rendering it takes
+//! bounded time and memory and never panics.
+
+pub mod jinja;
+pub mod place;
+pub mod python;
+pub mod yaml;

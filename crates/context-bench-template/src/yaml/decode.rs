@@ -1,0 +1,46 @@
+//! Bytes to text: UTF-8, or UTF-16 when a byte order mark says so.
+
+use std::borrow::Cow;
+
+use super::error::Error;
+use crate::place::{Place, Position};
+
+/// The text of a file, without its byte order mark.
+pub(crate) fn decode<'b>(bytes: &'b [u8], file: &str) -> Result<Cow<'b, str>, Error> {
+    match bytes {
+        [0xFF, 0xFE, rest @ ..] => utf16(rest, u16::from_le_bytes, file),
+        [0xFE, 0xFF, rest @ ..] => utf16(rest, u16::from_be_bytes, file),
+        [0xEF, 0xBB, 0xBF, rest @ ..] => utf8(rest, file),
+        _ => utf8(bytes, file),
+    }
+}
+
+fn utf8<'b>(bytes: &'b [u8], file: &str) -> Result<Cow<'b, str>, Error> {
+    std::str::from_utf8(bytes)
+        .map(Cow::Borrowed)
+        .map_err(|wrong| {
+            let before = String::from_utf8_lossy(&bytes[..wrong.valid_up_to()]);
+            let line = 1 + before.matches('\n').count();
+            let column = 1 + before.rsplit('\n').next().unwrap_or("").chars().count();
+            let position = Position {
+                line: u32::try_from(line).unwrap_or(u32::MAX),
+                column: u32::try_from(column).unwrap_or(u32::MAX),
+            };
+            Error::new("the file is not UTF-8 text", Place::new(file, position))
+                .with_hint("save the file as UTF-8")
+        })
+}
+
+fn utf16<'b>(bytes: &[u8], unit: fn([u8; 2]) -> u16, file: &str) -> Result<Cow<'b, str>, Error> {
+    let wrong = || {
+        Error::new("the file is not valid UTF-16 text", Place::new(file, None))
+            .with_hint("save the file as UTF-8")
+    };
+    let pairs = bytes.chunks_exact(2);
+    if !pairs.remainder().is_empty() {
+        return Err(wrong());
+    }
+    let units = pairs.map(|pair| unit([pair[0], pair[1]]));
+    let text: Result<String, _> = char::decode_utf16(units).collect();
+    text.map(Cow::Owned).map_err(|_| wrong())
+}

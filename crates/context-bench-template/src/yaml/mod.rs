@@ -1,0 +1,47 @@
+//! YAML 1.1 as PyYAML's safe loader reads it, with the place of every value.
+//!
+//! Tags of one's own (`!function utils.f`) are kept, anchors are shared, duplicate
+//! keys are reported. Size and depth of what a text can make are bounded.
+
+mod compose;
+mod decode;
+mod emit;
+mod error;
+mod json;
+mod node;
+mod scalar;
+
+pub use emit::emit;
+pub use error::{DuplicateKey, Error};
+pub use json::{from_json, to_json, to_json_with};
+pub use node::{Entry, Map, Node, Style, Yaml};
+
+use std::sync::Arc;
+
+/// A document that was read.
+#[derive(Debug, Clone)]
+pub struct Document {
+    /// Its value; `null` for an empty file.
+    pub root: Arc<Node>,
+    /// Keys given twice in one mapping.
+    pub duplicates: Vec<DuplicateKey>,
+}
+
+/// Reads the one document of a file; `file` is the name used in errors.
+///
+/// ```
+/// use context_bench_template::yaml;
+///
+/// let document = yaml::parse(b"task: demo\nfunction: !function utils.f\n", "demo.yaml")?;
+/// assert_eq!(document.root.get("task").and_then(|node| node.as_str()), Some("demo"));
+/// # Ok::<(), yaml::Error>(())
+/// ```
+pub fn parse(bytes: &[u8], file: &str) -> Result<Document, Error> {
+    let text = decode::decode(bytes, file)?;
+    let mut composer = compose::Composer::new(&text, file);
+    let root = composer.document()?;
+    Ok(Document {
+        root,
+        duplicates: composer.duplicates,
+    })
+}
