@@ -153,6 +153,8 @@ impl Progress for Lines {
                     state.print();
                 }
             }
+            // A log that had lines says how it ended.
+            (RunEvent::Finished, Some(state)) if state.last > state.started => state.print(),
             _ => {}
         }
     }

@@ -194,17 +194,19 @@ fn names(args: &RunArgs) -> Vec<String> {
             .entry(given.as_ref().unwrap_or(short).clone())
             .or_default() += 1;
     }
-    let mut taken: HashMap<String, usize> = HashMap::new();
-    let mut unique = Vec::new();
+    let mut unique: Vec<String> = Vec::new();
     for (given, (short, long)) in wanted {
         let name = match given {
             Some(given) => given,
             None if uses[&short] > 1 => long,
             None => short,
         };
-        let n = taken.entry(name.clone()).or_default();
-        *n += 1;
-        unique.push(if *n > 1 { format!("{name}#{n}") } else { name });
+        // A name with a number may be what the user called another system.
+        let free = |name: &String| !unique.contains(name);
+        let numbered = (2..).map(|n| format!("{name}#{n}"));
+        let mut names = std::iter::once(name.clone()).chain(numbered);
+        let name = names.find(free).unwrap_or(name);
+        unique.push(name);
     }
     unique
 }

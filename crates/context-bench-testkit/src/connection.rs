@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 
+use crate::alarm::Alarm;
 use crate::plan::{End, Plan};
 use crate::reader::{Head, ReadError, Reader, Route};
 use crate::record::{Recorder, Ticket};
@@ -40,6 +41,7 @@ pub(crate) struct Shared {
     pub(crate) latency: Duration,
     pub(crate) models: Vec<String>,
     pub(crate) recorder: Recorder,
+    pub(crate) alarm: Alarm,
 }
 
 /// Serves one connection until either side ends it.
@@ -76,11 +78,11 @@ async fn scripted(
             let mut plan = render::plan(&reply, &request, shape, close);
             plan.delay += shared.latency;
             drop((request, reply));
-            deliver(stream, &mut reader, &plan, Some(ticket)).await
+            deliver(stream, &mut reader, &shared.alarm, &plan, Some(ticket)).await
         } else {
             let plan = unscripted(shared, &head, close);
             shared.recorder.note_other(head.details, body, at);
-            deliver(stream, &mut reader, &plan, None).await
+            deliver(stream, &mut reader, &shared.alarm, &plan, None).await
         };
         if !goes_on {
             return Ok(());
@@ -101,13 +103,13 @@ async fn fixed(
         reader.skip_body(stream, head.body).await?;
         let Route::Completion(_) = head.route else {
             let plan = unscripted(shared, &head, !head.keep_alive);
-            if deliver(stream, &mut reader, &plan, None).await {
+            if deliver(stream, &mut reader, &shared.alarm, &plan, None).await {
                 continue;
             }
             return Ok(());
         };
         let mut ticket = shared.recorder.arrive_unseen(Instant::now());
-        if !delay.is_zero() && !reader.wait(stream, delay).await {
+        if !delay.is_zero() && !reader.wait(stream, &shared.alarm, delay).await {
             return Ok(());
         }
         ticket.finishing();
@@ -150,14 +152,15 @@ fn unscripted(shared: &Shared, head: &Head, close: bool) -> Plan {
 async fn deliver(
     stream: &mut TcpStream,
     reader: &mut Reader,
+    alarm: &Alarm,
     plan: &Plan,
     mut ticket: Option<Ticket<'_>>,
 ) -> bool {
-    if !plan.delay.is_zero() && !reader.wait(stream, plan.delay).await {
+    if !plan.delay.is_zero() && !reader.wait(stream, alarm, plan.delay).await {
         return false;
     }
     for (at, step) in plan.steps.iter().enumerate() {
-        if !step.pause.is_zero() && !reader.wait(stream, step.pause).await {
+        if !step.pause.is_zero() && !reader.wait(stream, alarm, step.pause).await {
             return false;
         }
         let last = at + 1 == plan.steps.len();
@@ -186,7 +189,9 @@ async fn deliver(
 async fn refuse(stream: &mut TcpStream, status: u16, message: &str) {
     let plan = render::refusal(status, message, true);
     let mut reader = Reader::new(false);
-    if !deliver(stream, &mut reader, &plan, None).await && stream.shutdown().await.is_ok() {
+    if !deliver(stream, &mut reader, &Alarm::default(), &plan, None).await
+        && stream.shutdown().await.is_ok()
+    {
         // Whether the client closed or the time is up, the socket closes now.
         let _ = tokio::time::timeout(REFUSAL_LINGER, reader.drain(stream)).await;
     }

@@ -24,6 +24,7 @@
     reason = "a test kit: a broken fixture must stop the test at once"
 )]
 
+mod alarm;
 mod completion;
 mod connection;
 mod fault;

@@ -5,12 +5,12 @@
 
 use std::mem::MaybeUninit;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::io::AsyncReadExt as _;
 use tokio::net::TcpStream;
-use tokio::time::{Instant, sleep_until};
 
+use crate::alarm::Alarm;
 use crate::completion::Shape;
 use crate::headers::Headers;
 use crate::request::Details;
@@ -143,17 +143,23 @@ impl Reader {
 
     /// Waits, taking in what the client may already send next; false if the
     /// client closes the connection meanwhile.
-    pub(crate) async fn wait(&mut self, stream: &mut TcpStream, pause: Duration) -> bool {
-        let until = Instant::now() + pause;
+    pub(crate) async fn wait(
+        &mut self,
+        stream: &mut TcpStream,
+        alarm: &Alarm,
+        pause: Duration,
+    ) -> bool {
+        let over = alarm.wait_until(Instant::now() + pause);
+        tokio::pin!(over);
         loop {
             if self.pending().len() > KEEP_CAPACITY {
-                sleep_until(until).await;
+                over.await;
                 return true;
             }
             tokio::select! {
                 biased;
                 read = self.fill(stream, READ_STEP) => if read.is_err() { return false },
-                () = sleep_until(until) => return true,
+                () = &mut over => return true,
             }
         }
     }

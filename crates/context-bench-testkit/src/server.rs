@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::alarm::Alarm;
 use crate::connection::{Answers, Shared, serve};
 use crate::handlers;
 use crate::life::Life;
@@ -122,6 +123,7 @@ impl ServerBuilder {
             latency: self.latency,
             models: self.models,
             recorder: Recorder::new(self.keep),
+            alarm: Alarm::default(),
         });
         let for_thread = Arc::clone(&shared);
         let life = Life::start(self.port, self.workers, move |stream| {

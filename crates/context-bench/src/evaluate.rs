@@ -440,16 +440,21 @@ async fn end_in_store(reuse: &Arc<Reuse>, status: RunStatus, kept: &mut Kept) {
 /// Moves what the run produced into the result.
 fn fill(result: &mut EvalResult, names: &[String], outcome: Outcome) -> Option<DatasetError> {
     result.config["num_examples"] = json!(outcome.n_examples);
-    result
-        .rows
-        .reserve_exact(outcome.rows.iter().map(Vec::len).sum());
+    let mut rest: usize = outcome.rows.iter().map(Vec::len).sum();
     let per_system = outcome
         .rows
         .into_iter()
         .zip(outcome.counts)
         .zip(outcome.wall);
     for (name, ((rows, counts), wall)) in names.iter().zip(per_system) {
-        result.rows.extend(rows);
+        rest -= rows.len();
+        if result.rows.is_empty() {
+            // Often the only system: a million rows are not copied.
+            result.rows = rows;
+            result.rows.reserve_exact(rest);
+        } else {
+            result.rows.extend(rows);
+        }
         result.counts.insert(name.clone(), counts);
         result.timing.insert(name.clone(), wall.as_secs_f64());
         result.summary.insert(name.clone(), Summary::new());

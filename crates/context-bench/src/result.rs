@@ -32,7 +32,7 @@ pub struct EvalResult {
     pub datasets: Vec<UsedDataset>,
     /// How the numbers came about: version, tokenizer, counted fields.
     pub provenance: Map<String, Value>,
-    /// Systems that were given up, with the failure that all their first calls had.
+    /// Systems that were given up, with the failure that their calls had in common.
     pub gave_up: IndexMap<String, Failure>,
     /// What the store has to say, when there was one.
     pub kept: Option<Kept>,

@@ -214,12 +214,27 @@ pub(super) fn finish(
     stopped: bool,
 ) -> Result<Exit, Failure> {
     for (system, failure) in &result.gave_up {
+        let worked = result
+            .rows
+            .iter()
+            .any(|row| &*row.system == system.as_str() && row.is_completed() && !row.cached);
+        let (what, hint) = if worked {
+            (
+                format!("system `{system}` was lost on the way: {}", failure.message),
+                Some("the same command does what is missing, once it is back".to_owned()),
+            )
+        } else {
+            (
+                format!(
+                    "system `{system}` cannot work as it is configured: {}",
+                    failure.message
+                ),
+                failure.kind.hint().map(str::to_owned),
+            )
+        };
         output::error(&Failure {
-            what: format!(
-                "system `{system}` cannot work as it is configured: {}",
-                failure.message
-            ),
-            hint: failure.kind.hint().map(str::to_owned),
+            what,
+            hint,
             exit: Exit::BadInput,
         });
     }

@@ -75,7 +75,7 @@ pub(super) fn lines(result: &EvalResult) -> Vec<String> {
         if result.gave_up.contains_key(name) {
             let not_run = counts.not_run();
             lines.push(format!(
-                "{system}: gave up after the first calls all failed alike; {not_run} not tried"
+                "{system}: gave up, as call after call failed alike; {not_run} not tried"
             ));
         } else if counts.not_run() > 0 {
             lines.push(format!(

@@ -2,59 +2,96 @@
 //!
 //! A wrong key or address fails every call the same way. Once the first few
 //! calls of a system have all failed like that, the rest is not tried: one clear
-//! message instead of thousands, and nothing more to pay.
+//! message instead of thousands, and nothing more to pay. The same goes for an
+//! endpoint that dies on the way: when for some time no call has got through,
+//! the rest is left for a re-run, which does just what is missing.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard};
+use std::time::{Duration, Instant};
 
 use crate::model::{Failure, FailureKind};
 
 /// How many first calls must fail alike.
 const FIRST_CALLS: usize = 5;
+/// How many calls in a row must find nobody there …
+const LOST_CALLS: usize = 20;
+/// … and for how long. Each of them has been retried with pauses before.
+const LOST_FOR: Duration = Duration::from_secs(10);
 
-/// Watches the first calls of one system.
+/// Watches the calls of one system.
 #[derive(Debug, Default)]
 pub(super) struct Breaker {
     open: AtomicBool,
-    /// Set by the first call that tells that the configuration can work.
-    proven: AtomicBool,
-    alike: Mutex<(usize, Option<Failure>)>,
+    /// Whether the last call got through, so that the next one that does has
+    /// nothing to take note of.
+    calm: AtomicBool,
+    streak: Mutex<Streak>,
+}
+
+/// Calls in a row that failed alike.
+#[derive(Debug, Default)]
+struct Streak {
+    failure: Option<Failure>,
+    length: usize,
+    since: Option<Instant>,
+    /// A call told that the configuration can work.
+    proven: bool,
 }
 
 impl Breaker {
     /// Takes note of how a call ended.
     pub(super) fn record(&self, failure: Option<&Failure>) {
-        if self.proven.load(Ordering::Relaxed) {
-            return;
-        }
+        self.record_at(failure, Instant::now());
+    }
+
+    fn record_at(&self, failure: Option<&Failure>, now: Instant) {
         let Some(failure) = failure.filter(|failure| is_configuration(failure.kind)) else {
-            self.proven.store(true, Ordering::Relaxed);
+            if !self.calm.swap(true, Ordering::Relaxed) {
+                let mut streak = self.streak();
+                *streak = Streak {
+                    proven: true,
+                    ..Streak::default()
+                };
+                self.open.store(false, Ordering::Relaxed);
+            }
             return;
         };
-        // The lock is held for a comparison only; a poisoned one changes nothing.
-        let mut alike = self.alike.lock().unwrap_or_else(|e| e.into_inner());
-        match &alike.1 {
-            Some(first) if first.kind != failure.kind => {
-                self.proven.store(true, Ordering::Relaxed);
-                return;
+        let mut streak = self.streak();
+        self.calm.store(false, Ordering::Relaxed);
+        match &streak.failure {
+            Some(first) if first.kind == failure.kind => streak.length += 1,
+            other => {
+                // Two ways of failing: something is changing over there.
+                streak.proven |= other.is_some();
+                streak.failure = Some(failure.clone());
+                streak.length = 1;
+                streak.since = Some(now);
             }
-            Some(_) => alike.0 += 1,
-            None => *alike = (1, Some(failure.clone())),
         }
-        if alike.0 >= FIRST_CALLS {
+        let never_worked = !streak.proven && streak.length >= FIRST_CALLS;
+        let lost = failure.kind == FailureKind::Connection
+            && streak.length >= LOST_CALLS
+            && streak.since.is_some_and(|since| now - since >= LOST_FOR);
+        if never_worked || lost {
             self.open.store(true, Ordering::Relaxed);
         }
     }
 
     /// Whether the system shall not be called any more.
     pub(super) fn is_open(&self) -> bool {
-        self.open.load(Ordering::Relaxed) && !self.proven.load(Ordering::Relaxed)
+        self.open.load(Ordering::Relaxed)
     }
 
     /// The failure that stopped the system, if one did.
     pub(super) fn reason(&self) -> Option<Failure> {
-        let alike = self.alike.lock().unwrap_or_else(|e| e.into_inner());
-        alike.1.clone().filter(|_| self.is_open())
+        let streak = self.streak();
+        streak.failure.clone().filter(|_| self.is_open())
+    }
+
+    fn streak(&self) -> MutexGuard<'_, Streak> {
+        // Held for a comparison only; a poisoned lock changes nothing.
+        self.streak.lock().unwrap_or_else(|e| e.into_inner())
     }
 }
 
@@ -98,5 +135,29 @@ mod tests {
         ]));
         // One success at last proves the configuration, even after the breaker opened.
         assert!(!after(&[key, key, key, key, key, None]));
+    }
+
+    #[test]
+    fn opens_when_the_endpoint_is_lost_for_long() {
+        let lost_after = |calls: usize, seconds: f64| {
+            let breaker = Breaker::default();
+            let start = Instant::now();
+            breaker.record_at(None, start);
+            for i in 0..calls {
+                let at = start + Duration::from_secs_f64(seconds * i as f64 / (calls - 1) as f64);
+                let gone = Failure::new(FailureKind::Connection, "refused");
+                breaker.record_at(Some(&gone), at);
+            }
+            let open = breaker.is_open();
+            // It came back, for a call that was still in flight.
+            breaker.record_at(None, start + Duration::from_secs(60));
+            assert!(!breaker.is_open() && breaker.reason().is_none());
+            open
+        };
+        assert!(lost_after(LOST_CALLS, 10.0));
+        assert!(lost_after(500, 30.0));
+        assert!(!lost_after(LOST_CALLS - 1, 60.0));
+        // A thousand in flight that fail at the same moment are one short outage.
+        assert!(!lost_after(1000, 2.0));
     }
 }

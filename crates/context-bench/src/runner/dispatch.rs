@@ -1,23 +1,25 @@
-//! The loop: hands every example to every system and gathers the rows.
+//! The loop: workers take jobs, call systems, and hand the results to scoring.
 //!
-//! Systems take turns example by example (A, B, A, B …), so that an endpoint
-//! that drifts hurts all of them alike. Rows come back grouped by system in
-//! dataset order, whatever finished first.
+//! A worker that is done takes the next job itself. The dispatcher only starts
+//! workers while there is room for more and something to do: waking it for every
+//! call would cost more than the call does here.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 use super::attempt::attempt;
 use super::breaker::Breaker;
+use super::collector::{Collector, Finished};
 use super::event::{Progress, RunEvent};
-use super::feed::{Fed, Feed};
-use super::prepared::Prepared;
+use super::feed::Feed;
+use super::queue::Taken;
 use super::reuse::Reuse;
 use super::scoring::{Scorer, ScoringRuntime, Source};
 use super::stop::Stop;
 use super::wiring::Wiring;
+use super::work::{Arm, Job, Work};
 use super::workers::{MaxWorkers, Workers};
 use crate::dataset::{Dataset, DatasetError, Used};
 use crate::model::{Counts, EvalRow, Failure};
@@ -60,15 +62,6 @@ pub(crate) struct Outcome {
     pub(crate) dataset_error: Option<DatasetError>,
 }
 
-/// A row on its way to the collector.
-struct Finished {
-    system: usize,
-    position: usize,
-    row: EvalRow,
-    /// When the call began and ended.
-    span: Option<(Instant, Instant)>,
-}
-
 /// Runs everything and returns when the last row is in, or the run was stopped.
 pub(crate) async fn run(settings: RunSettings) -> std::io::Result<Outcome> {
     let names: Vec<Arc<str>> = settings.systems.iter().map(|s| s.name().into()).collect();
@@ -82,16 +75,16 @@ pub(crate) async fn run(settings: RunSettings) -> std::io::Result<Outcome> {
         planned,
     });
 
-    let arms: Vec<Arm> = names
+    let arms: Arc<[Arm]> = names
         .iter()
         .zip(settings.systems)
         .map(|(name, system)| Arm {
             name: Arc::clone(name),
             system,
-            breaker: Arc::default(),
+            breaker: Breaker::default(),
         })
         .collect();
-    let feed = Feed {
+    let queue = Feed {
         dataset: settings.dataset,
         max_examples: settings.max_examples,
         reuse: settings.reuse.clone(),
@@ -106,7 +99,8 @@ pub(crate) async fn run(settings: RunSettings) -> std::io::Result<Outcome> {
     // Kept here until the last row is in: dropping the runtime drops its tasks.
     let scoring = Arc::new(ScoringRuntime::start()?);
     let dispatcher = Dispatcher {
-        systems: arms.clone(),
+        work: Work::new(Arc::clone(&arms), queue),
+        arms: Arc::clone(&arms),
         scorer: Arc::new(Scorer {
             wiring: settings.wiring,
             counter: settings.counter,
@@ -114,7 +108,7 @@ pub(crate) async fn run(settings: RunSettings) -> std::io::Result<Outcome> {
             reuse: settings.reuse,
         }),
         scoring: Arc::clone(&scoring),
-        workers: Arc::new(Workers::new(settings.max_workers)),
+        workers: Workers::new(settings.max_workers),
         backlog: Arc::new(Semaphore::new(
             settings.max_workers.most() + SCORING_BACKLOG,
         )),
@@ -123,28 +117,23 @@ pub(crate) async fn run(settings: RunSettings) -> std::io::Result<Outcome> {
         sender,
     };
     let collector = Collector::new(names.len());
-    let ((n_examples, dataset_error), collector) =
-        tokio::join!(dispatcher.run(feed), collector.gather(receiver, &*progress));
+    let ((n_examples, dataset_error), collector) = tokio::join!(
+        Arc::new(dispatcher).run(),
+        collector.gather(receiver, &*progress)
+    );
     drop(scoring);
     progress.on_event(&RunEvent::Finished);
     let gave_up = arms.iter().map(|arm| arm.breaker.reason()).collect();
     Ok(collector.into_outcome(planned, n_examples, dataset_error, gave_up))
 }
 
-/// One of the systems that are compared.
-#[derive(Clone)]
-struct Arm {
-    name: Arc<str>,
-    system: Arc<dyn System>,
-    breaker: Arc<Breaker>,
-}
-
-/// Starts calls; dropped when the dataset is through or the run is stopped.
+/// What workers share. Dropped with the last of them, which ends the collector.
 struct Dispatcher {
-    systems: Vec<Arm>,
+    arms: Arc<[Arm]>,
+    work: Work,
     scorer: Arc<Scorer>,
     scoring: Arc<ScoringRuntime>,
-    workers: Arc<Workers>,
+    workers: Workers,
     example_timeout: Option<Duration>,
     backlog: Arc<Semaphore>,
     stop: Stop,
@@ -152,123 +141,133 @@ struct Dispatcher {
 }
 
 impl Dispatcher {
-    /// Starts one call after the other as workers become free. Returns how many
-    /// examples it started and what ended the dataset early.
-    async fn run(self, mut feed: mpsc::Receiver<Fed>) -> (usize, Option<DatasetError>) {
-        let mut n_examples = 0;
-        loop {
-            let item = tokio::select! {
-                biased;
-                () = self.stop.draining() => None,
-                item = feed.recv() => item,
+    /// Starts workers until nothing is left to do or the run is stopped. Returns
+    /// how many examples were started and what ended the dataset early.
+    async fn run(self: Arc<Self>) -> (usize, Option<DatasetError>) {
+        // A slot first, then a job: a job that waits for a slot would be overtaken
+        // by all that running workers take meanwhile.
+        while let Some(slot) = self.unless_draining(self.slot()).await {
+            let Some(job) = self.unless_draining(self.next_call()).await else {
+                break;
             };
-            let prepared = match item {
-                None => return (n_examples, None),
-                Some(Err(error)) => return (n_examples, Some(error)),
-                Some(Ok(prepared)) => prepared,
-            };
-            if self.systems.iter().all(|arm| arm.breaker.is_open()) && !self.systems.is_empty() {
-                return (n_examples, None);
-            }
-            let mut started = self.systems.is_empty();
-            for (index, arm) in self.systems.iter().enumerate() {
-                if self.reuse_whole(index, arm, &prepared).await {
-                    started = true;
-                    continue;
+            let this = Arc::clone(&self);
+            tokio::spawn(async move {
+                let mut next = Some((job, slot));
+                while let Some((job, slot)) = next {
+                    next = this.call(job, slot).await;
+                    // Systems that never wait would keep the thread to themselves.
+                    tokio::task::coop::consume_budget().await;
                 }
-                if arm.breaker.is_open() {
-                    continue;
-                }
-                let Some(slot) = self.slot().await else {
-                    return (n_examples + usize::from(started), None);
-                };
-                self.start(index, arm.clone(), Arc::clone(&prepared), slot);
-                started = true;
-            }
-            n_examples += usize::from(started);
+            });
         }
+        self.work.end()
+    }
+
+    async fn unless_draining<T>(&self, future: impl Future<Output = Option<T>>) -> Option<T> {
+        tokio::select! {
+            biased;
+            () = self.stop.draining() => None,
+            value = future => value,
+        }
+    }
+
+    /// Waits for a free worker.
+    async fn slot(&self) -> Option<Slot> {
+        let backlog = Arc::clone(&self.backlog).acquire_owned().await.ok()?;
+        let worker = self.workers.acquire().await?;
+        Some(Slot { worker, backlog })
+    }
+
+    /// Waits for the next job that needs a worker.
+    async fn next_call(&self) -> Option<Job> {
+        loop {
+            let job = self.work.next().await?;
+            if !self.reuse_whole(&job).await {
+                return Some(job);
+            }
+        }
+    }
+
+    /// The next job that needs a worker, if there is one right now.
+    async fn next_call_now(&self) -> Option<Job> {
+        while !self.stop.is_stopped()
+            && let Taken::Item(job) = self.work.take()
+        {
+            if !self.reuse_whole(&job).await {
+                return Some(job);
+            }
+        }
+        None
     }
 
     /// Makes the row of an answer that the store holds with all its scores; no
     /// worker and no scoring is needed for it.
-    async fn reuse_whole(&self, index: usize, arm: &Arm, prepared: &Prepared) -> bool {
-        let stored = prepared.stored.get(index).and_then(Option::as_ref);
-        let Some(stored) = stored.filter(|stored| stored.is_complete()) else {
+    async fn reuse_whole(&self, job: &Job) -> bool {
+        let Job { system, prepared } = job;
+        let Some(stored) = prepared.stored_whole(*system) else {
             return false;
         };
-        let name = Arc::clone(&arm.name);
-        let row = self.scorer.stored_row(index, name, prepared, stored).await;
+        let name = Arc::clone(&self.arms[*system].name);
+        let row = self.scorer.stored_row(*system, name, prepared, stored);
         let _ = self.sender.send(Finished {
-            system: index,
+            system: *system,
             position: prepared.position,
-            row,
+            row: row.await,
             span: None,
         });
         true
     }
 
-    /// Waits for a free worker; `None` when the run is stopped first.
-    async fn slot(&self) -> Option<Slot> {
-        let slot = async {
-            let backlog = Arc::clone(&self.backlog).acquire_owned().await.ok()?;
-            let worker = self.workers.acquire().await?;
-            Some(Slot { worker, backlog })
+    /// Makes one call and hands the result to scoring. Returns the next job if
+    /// this worker may go on with it.
+    async fn call(&self, job: Job, slot: Slot) -> Option<(Job, Slot)> {
+        let Job { system, prepared } = job;
+        let arm = &self.arms[system];
+        let source = if prepared.problem.is_some() {
+            Source::Unusable
+        } else if let Some(stored) = prepared.stored.get(system).and_then(Clone::clone) {
+            Source::Store(stored)
+        } else {
+            tokio::select! {
+                biased;
+                () = self.stop.aborted() => return None,
+                called = attempt(&*arm.system, &prepared.example, self.example_timeout) =>
+                    Source::Call(called),
+            }
         };
-        tokio::select! {
-            biased;
-            () = self.stop.draining() => None,
-            slot = slot => slot,
+        let mut throttled = false;
+        let mut span = None;
+        if let Source::Call(called) = &source {
+            arm.breaker
+                .record(called.result.as_ref().err().map(|e| &e.failure));
+            throttled = called.was_throttled();
+            span = Some((called.started, called.started + called.elapsed));
         }
-    }
-
-    fn start(&self, index: usize, arm: Arm, prepared: Arc<Prepared>, slot: Slot) {
         let scorer = Arc::clone(&self.scorer);
-        let scoring = Arc::clone(&self.scoring);
         let sender = self.sender.clone();
         let stop = self.stop.clone();
-        let workers = Arc::clone(&self.workers);
-        let limit = self.example_timeout;
-        tokio::spawn(async move {
-            let position = prepared.position;
-            let source = if prepared.problem.is_some() {
-                Source::Unusable
-            } else if let Some(stored) = prepared.stored.get(index).and_then(Clone::clone) {
-                Source::Store(stored)
-            } else {
-                tokio::select! {
-                    biased;
-                    () = stop.aborted() => return,
-                    called = attempt(&*arm.system, &prepared.example, limit) => Source::Call(called),
-                }
+        let name = Arc::clone(&arm.name);
+        let backlog = slot.backlog;
+        self.scoring.spawn(async move {
+            let row = tokio::select! {
+                biased;
+                () = stop.aborted() => return,
+                row = scorer.row(system, name, &prepared, source) => row,
             };
-            let mut throttled = false;
-            if let Source::Call(called) = &source {
-                arm.breaker
-                    .record(called.result.as_ref().err().map(|e| &e.failure));
-                throttled = called.was_throttled();
-            }
-            // The worker is free as soon as the system is done; scoring is our own time.
-            workers.release(slot.worker, throttled);
-            scoring.spawn(async move {
-                let span = match &source {
-                    Source::Call(called) => Some((called.started, called.started + called.elapsed)),
-                    _ => None,
-                };
-                let row = tokio::select! {
-                    biased;
-                    () = stop.aborted() => return,
-                    row = scorer.row(index, arm.name, &prepared, source) => row,
-                };
-                // The collector outlives all senders; a failed send means a dropped run.
-                let _ = sender.send(Finished {
-                    system: index,
-                    position,
-                    row,
-                    span,
-                });
-                drop(slot.backlog);
+            // The collector outlives all senders; a failed send means a dropped run.
+            let _ = sender.send(Finished {
+                system,
+                position: prepared.position,
+                row,
+                span,
             });
+            drop(backlog);
         });
+        // The worker is free as soon as the system is done; scoring is our own time.
+        let worker = self.workers.finished(slot.worker, throttled)?;
+        let backlog = Arc::clone(&self.backlog).try_acquire_owned().ok()?;
+        let next = self.next_call_now().await?;
+        Some((next, Slot { worker, backlog }))
     }
 }
 
@@ -276,74 +275,4 @@ impl Dispatcher {
 struct Slot {
     worker: OwnedSemaphorePermit,
     backlog: OwnedSemaphorePermit,
-}
-
-/// Gathers rows as they finish.
-struct Collector {
-    rows: Vec<Vec<(usize, EvalRow)>>,
-    counts: Vec<Counts>,
-    spans: Vec<Option<(Instant, Instant)>>,
-}
-
-impl Collector {
-    fn new(n_systems: usize) -> Self {
-        Self {
-            rows: vec![Vec::new(); n_systems],
-            counts: vec![Counts::default(); n_systems],
-            spans: vec![None; n_systems],
-        }
-    }
-
-    async fn gather(
-        mut self,
-        mut receiver: mpsc::UnboundedReceiver<Finished>,
-        progress: &dyn Progress,
-    ) -> Self {
-        while let Some(Finished {
-            system,
-            position,
-            row,
-            span,
-        }) = receiver.recv().await
-        {
-            progress.on_event(&RunEvent::RowFinished { system, row: &row });
-            self.counts[system].add(&row);
-            if let Some((start, end)) = span {
-                let (first, last) = self.spans[system].unwrap_or((start, end));
-                self.spans[system] = Some((first.min(start), last.max(end)));
-            }
-            self.rows[system].push((position, row));
-        }
-        self
-    }
-
-    fn into_outcome(
-        self,
-        planned: Option<usize>,
-        n_examples: usize,
-        dataset_error: Option<DatasetError>,
-        gave_up: Vec<Option<Failure>>,
-    ) -> Outcome {
-        let planned = planned.unwrap_or(0).max(n_examples);
-        let in_dataset_order = |mut rows: Vec<(usize, EvalRow)>| {
-            rows.sort_by_key(|(position, _)| *position);
-            rows.into_iter().map(|(_, row)| row).collect()
-        };
-        Outcome {
-            rows: self.rows.into_iter().map(in_dataset_order).collect(),
-            counts: self
-                .counts
-                .into_iter()
-                .map(|counts| Counts { planned, ..counts })
-                .collect(),
-            wall: self
-                .spans
-                .into_iter()
-                .map(|span| span.map_or(Duration::ZERO, |(first, last)| last - first))
-                .collect(),
-            gave_up,
-            n_examples,
-            dataset_error,
-        }
-    }
 }

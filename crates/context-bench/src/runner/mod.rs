@@ -6,14 +6,17 @@
 
 mod attempt;
 mod breaker;
+mod collector;
 mod dispatch;
 mod event;
 mod feed;
 mod prepared;
+mod queue;
 mod reuse;
 mod scoring;
 mod stop;
 mod wiring;
+mod work;
 mod workers;
 
 pub use event::{NoProgress, Progress, RunEvent};

@@ -47,6 +47,17 @@ impl Prepared {
         }
     }
 
+    /// What the store holds of a system's answer, if that is everything.
+    pub(super) fn stored_whole(&self, system: usize) -> Option<&Stored> {
+        let stored = self.stored.get(system)?.as_ref();
+        stored.filter(|stored| stored.is_complete())
+    }
+
+    /// Whether the store holds everything of every system's answer.
+    pub(super) fn is_stored_whole(&self) -> bool {
+        (0..self.stored.len()).all(|system| self.stored_whole(system).is_some())
+    }
+
     /// Tokens of the example.
     pub(super) fn input_tokens(&self, fields: &TextFields, counter: &dyn TokenCounter) -> u64 {
         self.by_field(fields, counter).iter().map(|(_, n)| n).sum()

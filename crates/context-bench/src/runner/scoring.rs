@@ -4,11 +4,14 @@
 //! for a judge, and neither may delay a call that is being timed.
 
 use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use serde_json::{Map, Value};
 use tokio::runtime::{Builder, Runtime};
+use tokio::sync::mpsc;
 
 use super::attempt::{Attempt, panic_message};
 use super::prepared::Prepared;
@@ -237,7 +240,21 @@ pub(super) fn usage_metadata(usage: &Map<String, Value>) -> Map<String, Value> {
 }
 
 /// The runtime that scoring happens on. Dropping it never blocks.
-pub(super) struct ScoringRuntime(Option<Runtime>);
+pub(super) struct ScoringRuntime {
+    runtime: Option<Runtime>,
+    rows: mpsc::UnboundedSender<Scoring>,
+}
+
+/// One row being scored.
+type Scoring = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// Rows that are taken up for scoring in one go.
+const AT_ONCE: usize = 256;
+/// When fewer rows than this come at a time, it pays to wait for more: waking a
+/// thread for a single row costs more than most evaluators.
+pub(super) const FEW: usize = 32;
+/// How long to wait for more. Nothing but the end of a run waits for a score.
+pub(super) const PAUSE: Duration = Duration::from_millis(1);
 
 impl ScoringRuntime {
     pub(super) fn start() -> std::io::Result<Self> {
@@ -247,12 +264,30 @@ impl ScoringRuntime {
             .thread_name("scoring")
             .enable_all()
             .build()?;
-        Ok(Self(Some(runtime)))
+        let (rows, receiver) = mpsc::unbounded_channel();
+        runtime.spawn(take_up(receiver));
+        Ok(Self {
+            runtime: Some(runtime),
+            rows,
+        })
     }
 
-    pub(super) fn spawn(&self, future: impl Future<Output = ()> + Send + 'static) {
-        if let Some(runtime) = &self.0 {
-            runtime.spawn(future);
+    pub(super) fn spawn(&self, row: impl Future<Output = ()> + Send + 'static) {
+        // Fails only when the runtime is gone, and with it all that waits for rows.
+        let _ = self.rows.send(Box::pin(row));
+    }
+}
+
+/// Starts the scoring of rows, several at a time.
+async fn take_up(mut rows: mpsc::UnboundedReceiver<Scoring>) {
+    let mut batch = Vec::with_capacity(AT_ONCE);
+    while rows.recv_many(&mut batch, AT_ONCE).await > 0 {
+        let few = batch.len() < FEW;
+        for row in batch.drain(..) {
+            tokio::spawn(row);
+        }
+        if few {
+            tokio::time::sleep(PAUSE).await;
         }
     }
 }
@@ -260,7 +295,7 @@ impl ScoringRuntime {
 impl Drop for ScoringRuntime {
     fn drop(&mut self) {
         // A plain drop would block, which async contexts forbid.
-        if let Some(runtime) = self.0.take() {
+        if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
     }

@@ -75,22 +75,32 @@ impl Workers {
         Arc::clone(&self.permits).acquire_owned().await.ok()
     }
 
-    /// Gives a worker back, with how its call went.
-    pub(super) fn release(&self, permit: OwnedSemaphorePermit, throttled: bool) {
+    /// Takes note of how a call went; the worker may make another one if it gets
+    /// its permit back.
+    #[must_use = "a permit that is dropped frees the worker"]
+    pub(super) fn finished(
+        &self,
+        permit: OwnedSemaphorePermit,
+        throttled: bool,
+    ) -> Option<OwnedSemaphorePermit> {
         let Some(tuner) = &self.tuner else {
-            return drop(permit);
+            return Some(permit);
         };
         // Held for arithmetic only, never across an await.
-        let mut tuner = tuner.lock().unwrap_or_else(|e| e.into_inner());
-        match tuner.finished(throttled, Instant::now()) {
-            Change::Keep => drop(permit),
-            Change::Grow(n) => {
-                drop(permit);
-                self.permits.add_permits(n);
-            }
+        let change = {
+            let mut tuner = tuner.lock().unwrap_or_else(|e| e.into_inner());
+            tuner.finished(throttled, Instant::now())
+        };
+        match change {
+            Change::Keep => {}
+            Change::Grow(n) => self.permits.add_permits(n),
             // The limit sinks as calls end: their permits are not given back.
-            Change::Forget => permit.forget(),
+            Change::Forget => {
+                permit.forget();
+                return None;
+            }
         }
+        Some(permit)
     }
 }
 
@@ -242,7 +252,7 @@ mod tests {
         assert_eq!(workers.permits.available_permits(), START);
         for _ in 0..8 {
             let permit = workers.acquire().await.expect("open");
-            workers.release(permit, true);
+            drop(workers.finished(permit, true));
         }
         let left = workers.permits.available_permits();
         assert!(left < START, "{left}");

@@ -13,6 +13,7 @@ mod delta;
 mod error;
 mod insert;
 mod key;
+mod neighbours;
 mod open;
 mod queue;
 mod reader;
@@ -126,18 +127,17 @@ impl Store {
     /// A record that cannot be stored is counted in [`dropped`](Self::dropped).
     pub async fn put(&self, record: impl Into<Record>) {
         let record = record.into();
-        let weight = record.weight();
-        self.0.shared.queue.push(Job::Record(record), weight).await;
+        let (weight, haste) = (record.weight(), record.haste());
+        let queue = &self.0.shared.queue;
+        queue.push(Job::Record(record), weight, haste).await;
     }
 
     /// Like [`put`](Self::put), blocking the thread instead of waiting.
     pub fn put_blocking(&self, record: impl Into<Record>) {
         let record = record.into();
-        let weight = record.weight();
-        self.0
-            .shared
-            .queue
-            .push_blocking(Job::Record(record), weight);
+        let (weight, haste) = (record.weight(), record.haste());
+        let queue = &self.0.shared.queue;
+        queue.push_blocking(Job::Record(record), weight, haste);
     }
 
     /// Waits until everything put so far is on disk.
@@ -208,7 +208,7 @@ impl Store {
     }
 
     /// Looks up responses with their scores, in the order asked for. Batches of
-    /// 64 to 256 cost least per response. Blocks the thread for a moment.
+    /// hundreds to thousands cost least per response. Blocks the thread for a moment.
     ///
     /// # Errors
     ///

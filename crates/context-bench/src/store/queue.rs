@@ -10,12 +10,14 @@ use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
 /// A batch is due with this many records …
-const BATCH: usize = 512;
+const BATCH: usize = 4096;
 /// … or when its first record is this old. What is younger is lost with a
-/// killed process, so this is kept near the cost of a commit.
+/// killed process, so this is kept near the cost of a commit …
 const DELAY: Duration = Duration::from_millis(5);
+/// … unless losing it costs nothing, as for a row that is made of what is stored.
+const LONG_DELAY: Duration = Duration::from_millis(100);
 /// Records that may wait, those being written included.
-const MAX_RECORDS: usize = 4096;
+const MAX_RECORDS: usize = 16_384;
 /// Bytes that may wait, those being written included. One record always fits.
 const MAX_BYTES: usize = 64 << 20;
 
@@ -29,8 +31,8 @@ pub(super) struct Queue<T> {
 
 struct State<T> {
     jobs: VecDeque<T>,
-    /// When the oldest job came in.
-    since: Option<Instant>,
+    /// When the jobs shall be handed out; `None` when there are none.
+    due: Option<Instant>,
     waiting: usize,
     bytes: usize,
     pushed: u64,
@@ -38,6 +40,24 @@ struct State<T> {
     /// Everything up to this number is wanted now.
     wanted: u64,
     closed: bool,
+}
+
+/// How long a job may wait for company.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Haste {
+    /// Losing it would cost something.
+    Soon,
+    /// It can be had again for nothing.
+    Sometime,
+}
+
+impl Haste {
+    fn delay(self) -> Duration {
+        match self {
+            Self::Soon => DELAY,
+            Self::Sometime => LONG_DELAY,
+        }
+    }
 }
 
 /// Jobs taken together. Must be given back with [`Queue::settle`].
@@ -51,7 +71,7 @@ impl<T> Queue<T> {
         Self {
             state: Mutex::new(State {
                 jobs: VecDeque::new(),
-                since: None,
+                due: None,
                 waiting: 0,
                 bytes: 0,
                 pushed: 0,
@@ -71,17 +91,17 @@ impl<T> Queue<T> {
     }
 
     /// Pushes without waiting; gives the job back when there is no room.
-    fn try_push(&self, job: T, weight: usize) -> Result<(), T> {
+    fn try_push(&self, job: T, weight: usize, haste: Haste) -> Result<(), T> {
         let mut state = self.lock();
         let full = state.waiting >= MAX_RECORDS || state.bytes + weight > MAX_BYTES;
         if full && state.waiting > 0 && !state.closed {
             return Err(job);
         }
-        self.accept(&mut state, job, weight);
+        self.accept(&mut state, job, weight, haste);
         Ok(())
     }
 
-    fn accept(&self, state: &mut State<T>, job: T, weight: usize) {
+    fn accept(&self, state: &mut State<T>, job: T, weight: usize, haste: Haste) {
         if state.closed {
             return;
         }
@@ -89,23 +109,24 @@ impl<T> Queue<T> {
         state.bytes += weight;
         state.pushed += 1;
         state.jobs.push_back(job);
-        let first = state.since.is_none();
-        if first {
-            state.since = Some(Instant::now());
+        let due = Instant::now() + haste.delay();
+        let sooner = state.due.is_none_or(|known| due < known);
+        if sooner {
+            state.due = Some(due);
         }
-        if first || state.jobs.len() == BATCH {
+        if sooner || state.jobs.len() == BATCH {
             self.work.notify_one();
         }
     }
 
     /// Waits for room and pushes.
-    pub(super) async fn push(&self, mut job: T, weight: usize) {
+    pub(super) async fn push(&self, mut job: T, weight: usize, haste: Haste) {
         loop {
             let room = self.settled_async.notified();
             tokio::pin!(room);
             // Registered before the look at the state, so no wake-up is missed.
             room.as_mut().enable();
-            match self.try_push(job, weight) {
+            match self.try_push(job, weight, haste) {
                 Ok(()) => return,
                 Err(back) => job = back,
             }
@@ -114,9 +135,9 @@ impl<T> Queue<T> {
     }
 
     /// Waits for room and pushes, blocking the thread.
-    pub(super) fn push_blocking(&self, mut job: T, weight: usize) {
+    pub(super) fn push_blocking(&self, mut job: T, weight: usize, haste: Haste) {
         loop {
-            match self.try_push(job, weight) {
+            match self.try_push(job, weight, haste) {
                 Ok(()) => return,
                 Err(back) => job = back,
             }
@@ -130,7 +151,7 @@ impl<T> Queue<T> {
     /// Pushes ahead of all bounds and asks for it to be done now.
     pub(super) fn push_urgent(&self, job: T) {
         let mut state = self.lock();
-        self.accept(&mut state, job, 0);
+        self.accept(&mut state, job, 0, Haste::Soon);
         state.wanted = state.pushed;
         self.work.notify_one();
     }
@@ -171,25 +192,24 @@ impl<T> Queue<T> {
     pub(super) fn take(&self) -> Option<Batch<T>> {
         let mut state = self.lock();
         loop {
-            let due = state.closed || state.wanted > state.settled || state.jobs.len() >= BATCH;
-            let age = state.since.map(|since| since.elapsed());
-            match age {
-                None if state.closed => return None,
-                None => {
-                    state = self.work.wait(state).unwrap_or_else(|e| e.into_inner());
+            let Some(due) = state.due else {
+                if state.closed {
+                    return None;
                 }
-                Some(age) if due || age >= DELAY => {
-                    state.since = None;
-                    return Some(Batch {
-                        jobs: state.jobs.drain(..).collect(),
-                        bytes: state.bytes,
-                    });
-                }
-                Some(age) => {
-                    let waited = self.work.wait_timeout(state, DELAY - age);
-                    state = waited.unwrap_or_else(|e| e.into_inner()).0;
-                }
+                state = self.work.wait(state).unwrap_or_else(|e| e.into_inner());
+                continue;
+            };
+            let now = state.closed || state.wanted > state.settled || state.jobs.len() >= BATCH;
+            let left = due.saturating_duration_since(Instant::now());
+            if now || left.is_zero() {
+                state.due = None;
+                return Some(Batch {
+                    jobs: state.jobs.drain(..).collect(),
+                    bytes: state.bytes,
+                });
             }
+            let waited = self.work.wait_timeout(state, left);
+            state = waited.unwrap_or_else(|e| e.into_inner()).0;
         }
     }
 
@@ -209,7 +229,7 @@ impl<T> Queue<T> {
         let mut state = self.lock();
         state.closed = true;
         state.jobs.clear();
-        state.since = None;
+        state.due = None;
         state.waiting = 0;
         state.bytes = 0;
         state.settled = state.pushed;

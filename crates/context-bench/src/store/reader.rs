@@ -17,6 +17,7 @@ use super::columns::{
 use super::delta::OutputDelta;
 use super::error::{Damaged, is_damage};
 use super::key::{Key, ResponseKey};
+use super::neighbours::Neighbours;
 use super::record::Located;
 use super::score_json::ScoreNames;
 use crate::model::{CallStats, Example, Output, Scores};
@@ -89,6 +90,7 @@ impl StoredResponse {
 pub(super) struct Reader {
     pub(super) connection: Connection,
     known: Known,
+    neighbours: Neighbours,
 }
 
 /// Ids and texts that rows share. Systems and evaluators are never removed.
@@ -126,6 +128,7 @@ impl Reader {
         Self {
             connection,
             known: Known::default(),
+            neighbours: Neighbours::default(),
         }
     }
 
@@ -143,24 +146,35 @@ impl Reader {
         // One read transaction for all of them: locks are taken once.
         let tx = self.connection.unchecked_transaction()?;
         let mut statement = tx.prepare_cached(&format!(
-            "SELECT {}, r.id, e.id, s.scorer, s.checksum, s.scores, s.reasons
-             FROM examples e
-             CROSS JOIN responses r ON r.example = e.id AND r.system = ?2 AND r.repeat = ?3
+            "SELECT {}, r.id, s.scorer, s.checksum, s.scores, s.reasons
+             FROM responses r
              LEFT JOIN scores s ON s.response = r.id
-             WHERE e.key = ?1",
+             WHERE r.example = ?1 AND r.system = ?2 AND r.repeat = ?3",
             ResponseColumns::LIST
         ))?;
+        self.neighbours.read(&tx, wanted.len())?;
         let mut found = Vec::with_capacity(wanted.len());
         let mut scorers = Vec::new();
+        let mut example: Option<(Key, Option<i64>)> = None;
         for item in wanted {
-            let one = find_one(
-                &tx,
-                &mut statement,
-                &mut self.known,
-                item,
-                &mut scorers,
-                damage,
-            );
+            let key = item.response.example;
+            // Systems take turns: an example is often wanted several times in a row.
+            let id = match example {
+                Some((known, id)) if known == key => Ok(id),
+                _ => self.neighbours.find(&tx, key),
+            };
+            let one = id.and_then(|id| {
+                example = Some((key, id));
+                let Some(id) = id else { return Ok(None) };
+                find_one(
+                    &tx,
+                    &mut statement,
+                    &mut self.known,
+                    (item, id),
+                    &mut scorers,
+                    damage,
+                )
+            });
             found.push(match one {
                 Ok(found) => found,
                 Err(error) => {
@@ -171,6 +185,7 @@ impl Reader {
         }
         drop(statement);
         tx.finish()?;
+        self.neighbours.done(found.iter().any(Option::is_some));
         Ok(found)
     }
 
@@ -252,7 +267,7 @@ fn find_one(
     connection: &Connection,
     statement: &mut CachedStatement<'_>,
     known: &mut Known,
-    wanted: &Wanted<'_>,
+    (wanted, example): (&Wanted<'_>, i64),
     scorers: &mut Vec<Option<i64>>,
     damage: &mut Damage,
 ) -> rusqlite::Result<Option<Found>> {
@@ -265,7 +280,7 @@ fn find_one(
         scorers.push(known.scorer(connection, *scorer, damage)?);
     }
     let mut found: Option<Found> = None;
-    let mut rows = statement.query((key.example, system, key.repeat))?;
+    let mut rows = statement.query((example, system, key.repeat))?;
     while let Some(row) = rows.next()? {
         const AFTER: usize = ResponseColumns::N;
         // One row per set of scores; the response is the same in all of them.
@@ -275,7 +290,7 @@ fn find_one(
                 let at = Located {
                     key,
                     response: row.get(AFTER)?,
-                    example: row.get(AFTER + 1)?,
+                    example,
                 };
                 let Ok(response) = StoredResponse::read(row, 0, at)? else {
                     damage.records += 1;
@@ -287,11 +302,11 @@ fn find_one(
                 })
             }
         };
-        let scorer: Option<i64> = row.get(AFTER + 2)?;
+        let scorer: Option<i64> = row.get(AFTER + 1)?;
         let Some(index) = scorers.iter().position(|id| id.is_some() && *id == scorer) else {
             continue;
         };
-        match read_scores(row, AFTER + 3, key, wanted.scorers[index], &mut known.names) {
+        match read_scores(row, AFTER + 2, key, wanted.scorers[index], &mut known.names) {
             Ok(Ok(scores)) => found.scores[index] = Some(scores),
             Ok(Err(Damaged)) => damage.records += 1,
             Err(error) => damage.absorb(error)?,

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::delta::OutputDelta;
 use super::key::{Key, ResponseKey};
+use super::queue::Haste;
 use super::run::Run;
 use crate::model::{CallStats, Example, ExampleId, Failure, Scores};
 
@@ -162,6 +163,14 @@ pub enum NewOutcome {
 }
 
 impl Record {
+    /// A row of an answer that was stored before can be made again for nothing.
+    pub(super) fn haste(&self) -> Haste {
+        match self {
+            Self::Row(row) if row.cached => Haste::Sometime,
+            _ => Haste::Soon,
+        }
+    }
+
     /// Bytes that the record keeps alive, roughly. The queue is bounded by it.
     pub(super) fn weight(&self) -> usize {
         const FIXED: usize = 512;

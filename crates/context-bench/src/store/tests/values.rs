@@ -213,3 +213,63 @@ fn a_long_context_is_stored_once_and_compressed() {
     let size = std::fs::metadata(path).unwrap().len();
     assert!(size < 7 << 20, "{size}");
 }
+
+/// Look-ups in another order than the examples were stored in, with strangers
+/// between them.
+#[test]
+fn look_ups_in_any_order_find_just_what_is_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path()).unwrap().store;
+    let other = SystemEntry {
+        kind: "other".to_owned(),
+        ..system()
+    };
+    let systems = [system(), other];
+    store.register(&systems, &[]).unwrap();
+    let example = |i: usize| {
+        Example::new()
+            .with("id", i)
+            .with("context", "c".repeat(i % 50))
+    };
+    let key = |i: usize, system: &SystemEntry| {
+        ResponseKey::new(Key::example(&example(i)), system.key(), 0)
+    };
+    let is_stored = |i: usize, s: usize| i % 7 != 3 && (s == 0 || i % 3 == 0);
+    for i in 0..3000 {
+        for (s, system) in systems.iter().enumerate() {
+            if is_stored(i, s) {
+                store.put_blocking(NewResponse {
+                    key: key(i, system),
+                    example: Arc::new(example(i)),
+                    output: OutputDelta::default(),
+                    latency: i as f64,
+                    call: None,
+                    first_byte: None,
+                    usage: None,
+                });
+            }
+        }
+    }
+    store.flush_blocking().unwrap();
+    let forwards: Vec<usize> = (0..3200).collect();
+    let backwards: Vec<usize> = forwards.iter().rev().copied().collect();
+    let scattered: Vec<usize> = forwards.iter().map(|i| i * 1009 % 3200).collect();
+    for order in [forwards, backwards, scattered] {
+        for chunk in order.chunks(700) {
+            let asked: Vec<(usize, usize)> =
+                chunk.iter().flat_map(|i| [(*i, 0), (*i, 1)]).collect();
+            let wanted: Vec<Wanted<'_>> = asked
+                .iter()
+                .map(|(i, s)| Wanted {
+                    response: key(*i, &systems[*s]),
+                    scorers: &[],
+                })
+                .collect();
+            let found = store.find(&wanted).unwrap();
+            for ((i, s), found) in asked.into_iter().zip(found) {
+                let expected = (i < 3000 && is_stored(i, s)).then_some(i as f64);
+                assert_eq!(found.map(|f| f.response.latency), expected, "{i} {s}");
+            }
+        }
+    }
+}

@@ -74,12 +74,12 @@ pub(super) fn check_program(program: &str, env: &[(String, String)]) -> Result<(
     use std::path::Path;
 
     let found = if program.contains('/') {
-        Path::new(program).exists()
+        Path::new(program).is_file()
     } else {
         let given = env.iter().rfind(|(name, _)| name == "PATH");
         let path = given.map(|(_, value)| value.into());
         match path.or_else(|| std::env::var_os("PATH")) {
-            Some(path) => std::env::split_paths(&path).any(|folder| folder.join(program).exists()),
+            Some(path) => std::env::split_paths(&path).any(|folder| folder.join(program).is_file()),
             // The system has a default of its own; the start will tell.
             None => true,
         }

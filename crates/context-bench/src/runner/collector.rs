@@ -1,0 +1,106 @@
+//! The collector: gathers rows as they finish.
+//!
+//! Rows come back grouped by system in dataset order, whatever finished first.
+
+use std::time::{Duration, Instant};
+
+use tokio::sync::mpsc;
+
+use super::dispatch::Outcome;
+use super::event::{Progress, RunEvent};
+use super::scoring::{FEW, PAUSE};
+use crate::dataset::DatasetError;
+use crate::model::{Counts, EvalRow, Failure};
+
+/// Rows that are gathered in one go.
+const AT_ONCE: usize = 256;
+
+/// A row on its way to the collector.
+pub(super) struct Finished {
+    pub(super) system: usize,
+    pub(super) position: usize,
+    pub(super) row: EvalRow,
+    /// When the call began and ended.
+    pub(super) span: Option<(Instant, Instant)>,
+}
+
+/// Gathers rows as they finish.
+pub(super) struct Collector {
+    rows: Vec<Vec<(usize, EvalRow)>>,
+    counts: Vec<Counts>,
+    spans: Vec<Option<(Instant, Instant)>>,
+}
+
+impl Collector {
+    pub(super) fn new(n_systems: usize) -> Self {
+        Self {
+            rows: vec![Vec::new(); n_systems],
+            counts: vec![Counts::default(); n_systems],
+            spans: vec![None; n_systems],
+        }
+    }
+
+    pub(super) async fn gather(
+        mut self,
+        mut receiver: mpsc::UnboundedReceiver<Finished>,
+        progress: &dyn Progress,
+    ) -> Self {
+        let mut batch = Vec::with_capacity(AT_ONCE);
+        while receiver.recv_many(&mut batch, AT_ONCE).await > 0 {
+            let few = batch.len() < FEW;
+            for finished in batch.drain(..) {
+                self.add(finished, progress);
+            }
+            if few {
+                tokio::time::sleep(PAUSE).await;
+            }
+        }
+        self
+    }
+
+    fn add(&mut self, finished: Finished, progress: &dyn Progress) {
+        let Finished {
+            system,
+            position,
+            row,
+            span,
+        } = finished;
+        progress.on_event(&RunEvent::RowFinished { system, row: &row });
+        self.counts[system].add(&row);
+        if let Some((start, end)) = span {
+            let (first, last) = self.spans[system].unwrap_or((start, end));
+            self.spans[system] = Some((first.min(start), last.max(end)));
+        }
+        self.rows[system].push((position, row));
+    }
+
+    pub(super) fn into_outcome(
+        self,
+        planned: Option<usize>,
+        n_examples: usize,
+        dataset_error: Option<DatasetError>,
+        gave_up: Vec<Option<Failure>>,
+    ) -> Outcome {
+        let planned = planned.unwrap_or(0).max(n_examples);
+        let in_dataset_order = |mut rows: Vec<(usize, EvalRow)>| {
+            rows.sort_by_key(|(position, _)| *position);
+            rows.into_iter().map(|(_, row)| row).collect()
+        };
+        Outcome {
+            rows: self.rows.into_iter().map(in_dataset_order).collect(),
+            counts: self
+                .counts
+                .into_iter()
+                .map(|counts| Counts { planned, ..counts })
+                .collect(),
+            wall: self
+                .spans
+                .into_iter()
+                .map(|span| span.map_or(Duration::ZERO, |(first, last)| last - first))
+                .collect(),
+            gave_up,
+            n_examples,
+            dataset_error,
+        }
+    }
+}

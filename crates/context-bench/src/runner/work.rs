@@ -1,0 +1,119 @@
+//! What is to be done next: every example for every system, in order.
+//!
+//! Systems take turns example by example (A, B, A, B …), so that an endpoint
+//! that drifts hurts all of them alike.
+
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use super::breaker::Breaker;
+use super::feed::Fed;
+use super::prepared::Prepared;
+use super::queue::{Queue, Taken};
+use crate::dataset::DatasetError;
+use crate::system::System;
+
+/// One of the systems that are compared.
+pub(super) struct Arm {
+    pub(super) name: Arc<str>,
+    pub(super) system: Arc<dyn System>,
+    pub(super) breaker: Breaker,
+}
+
+/// One example for one system.
+pub(super) struct Job {
+    /// Index of the system.
+    pub(super) system: usize,
+    pub(super) prepared: Arc<Prepared>,
+}
+
+/// Hands out the jobs of a run. Any number of workers may take at the same time.
+pub(super) struct Work {
+    arms: Arc<[Arm]>,
+    queue: Arc<Queue<Fed>>,
+    cursor: Mutex<Cursor>,
+}
+
+#[derive(Default)]
+struct Cursor {
+    /// The example whose systems are not all served yet, and the next of them.
+    current: Option<(Arc<Prepared>, usize)>,
+    n_examples: usize,
+    error: Option<DatasetError>,
+    over: bool,
+}
+
+impl Work {
+    pub(super) fn new(arms: Arc<[Arm]>, queue: Arc<Queue<Fed>>) -> Self {
+        Self {
+            arms,
+            queue,
+            cursor: Mutex::default(),
+        }
+    }
+
+    /// The next job, if there is one right now.
+    pub(super) fn take(&self) -> Taken<Job> {
+        let mut cursor = self.cursor();
+        loop {
+            if cursor.over {
+                return Taken::Ended;
+            }
+            if let Some((prepared, first)) = cursor.current.take() {
+                let next = (first..self.arms.len()).find(|system| self.wants(*system, &prepared));
+                if let Some(system) = next {
+                    cursor.n_examples += usize::from(first == 0);
+                    let job = Job {
+                        system,
+                        prepared: Arc::clone(&prepared),
+                    };
+                    cursor.current = Some((prepared, system + 1));
+                    return Taken::Item(job);
+                }
+                cursor.n_examples += usize::from(self.arms.is_empty());
+            }
+            match self.queue.take() {
+                Taken::Item(Ok(prepared)) => cursor.current = Some((prepared, 0)),
+                Taken::Item(Err(error)) => {
+                    cursor.error = Some(error);
+                    cursor.over = true;
+                }
+                Taken::Empty => return Taken::Empty,
+                Taken::Ended => cursor.over = true,
+            }
+            if !self.arms.is_empty() && self.arms.iter().all(|arm| arm.breaker.is_open()) {
+                cursor.over = true;
+            }
+        }
+    }
+
+    /// Waits for the next job; `None` when there is none left. For one waiter.
+    pub(super) async fn next(&self) -> Option<Job> {
+        loop {
+            match self.take() {
+                Taken::Item(job) => return Some(job),
+                Taken::Empty => self.queue.filled().await,
+                Taken::Ended => return None,
+            }
+        }
+    }
+
+    /// Hands out nothing more. Returns how many examples at least one system was
+    /// asked about, and what ended the dataset early.
+    pub(super) fn end(&self) -> (usize, Option<DatasetError>) {
+        self.queue.abandon();
+        let mut cursor = self.cursor();
+        cursor.over = true;
+        cursor.current = None;
+        (cursor.n_examples, cursor.error.take())
+    }
+
+    /// A system that the runner gave up on still gets what is stored of it.
+    fn wants(&self, system: usize, prepared: &Prepared) -> bool {
+        !self.arms[system].breaker.is_open() || prepared.stored_whole(system).is_some()
+    }
+
+    fn cursor(&self) -> MutexGuard<'_, Cursor> {
+        // Held for moving the cursor only; a poisoned lock changes nothing.
+        self.cursor.lock().unwrap_or_else(|e| e.into_inner())
+    }
+}
