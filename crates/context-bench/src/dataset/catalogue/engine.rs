@@ -84,21 +84,30 @@ impl Engine {
         }
     }
 
-    /// The examples of one record; none when it is to be skipped.
-    fn record(&self, row: Row, index: usize) -> Result<Vec<Example>, DatasetError> {
+    /// The examples of one record: none when it is to be skipped, nothing at
+    /// all when it is of another config.
+    fn record(&self, row: Row, index: usize) -> Result<Option<Vec<Example>>, DatasetError> {
         let at = At {
             place: row.at.clone(),
             record: index + 1,
         };
         let mut scope = self.scope(row, index);
         let variant = &self.config.variant;
-        if let Some(skip) = &variant.skip_when
-            && is_truthy(&self.value(skip, &scope, &at)?)
+        let holds = |template: &Template| -> Result<bool, DatasetError> {
+            Ok(is_truthy(&self.value(template, &scope, &at)?))
+        };
+        if let Some(belongs) = &variant.belongs_when
+            && !holds(belongs)?
         {
-            return Ok(Vec::new());
+            return Ok(None);
+        }
+        if let Some(skip) = &variant.skip_when
+            && holds(skip)?
+        {
+            return Ok(Some(Vec::new()));
         }
         let Some(each) = &variant.for_each else {
-            return Ok(vec![self.example(&mut scope, &at)?]);
+            return Ok(Some(vec![self.example(&mut scope, &at)?]));
         };
         let items = match self.value(&each.items, &scope, &at)? {
             Value::Array(items) => items,
@@ -113,7 +122,7 @@ impl Engine {
             scope.insert("loop_index".into(), nth.into());
             examples.push(self.example(&mut scope, &at)?);
         }
-        Ok(examples)
+        Ok(Some(examples))
     }
 
     /// What templates see: the columns of the record and the given names.
@@ -283,6 +292,7 @@ pub(super) fn columns(config: &Config) -> Option<Vec<String>> {
 fn mentioned(config: &Config) -> BTreeSet<String> {
     let variant = &config.variant;
     let mut templates: Vec<&Template> = variant.fields.values().collect();
+    templates.extend(&variant.belongs_when);
     templates.extend(&variant.skip_when);
     templates.extend(variant.for_each.as_ref().map(|each| &each.items));
     if let Some(choices) = &variant.choices {
@@ -339,11 +349,16 @@ impl Iterator for Examples {
                     return Some(Err(error));
                 }
             };
-            let made = self.engine.record(row, self.index);
-            self.index += 1;
-            match made {
-                Ok(examples) => self.ready = examples.into_iter(),
-                Err(error) => return Some(Err(error)),
+            match self.engine.record(row, self.index) {
+                Ok(None) => {}
+                Ok(Some(examples)) => {
+                    self.index += 1;
+                    self.ready = examples.into_iter();
+                }
+                Err(error) => {
+                    self.index += 1;
+                    return Some(Err(error));
+                }
             }
         }
     }

@@ -27,6 +27,7 @@ const OF_SPEC: &[&str] = &[
     "configs",
     "examples",
     "for",
+    "belongs_when",
     "skip_when",
     "choices",
     "fields",
@@ -38,6 +39,7 @@ const OF_CONFIG: &[&str] = &[
     "split",
     "joined",
     "for",
+    "belongs_when",
     "skip_when",
     "choices",
     "fields",
@@ -169,6 +171,9 @@ impl Reader<'_> {
         };
         if let Some(node) = node.get("for") {
             variant.for_each = Some(self.for_each(node)?);
+        }
+        if let Some(node) = node.get("belongs_when") {
+            variant.belongs_when = Some(self.expression(node, "belongs_when")?);
         }
         if let Some(node) = node.get("skip_when") {
             variant.skip_when = Some(self.expression(node, "skip_when")?);

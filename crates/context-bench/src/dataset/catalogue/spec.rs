@@ -56,6 +56,8 @@ pub(super) struct Variant {
     /// Whether it holds the records of other configs, so that `*` leaves it out.
     pub(super) joined: bool,
     pub(super) for_each: Option<ForEach>,
+    /// Whether a record is of this config; others do not count at all.
+    pub(super) belongs_when: Option<Template>,
     pub(super) skip_when: Option<Template>,
     pub(super) choices: Option<Choices>,
     pub(super) fields: IndexMap<String, Template>,
@@ -244,6 +246,7 @@ impl Variant {
         // A number of examples is never that of another config.
         self.examples = own.examples;
         replace(&mut self.split, &own.split);
+        replace(&mut self.belongs_when, &own.belongs_when);
         replace(&mut self.skip_when, &own.skip_when);
         replace(&mut self.choices, &own.choices);
         replace(&mut self.evaluators, &own.evaluators);

@@ -234,7 +234,7 @@ fn look_ups_in_any_order_find_just_what_is_there() {
     let key = |i: usize, system: &SystemEntry| {
         ResponseKey::new(Key::example(&example(i)), system.key(), 0)
     };
-    let is_stored = |i: usize, s: usize| i % 7 != 3 && (s == 0 || i % 3 == 0);
+    let is_stored = |i: usize, s: usize| i % 7 != 3 && (s == 0 || i.is_multiple_of(3));
     for i in 0..3000 {
         for (s, system) in systems.iter().enumerate() {
             if is_stored(i, s) {

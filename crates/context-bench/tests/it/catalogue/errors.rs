@@ -127,6 +127,11 @@ fn n_counts_records_and_of_expanded_ones_examples() {
     };
     assert_eq!(n("arc-challenge", "datasets/arc-challenge", 2), 1);
     assert_eq!(n("arc-challenge", "datasets/arc-challenge", 3), 2);
+    // Records of other subjects do not count.
+    assert_eq!(
+        n("mmlu:abstract_algebra", "datasets/mmlu/all/test.jsonl", 1),
+        1
+    );
     assert_eq!(n("qasper", "datasets/qasper", 2), 2);
     assert_eq!(n("qasper", "datasets/qasper", 0), 0);
 }
