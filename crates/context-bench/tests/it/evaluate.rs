@@ -16,6 +16,7 @@ use context_bench::{
 };
 use context_bench_testkit::shared;
 use serde_json::{Value, json};
+use sha2::Digest as _;
 
 /// A system that answers from a script, as the worked cases describe it.
 struct Scripted {
@@ -614,4 +615,59 @@ async fn a_counter_is_loaded_before_the_first_call() {
         .await
         .unwrap();
     assert_eq!(result.summary["s"].value("mean_score"), Some(1.0));
+}
+
+#[tokio::test]
+async fn each_dataset_is_scored_by_its_own_evaluators_and_its_use_is_recorded() {
+    let example = |id: &str, dataset: &str| {
+        Example::new()
+            .with("id", id)
+            .with("answer", "4")
+            .with("dataset", dataset)
+    };
+    let examples = || {
+        vec![
+            example("a", "sums"),
+            example("b", "words"),
+            example("c", "other"),
+        ]
+    };
+    let run = || {
+        let math: Arc<dyn context_bench::Evaluator> = Arc::new(MathEquivalence);
+        let words: Arc<dyn context_bench::Evaluator> = Arc::new(AnswerQuality);
+        evaluate()
+            .system(system::from_fn("s", |example| {
+                Ok(Output::reply(example, "The answer is 4."))
+            }))
+            .evaluators_for("sums", [math], Some("math_equiv"))
+            .evaluators_for("words", [words], Some("exact_match"))
+            .common_score("score", "contains")
+            .metric(MeanScore::of("score"))
+    };
+    let result = run().dataset(examples()).run().await.expect("runs");
+    let scores: Vec<(Option<f64>, Option<f64>, Option<f64>)> = result
+        .rows
+        .iter()
+        .map(|row| (row.score("math_equiv"), row.score("f1"), row.score("score")))
+        .collect();
+    assert_eq!(scores[0], (Some(1.0), None, Some(1.0)));
+    assert_eq!((scores[1].0, scores[1].2), (None, Some(0.0)));
+    assert!(scores[1].1.is_some_and(|f1| f1 > 0.0));
+    // A dataset that is not named is scored by all.
+    assert_eq!((scores[2].0, scores[2].2), (Some(1.0), Some(1.0)));
+    assert_eq!(result.summary["s"].value("mean_score"), Some(2.0 / 3.0));
+
+    let used: Vec<(&str, usize)> = result
+        .datasets
+        .iter()
+        .map(|used| (used.name.as_str(), used.examples))
+        .collect();
+    assert_eq!(used, [("sums", 1), ("words", 1), ("other", 1)]);
+    // The digest is of the content, not of the name.
+    let line = "{\"id\":\"a\",\"answer\":\"4\"}\n";
+    let digest = sha2::Sha256::digest(line.as_bytes());
+    let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(result.datasets[0].sha256, digest);
+    let again = run().dataset(examples()).run().await.expect("runs");
+    assert_eq!(again.datasets, result.datasets);
 }
