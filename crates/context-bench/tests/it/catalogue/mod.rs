@@ -5,6 +5,7 @@ mod fixtures;
 mod own_files;
 mod real_samples;
 mod reference;
+mod remote;
 mod worked_cases;
 
 use std::path::{Path, PathBuf};
