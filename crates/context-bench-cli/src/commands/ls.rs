@@ -68,10 +68,8 @@ fn dataset_entries(registry: &Registry, details: bool) -> Result<Vec<Entry>, Fai
     let mut entries = names(Kind::Datasets, registry);
     if details {
         for entry in &mut entries {
-            let about = entry.columns.remove(0);
-            let usual = ["", "", "bundled", "answer_quality", ""];
+            let usual = ["", "", "bundled", "", "answer_quality"];
             entry.columns = usual.into_iter().map(str::to_owned).collect();
-            entry.columns.push(about);
         }
     }
     let access = match details {
@@ -88,14 +86,7 @@ fn dataset_entries(registry: &Registry, details: bool) -> Result<Vec<Entry>, Fai
         entries.push(entry);
     }
     if details {
-        let head = [
-            "category",
-            "examples",
-            "cached",
-            "evaluators",
-            "licence",
-            "about",
-        ];
+        let head = ["category", "examples", "cached", "licence", "evaluators"];
         entries.insert(
             0,
             Entry {
@@ -146,9 +137,8 @@ fn describe(
         spec.category().to_owned(),
         examples.map_or("?".into(), |n| n.to_string()),
         cached.to_owned(),
-        shown.join(", "),
         spec.licence().to_owned(),
-        spec.about().to_owned(),
+        shown.join(", "),
     ];
     let details = &mut entry.details;
     details.insert("category".into(), spec.category().into());

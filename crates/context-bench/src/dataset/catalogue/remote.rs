@@ -229,16 +229,24 @@ fn is_missing_repo(error: &HubError) -> bool {
 
 fn in_repo(repo: &str, wanted: &Wanted<'_>, access: &HubAccess) -> Result<Found, HubError> {
     let revision = wanted.config.spec.source.revision.as_deref();
-    let patterns = wanted.patterns();
-    let mut files = if patterns.is_empty() {
-        let split = wanted.split().unwrap_or(USUAL_SPLIT);
-        let hub = &access.hub;
-        hub.resolve(repo, revision, wanted.hub_config(), split)?
-            .files
-    } else {
-        first_of(&patterns, |pattern| {
-            access.hub.files(repo, revision, &[pattern])
-        })?
+    let hub = &access.hub;
+    let mut files = match wanted.patterns().split_first() {
+        None => {
+            let split = wanted.split().unwrap_or(USUAL_SPLIT);
+            hub.resolve(repo, revision, wanted.hub_config(), split)?
+                .files
+        }
+        Some((first, others)) => {
+            let mut found = hub.files(repo, revision, &[first]);
+            for other in others {
+                if !matches!(found, Err(HubError::FileNotFound { .. })) {
+                    break;
+                }
+                // When nothing is there, the first pattern is the one to name.
+                found = hub.files(repo, revision, &[other]).or(found);
+            }
+            found?
+        }
     };
     if wanted.table.first_only {
         files.truncate(1);
@@ -248,27 +256,6 @@ fn in_repo(repo: &str, wanted: &Wanted<'_>, access: &HubAccess) -> Result<Found,
         commit: files.first().map(|file| file.commit.clone()),
         files,
     })
-}
-
-/// What the first pattern gives that gives something; the error of the first.
-fn first_of<T>(
-    patterns: &[String],
-    mut ask: impl FnMut(&str) -> Result<T, HubError>,
-) -> Result<T, HubError> {
-    let mut first_error = None;
-    for pattern in patterns {
-        match ask(pattern) {
-            Ok(found) => return Ok(found),
-            Err(error @ HubError::FileNotFound { .. }) => {
-                first_error.get_or_insert(error);
-            }
-            Err(error) => return Err(error),
-        }
-    }
-    match first_error {
-        Some(error) => Err(error),
-        None => ask(""),
-    }
 }
 
 fn fetched_rows(
