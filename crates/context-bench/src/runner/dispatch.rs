@@ -20,7 +20,7 @@ use super::stop::Stop;
 use super::workers::{MaxWorkers, Workers};
 use crate::dataset::{Dataset, DatasetError};
 use crate::evaluator::Evaluator;
-use crate::model::{Counts, EvalRow, Failure};
+use crate::model::{Counts, EvalRow, Failure, JudgeUsage};
 use crate::system::System;
 use crate::tokens::{TextFields, TokenCounter};
 
@@ -64,6 +64,7 @@ struct Finished {
     system: usize,
     position: usize,
     row: EvalRow,
+    judged: JudgeUsage,
     /// When the call began and ended.
     span: Option<(Instant, Instant)>,
 }
@@ -200,6 +201,7 @@ impl Dispatcher {
             system: index,
             position: prepared.position,
             row,
+            judged: JudgeUsage::default(),
             span: None,
         });
         true
@@ -252,16 +254,17 @@ impl Dispatcher {
                     Source::Call(called) => Some((called.started, called.started + called.elapsed)),
                     _ => None,
                 };
-                let row = tokio::select! {
+                let (row, judged) = tokio::select! {
                     biased;
                     () = stop.aborted() => return,
-                    row = scorer.row(index, arm.name, &prepared, source) => row,
+                    done = scorer.row(index, arm.name, &prepared, source) => done,
                 };
                 // The collector outlives all senders; a failed send means a dropped run.
                 let _ = sender.send(Finished {
                     system: index,
                     position,
                     row,
+                    judged,
                     span,
                 });
                 drop(slot.backlog);
@@ -301,11 +304,13 @@ impl Collector {
             system,
             position,
             row,
+            judged,
             span,
         }) = receiver.recv().await
         {
             progress.on_event(&RunEvent::RowFinished { system, row: &row });
             self.counts[system].add(&row);
+            self.counts[system].add_judged(judged);
             if let Some((start, end)) = span {
                 let (first, last) = self.spans[system].unwrap_or((start, end));
                 self.spans[system] = Some((first.min(start), last.max(end)));

@@ -16,6 +16,7 @@ mod agreement_text;
 mod command;
 mod context_layers;
 mod evaluate;
+mod llm_judge;
 mod math;
 mod multiple_choice;
 mod nli;
