@@ -22,6 +22,7 @@ mod multiple_choice;
 mod nli;
 mod openai;
 mod properties;
+mod properties_text;
 mod reuse;
 mod rouge;
 mod vectors;
