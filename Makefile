@@ -26,13 +26,14 @@ test-rust: ## Run the Rust tests, doc tests and examples
 
 agreement: ## Print the agreement of the evaluators with official grades (needs ../shared)
 	$(CARGO) test --locked --package context-bench --test it agreement -- --nocapture --test-threads 1
+	$(CARGO) test --locked --package context-bench-cli --test it agreement -- --nocapture --test-threads 1
 
 SECONDS ?= 60
 fuzz: ## Mutate texts through every pure evaluator: make fuzz SECONDS=120
 	$(CARGO) run --locked --package context-bench --example fuzz -- --seconds $(SECONDS)
 
-bench: ## Measure throughput, latency, memory, store and start-up (optimised build, minutes)
-	$(CARGO) bench --locked --package context-bench-cli --bench throughput -- --bench
+bench: ## Measure throughput, latency, memory, store, scoring and start-up (optimised build, minutes); ONLY=scoring for one part
+	$(CARGO) bench --locked --package context-bench-cli --bench throughput -- --bench $(if $(ONLY),--only $(ONLY))
 
 lint: ## Check formatting, lints and documentation
 	$(CARGO) fmt --all --check

@@ -47,10 +47,7 @@ fn a_rubric_from_a_file_and_what_judging_cost() {
     assert_eq!(counts["judge_prompt_tokens"], 150);
     assert_eq!(counts["judge_completion_tokens"], 12);
     let table = run(&base).stdout;
-    assert!(
-        table.contains("3 requests · 3 judge requests (162 tokens)"),
-        "{table}"
-    );
+    assert!(table.contains("3 judge requests (162 tokens)"), "{table}");
     let markdown = run(&[&base[..], &["--output", "markdown"]].concat()).stdout;
     assert!(
         markdown.contains("| requests | judge requests | judge tokens |"),

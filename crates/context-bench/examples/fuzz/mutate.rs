@@ -212,11 +212,13 @@ fn once(text: &mut String, other: &str, chance: &mut Chance) {
         }
         1 | 2 => {
             let (at, _) = range(text, chance, 0);
-            text.insert_str(at, chance.pick(PIECES));
+            let piece: &&str = chance.pick(PIECES);
+            text.insert_str(at, piece);
         }
         3 => {
             let (start, end) = range(text, chance, 8);
-            text.replace_range(start..end, chance.pick(PIECES));
+            let piece: &&str = chance.pick(PIECES);
+            text.replace_range(start..end, piece);
         }
         4 => {
             let (start, end) = range(other, chance, 400);

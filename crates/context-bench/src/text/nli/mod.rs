@@ -176,6 +176,10 @@ pub fn stance(response: &str) -> Option<(Stance, StanceRule)> {
     Some((found, StanceRule::Mentioned))
 }
 
+/// How far behind `label:` its clause is read. Sentences are shorter; a text that
+/// repeats the word endlessly would take time by the square of its length.
+const MAX_CLAUSE: usize = 200;
+
 /// The last `label: X` or `answer is X` whose words say something.
 fn labelled(words: &[Word]) -> Option<Stance> {
     (0..words.len()).rev().find_map(|i| {
@@ -188,7 +192,7 @@ fn labelled(words: &[Word]) -> Option<Stance> {
             return None;
         }
         let mut clause = Vec::new();
-        for j in i + 1..words.len() {
+        for j in (i + 1..words.len()).take(MAX_CLAUSE) {
             let first = j == i + 1 || j == i + 2 && words[i + 1].lower == "is";
             if !first && words[j].stop_before {
                 break;
