@@ -135,31 +135,31 @@ fn evaluators() {
             "ground_truth",
             json!([{"get_weather": {"city": ["Paris"], "days": [3], "unit": ["C", ""]}}]),
         );
-    let rows: Vec<(&dyn Evaluator, &str, &Example, String)> = vec![
-        (&AnswerQuality, "a sentence", &question, "The capital of France is Paris.".into()),
-        (&SummarizationQuality::default(), "100 tokens", &summary, news.repeat(3)),
+    let rows: Vec<(Box<dyn Evaluator>, &str, &Example, String)> = vec![
+        (Box::new(AnswerQuality), "a sentence", &question, "The capital of France is Paris.".into()),
+        (Box::new(SummarizationQuality::default()), "100 tokens", &summary, news.repeat(3)),
         (
-            &MultipleChoiceAccuracy::default(),
+            Box::new(MultipleChoiceAccuracy::default()),
             "chain of thought",
             &choice,
             thoughts("Therefore, the answer is (C)."),
         ),
         (
-            &MathEquivalence,
+            Box::new(MathEquivalence),
             "chain of thought",
             &solved,
             thoughts("So the final answer is $\\boxed{4\\dfrac{2}{3}}$."),
         ),
         (
-            &NliLabelMatch,
+            Box::new(NliLabelMatch),
             "chain of thought",
             &claim,
             thoughts("The claim is not refuted; it is supported by the text."),
         ),
-        (&IfEvalChecker, "4 instructions", &instructed, thoughts("* a\n* b\n* c")),
-        (&IfEvalChecker, "language", &language, thoughts("That is all.")),
+        (Box::new(IfEvalChecker), "4 instructions", &instructed, thoughts("* a\n* b\n* c")),
+        (Box::new(IfEvalChecker), "language", &language, thoughts("That is all.")),
         (
-            &FunctionCallMatch::default(),
+            Box::new(FunctionCallMatch::default()),
             "a call in a fence",
             &called,
             "```json\n[{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Paris\", \"days\": 3}}]\n```".into(),

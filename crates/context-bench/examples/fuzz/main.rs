@@ -38,9 +38,8 @@ use corpus::Corpus;
 use mutate::Chance;
 use targets::{TARGETS, Target};
 
-/// What one input may take. The programs are built without much optimisation;
-/// in release builds everything is several times faster.
-const SLOW: Duration = Duration::from_secs(1);
+/// What one input may take: a second, and some more without much optimisation.
+const SLOW: Duration = Duration::from_secs(if cfg!(debug_assertions) { 3 } else { 1 });
 /// After this an input hangs, and the process is ended.
 const HANGS: Duration = Duration::from_secs(30);
 
