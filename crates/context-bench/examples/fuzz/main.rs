@@ -210,7 +210,7 @@ fn work(args: &Args, targets: &[&Target]) -> ExitCode {
                     let index = pick(targets, args.seed, number);
                     let (target, tally) = (targets[index], &tallies[index]);
                     let input = corpus.input(args.seed, number);
-                    let (took, problem) = check(target, &input, number % 16 == 0);
+                    let (took, problem) = check(target, &input, number.is_multiple_of(16));
                     tally.inputs.fetch_add(1, Relaxed);
                     tally.nanos.fetch_add(took.as_nanos() as u64, Relaxed);
                     let mut slowest = tally.slowest.lock().unwrap();

@@ -12,8 +12,8 @@ use crate::evaluator::{
 use crate::text::suggest;
 use crate::text::verdict::Scale;
 
-pub(super) const ABOUT: &str = "a model rates the answer: url, model, scale=1-5, rubric=@FILE, \
-     template=@FILE, reference=auto|on|off; mode=pairwise, baseline=FIELD compares two";
+pub(super) const ABOUT: &str =
+    "a model rates the answer, or with mode=pairwise compares it: url, scale=1-5, rubric=@FILE";
 
 /// A factory for `llm_judge` with these settings, which its parameters change.
 /// Programs register it again with the address and key that the user gave; an

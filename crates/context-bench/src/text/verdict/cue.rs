@@ -13,8 +13,6 @@ pub(super) const NOUNS: &[&str] = &[
     "judgement",
     "evaluation",
     "assessment",
-    "result",
-    "note",
     "punkte",
     "bewertung",
     "calificación",
@@ -111,10 +109,9 @@ const NEGATIONS: &[&str] = &[
 ];
 /// What may follow a rating; after any other word the number counts something.
 const FOLLOWERS: &[&str] = &[
-    "out", "of", "because", "since", "as", "for", "due", "and", "but", "given", "star", "stars",
-    "point", "points", "on", "in", "overall", "here", "which", "with", "rating", "score", "is",
-    "would", "to", "so", "seems", "while", "it", "the", "i", "this", "based", "from", "or", "von",
-    "分",
+    "out", "because", "since", "as", "for", "due", "and", "but", "given", "star", "stars", "point",
+    "points", "on", "in", "overall", "here", "which", "with", "rating", "score", "is", "would",
+    "to", "so", "seems", "while", "it", "the", "i", "this", "based", "from", "or", "von", "分",
 ];
 
 /// How strongly the words before a number announce it.

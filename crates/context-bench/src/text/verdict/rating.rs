@@ -39,7 +39,7 @@ enum Strength {
     Marked,
     /// `score: 4`, "I give it a 4".
     Announced,
-    /// `overall score: 4`.
+    /// `overall score: 4`, or a number that is the first or the last line.
     Final,
     /// `[[4]]`, `\boxed{4}`, JSON.
     Bracketed,
@@ -222,15 +222,14 @@ fn statement(
     if !cue::may_follow(tokens.get(after)) && !alone {
         return None;
     }
-    // `5 = excellent` and `2. The response …` are lines of a list.
-    let in_list = first_on_line
-        && !last_on_line
-        && tokens
-            .get(next)
-            .is_some_and(|token| token.is_mark("=.:)–—-"))
-        && at > 0;
-    if in_list {
+    if is_list_item(tokens, at) && (at > 0 || (1..tokens.len()).any(|at| is_list_item(tokens, at)))
+    {
         return None;
+    }
+    // The first line, before the explanation, or the last one, behind it.
+    let own_line = alone && (at <= 1 || ends_reply(tokens, after));
+    if own_line && !cue::denied(tokens, at) {
+        return stated(Strength::Final, true);
     }
     let direct = at == 0
         || tokens[at - 1].is_mark(":=-–(")
@@ -249,7 +248,7 @@ fn statement(
         .get(next)
         .is_some_and(|token| token.is_word(&["star", "stars", "分"]));
     let opens = at == 0 && !matches!(tokens.get(next), Some(Token::Word(_)));
-    if alone || (out_of.is_some() && other_scale.is_none()) || stars || (opens && is_word) {
+    if alone || (out_of.is_some() && other_scale.is_none()) || stars || opens {
         return stated(Strength::Marked, alone);
     }
     // "2/3 of the facts" rates nothing, and neither does "one of them".
@@ -317,6 +316,20 @@ fn starts_line(tokens: &[Token<'_>], at: usize) -> bool {
     let before = tokens[..at].iter().rev();
     let mut marks = before.skip_while(|token| token.is_mark("-–—•#>([|"));
     matches!(marks.next(), None | Some(Token::Line))
+}
+
+/// `5 = excellent` and `2. The response …` are lines of a list.
+fn is_list_item(tokens: &[Token<'_>], at: usize) -> bool {
+    let numbered = matches!(tokens[at], Token::Number(_))
+        && tokens
+            .get(at + 1)
+            .is_some_and(|token| token.is_mark("=.:)–—-"));
+    numbered && starts_line(tokens, at) && !ends_line(tokens, at + 1)
+}
+
+fn ends_reply(tokens: &[Token<'_>], at: usize) -> bool {
+    let mut after = tokens[at.min(tokens.len())..].iter();
+    after.all(|token| token.is_mark(".!)]|}") || *token == Token::Line)
 }
 
 fn ends_line(tokens: &[Token<'_>], at: usize) -> bool {

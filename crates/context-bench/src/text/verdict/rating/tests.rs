@@ -66,6 +66,11 @@ fn the_last_decisive_statement_counts() {
         ("The war ended in 1945, so 5.", 5.0),
         ("There are 3 errors. Score: 2", 2.0),
         ("3/5\n\n2/5\n\n4", 4.0),
+        ("4\n\nThe response gets 2 of the dates wrong.", 4.0),
+        ("The response gets 2 of the dates wrong.\n\n4", 4.0),
+        ("4\n\nOn reflection, the overall score is 3.", 3.0),
+        ("4 - right, but it names 2 cities", 4.0),
+        ("Note that 2 of the dates differ. I give it a 3.", 3.0),
         ("{\"score\": 2}\nAfter a second look: {\"score\": 3}", 3.0),
     ] {
         assert_eq!(read(reply), Some(expected), "{reply}");
@@ -85,6 +90,7 @@ fn what_is_no_rating_is_none() {
         ("<think>I would say 4", NoRating::Missing),
         ("Rate on a scale of 1 to 5.", NoRating::Missing),
         ("4-5", NoRating::Missing),
+        ("1. It is short.\n2. It is right.", NoRating::Missing),
         ("٤", NoRating::Missing),
         ("10", NoRating::OffScale("10".into())),
         ("6", NoRating::OffScale("6".into())),
