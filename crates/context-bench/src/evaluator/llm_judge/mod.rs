@@ -80,11 +80,6 @@ impl LlmJudge {
         })
     }
 
-    /// Where the judge is asked.
-    pub fn endpoint(&self) -> &Endpoint {
-        self.client.endpoint()
-    }
-
     fn prompt(&self, example: &Example, outputs: [&str; 2]) -> String {
         let reference = match self.settings.reference {
             Reference::Off => Cow::Borrowed(""),

@@ -182,6 +182,13 @@ const MAX_CLAUSE: usize = 200;
 
 /// The last `label: X` or `answer is X` whose words say something.
 fn labelled(words: &[Word]) -> Option<Stance> {
+    // Looked up once: clauses of neighbouring label words overlap.
+    let says: Vec<bool> = (0..words.len())
+        .map(|i| {
+            let word = words[i].lower.as_str();
+            single(word).is_some() || TELLING.contains(word) || is_bare_no(words, i)
+        })
+        .collect();
     (0..words.len()).rev().find_map(|i| {
         if !LABEL_WORDS.contains(words[i].lower.as_str()) {
             return None;
@@ -200,10 +207,7 @@ fn labelled(words: &[Word]) -> Option<Stance> {
             clause.push(j);
         }
         // What comes first after the colon is the label; the rest explains it.
-        let upto = clause.iter().position(|j| {
-            let known = single(&words[*j].lower).is_some();
-            known || TELLING.contains(words[*j].lower.as_str()) || is_bare_no(words, *j)
-        })?;
+        let upto = clause.iter().position(|j| says[*j])?;
         let nor = clause
             .get(upto + 1)
             .is_some_and(|j| matches!(words[*j].lower.as_str(), "nor" | "or"));
