@@ -234,9 +234,11 @@ fn stance_of(words: &[Word], sentence: &[usize]) -> Option<Stance> {
         if subordinate {
             continue;
         }
-        let negation = negated(words, sentence, place);
+        let stance = single(word);
         let telling = TELLING.contains(word) || GROUNDS.contains(word);
-        let found = match single(word) {
+        // Looking back is dear, and most words say nothing.
+        let negation = (stance.is_some() || telling) && negated(words, sentence, place);
+        let found = match stance {
             Some(stance) if !negation => stance,
             // `not true` is false, `not false` is true; there is no third.
             Some(_) if word == "true" => Stance::DENIES,
