@@ -25,7 +25,7 @@ pub(crate) fn main(
         );
     }
     let reporter = run::reporter(&flags.output, flags.output_file.is_some(), registry)?;
-    let evaluators = run::evaluators(flags, registry, systems::judge(flags)?)?;
+    let evaluators = run::evaluators(flags, registry, &systems::pace(flags))?;
     let store = stores::open(flags.cache_dir.as_deref())?;
     let replay = Replay::open(&store, &stores::run_id(&store, &args.run_id)?)?;
     let sink = Sink::open(flags.output_file.as_deref())?;

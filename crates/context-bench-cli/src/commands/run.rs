@@ -3,18 +3,18 @@
 //! Reads as a list: check the arguments, make everything that is named, run,
 //! report, decide the exit code. Nothing is sent before all of it is checked.
 
-use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use context_bench::chat::Pace;
 use context_bench::error::Hint as _;
-use context_bench::evaluator::{CodeExecutionSettings, LlmJudge};
+use context_bench::evaluator::CodeExecutionSettings;
 use context_bench::metric::{
     CompressionRatio, CostOfPass, Latency, MeanScore, Metric, ParetoRank, PassRate,
     PerDatasetBreakdown,
 };
-use context_bench::registry::{Registry, SystemRef, code_execution};
+use context_bench::registry::{Registry, SystemRef, code_execution, llm_judge};
 use context_bench::report::{Reporter, TableReport};
 use context_bench::store::Store;
 use context_bench::tokens::Tokenizer;
@@ -45,12 +45,15 @@ pub(super) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
 async fn run(args: &RunArgs, registry: &Registry, command: &str) -> Result<Exit, Failure> {
     let reporter = reporter(&args.output, args.output_file.is_some(), registry)?;
     let tokenizer: Tokenizer = args.tokenizer.parse()?;
-    let judge = systems::judge(args)?;
-    let mut systems = systems::build(args, registry, &tokenizer.counter())?;
-    if let Some(judge) = &judge {
-        systems.also_needs(judge.endpoint());
+    let pace = systems::pace(args);
+    let mut systems = systems::build(args, registry, &tokenizer.counter(), Arc::clone(&pace))?;
+    let evaluators = evaluators(args, registry, &pace)?;
+    for endpoint in evaluators
+        .iter()
+        .filter_map(|evaluator| evaluator.endpoint())
+    {
+        systems.also_needs(endpoint);
     }
-    let evaluators = evaluators(args, registry, judge)?;
     let dataset = datasets::open(args, registry)?;
     let sink = Sink::open(args.output_file.as_deref())?;
     if let Err(failure) = systems.check_reachable().await {
@@ -184,36 +187,65 @@ pub(super) fn reporter(
 pub(super) fn evaluators(
     args: &RunArgs,
     registry: &Registry,
-    judge: Option<LlmJudge>,
+    pace: &Arc<Pace>,
 ) -> Result<Vec<Arc<dyn Evaluator>>, Failure> {
-    let registry = &with_code_settings(args, registry);
-    let mut names: Vec<&str> = args.evaluator.iter().map(String::as_str).collect();
-    if names.is_empty() {
-        names.push("answer_quality");
+    let references = args.evaluator.iter().map(|typed| typed.parse());
+    let mut references = references.collect::<Result<Vec<SystemRef>, _>>()?;
+    if references.is_empty() {
+        references.push("answer_quality".parse()?);
     }
-    let make = |name: &str| -> Result<Arc<dyn Evaluator>, Failure> {
-        let reference: SystemRef = name.parse()?;
+    // An address asks for a judge, unless one is described already.
+    if args.judge_url.is_some() && references.iter().all(|one| one.name != JUDGE) {
+        references.push(JUDGE.parse()?);
+    }
+    let judged = references.iter().any(|one| one.name == JUDGE);
+    let registry = with_settings(args, registry, judged.then_some(pace))?;
+    let mut evaluators: Vec<Arc<dyn Evaluator>> = Vec::new();
+    for reference in references {
         let factory = registry.evaluators.get(&reference.name)?;
-        Ok(factory(reference.params)?)
-    };
-    let mut evaluators = names.into_iter().map(make).collect::<Result<Vec<_>, _>>()?;
-    evaluators.extend(judge.map(|judge| Arc::new(judge) as _));
+        let evaluator = factory(reference.params)?;
+        check_names(&evaluators, &*evaluator)?;
+        evaluators.push(evaluator);
+    }
     Ok(evaluators)
 }
 
-/// The registry with what the user allows generated code.
-fn with_code_settings<'a>(args: &RunArgs, registry: &'a Registry) -> Cow<'a, Registry> {
-    if !args.allow_unsandboxed_code {
-        return Cow::Borrowed(registry);
+const JUDGE: &str = "llm_judge";
+
+/// Two judges under one name would overwrite each other's scores.
+fn check_names(others: &[Arc<dyn Evaluator>], new: &dyn Evaluator) -> Result<(), Failure> {
+    let mut names = others.iter().flat_map(|other| other.score_names());
+    match names.find(|name| new.score_names().contains(name)) {
+        Some(name) if new.name() == JUDGE => Err(Failure::bad_input(format!(
+            "two evaluators yield the score `{name}`"
+        ))
+        .hint("name the score of one: `llm_judge:score=NAME,…`")),
+        _ => Ok(()),
     }
-    let mut settings = CodeExecutionSettings::default();
-    settings.sandbox.allow_unsandboxed = true;
+}
+
+/// The registry with what the user allows generated code and, when a judge is
+/// needed, with the address and key for it.
+fn with_settings(
+    args: &RunArgs,
+    registry: &Registry,
+    judged: Option<&Arc<Pace>>,
+) -> Result<Registry, Failure> {
     let mut registry = registry.clone();
-    let about = "runs the code against its tests, without a sandbox where none works";
-    registry
-        .evaluators
-        .register("code_execution", about, code_execution(settings));
-    Cow::Owned(registry)
+    if let Some(pace) = judged {
+        let judge = llm_judge(systems::judge_settings(args, pace)?);
+        let about = "a model rates the answer";
+        registry.evaluators.register(JUDGE, about, judge);
+    }
+    if args.allow_unsandboxed_code {
+        let mut settings = CodeExecutionSettings::default();
+        settings.sandbox.allow_unsandboxed = true;
+        let about = "runs the code against its tests, without a sandbox where none works";
+        registry
+            .evaluators
+            .register("code_execution", about, code_execution(settings));
+    }
+    Ok(registry)
 }
 
 /// Reports what was found and decides how the program ends.

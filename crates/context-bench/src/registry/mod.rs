@@ -5,12 +5,14 @@
 //! costs nothing.
 
 mod builtin;
+mod judge;
 mod names;
 mod params;
 
 use std::sync::Arc;
 
 pub use builtin::code_execution;
+pub use judge::llm_judge;
 pub use names::{Names, UnknownName};
 pub use params::{ParamError, Params, SystemRef};
 

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::attempt::Attempt;
 use super::prepared::Prepared;
-use crate::evaluator::{self, Evaluator};
+use crate::evaluator::Evaluator;
 use crate::model::{CallStats, EvalRow, Identity, Output, Scores};
 use crate::store::{
     Found, Key, Located, NewOutcome, NewResponse, NewScores, OutputDelta, ResponseKey, ResponseRef,
@@ -205,10 +205,11 @@ impl Reuse {
             .zip(&self.scorers)
             .map(|(scores, (_, reusable))| scores.filter(|_| *reusable))
             .collect();
-        let complete =
-            evaluators.iter().zip(&scores).all(|(e, scores)| {
-                scores.is_some() || !evaluator::applies(&**e, &prepared.example)
-            }) && scores.last().is_some_and(Option::is_some);
+        let complete = evaluators
+            .iter()
+            .zip(&scores)
+            .all(|(e, scores)| scores.is_some() || !e.applies_to(&prepared.example))
+            && scores.last().is_some_and(Option::is_some);
         let output = if complete {
             None
         } else {

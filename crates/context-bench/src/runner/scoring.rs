@@ -16,8 +16,8 @@ use tokio::sync::mpsc;
 use super::attempt::{Attempt, panic_message};
 use super::prepared::Prepared;
 use super::reuse::{self, Answer, Kept, Reuse, Stored};
-use crate::evaluator::{self, Evaluator};
-use crate::model::{EvalRow, Failure, FailureKind, Output, Score, Scores};
+use crate::evaluator::Evaluator;
+use crate::model::{EvalRow, Failure, FailureKind, JudgeUsage, Output, Score, Scores};
 use crate::tokens::{TextFields, TokenCounter};
 
 /// Everything needed to score any row of a run.
@@ -30,16 +30,17 @@ pub(super) struct Scorer {
 
 impl Scorer {
     /// The row of a finished call, of a stored answer, or of an example that
-    /// cannot be used. What is new is put into the store.
+    /// cannot be used, and what judging it cost. What is new is put into the store.
     pub(super) async fn row(
         &self,
         system: usize,
         name: Arc<str>,
         prepared: &Prepared,
         source: Source,
-    ) -> EvalRow {
+    ) -> (EvalRow, JudgeUsage) {
         let mut row = self.blank_row(name, prepared);
         let mut fresh = Vec::new();
+        let mut judged = JudgeUsage::default();
         let (output, known) = match &source {
             Source::Call(called) => {
                 row.latency = called.latency.as_secs_f64();
@@ -72,6 +73,7 @@ impl Scorer {
             row.input_tokens = prepared.input_tokens(&self.text_fields, &*self.counter);
             row.output_tokens = prepared.output_tokens(output, &self.text_fields, &*self.counter);
             fresh = scored.fresh;
+            judged = scored.judged;
         }
         if let Some(reuse) = &self.reuse {
             if output.is_some() {
@@ -89,7 +91,7 @@ impl Scorer {
             };
             reuse.keep(system, prepared, kept).await;
         }
-        row
+        (row, judged)
     }
 
     /// The row of an answer for which the store holds everything.
@@ -107,7 +109,7 @@ impl Scorer {
         for (evaluator, scores) in self.evaluators.iter().zip(&stored.scores) {
             match scores {
                 Some(scores) => row.scores.merge(scores.clone()),
-                None if evaluator::applies(&**evaluator, &prepared.example) => {}
+                None if evaluator.applies_to(&prepared.example) => {}
                 None => row.not_applicable += 1,
             }
         }
@@ -139,7 +141,7 @@ impl Scorer {
     ) -> Scored {
         let mut scored = Scored::default();
         for (index, evaluator) in self.evaluators.iter().enumerate() {
-            if !evaluator::applies(&**evaluator, &prepared.example) {
+            if !evaluator.applies_to(&prepared.example) {
                 scored.not_applicable += 1;
                 continue;
             }
@@ -147,12 +149,17 @@ impl Scorer {
                 scored.scores.merge(scores.clone());
                 continue;
             }
-            let given = AssertUnwindSafe(evaluator.score(&prepared.example, output))
+            let given = AssertUnwindSafe(evaluator.score_and_usage(&prepared.example, output))
                 .catch_unwind()
                 .await;
             let scores = match given {
-                Ok(Ok(given)) => checked(&**evaluator, given),
-                Ok(Err(error)) => unscored(&**evaluator, &error.0),
+                Ok((given, usage)) => {
+                    scored.judged += usage;
+                    match given {
+                        Ok(given) => checked(&**evaluator, given),
+                        Err(error) => unscored(&**evaluator, &error.0),
+                    }
+                }
                 Err(panic) => {
                     let reason = format!("panicked: {}", panic_message(&*panic));
                     unscored(&**evaluator, &reason)
@@ -184,6 +191,7 @@ pub(super) enum Source {
 struct Scored {
     scores: Scores,
     not_applicable: u16,
+    judged: JudgeUsage,
     /// What is worth keeping, by the number of the evaluator.
     fresh: Vec<(usize, Scores)>,
 }
