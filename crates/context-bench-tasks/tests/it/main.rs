@@ -1,0 +1,12 @@
+//! Tasks and groups from outside: worked cases of the reference, files, trees.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    missing_docs,
+    reason = "tests"
+)]
+
+mod trees;
+mod vectors;
