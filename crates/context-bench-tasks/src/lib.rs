@@ -6,22 +6,45 @@
 //! is no network, no Python and no runtime in here: functions go through a [`Host`].
 
 pub mod aggregate;
+pub mod arguments;
 pub mod catalog;
 pub mod config;
 pub mod error;
+mod example;
+pub mod fewshot;
 pub mod file;
+pub mod filter;
+pub mod format;
 pub mod function;
+pub mod generation;
 pub mod index;
+pub mod likelihood;
+pub mod metric;
+pub mod options;
+pub mod outcome;
 mod path;
 pub mod pattern;
+pub mod prompt;
 pub mod random;
+pub mod request;
+pub mod results;
+pub mod sample;
 pub mod select;
+pub mod source;
 pub mod suggest;
+pub mod table;
+pub mod task;
 pub mod tree;
 
 pub use catalog::Catalog;
 pub use error::{Error, Result, Warning};
 pub use function::{Function, Host, NoHost};
 pub use index::{Index, IndexOptions};
+pub use options::Options;
+pub use outcome::TaskResult;
+pub use prompt::{Dataset, Requests};
+pub use request::Request;
+pub use results::Results;
 pub use select::select;
+pub use task::{OutputType, Task};
 pub use tree::{Group, Leaf, Node, Tree};

@@ -8,5 +8,7 @@
     reason = "tests"
 )]
 
+mod prompts;
+mod scoring;
 mod trees;
 mod vectors;

@@ -171,11 +171,7 @@ fn broken_files_are_explained_with_their_place() {
             "included file",
             "x.yaml:2:1",
         ),
-        (
-            "task: x\n\tdoc_to_text: a\n",
-            "tab character",
-            "x.yaml:2:",
-        ),
+        ("task: x\n\tdoc_to_text: a\n", "tab character", "x.yaml:2:"),
         (
             "task: x\ninclude: x.yaml\n",
             "files include each other",
