@@ -187,6 +187,7 @@ impl Task {
             ));
         }
         check_keys(config)?;
+        refuse(config)?;
         let mut warnings = Vec::new();
         let fields = Fields { config };
         let format = Format::choose(config, format)?;
@@ -284,6 +285,37 @@ fn check_keys(config: &Config) -> Result<()> {
         return Err(Error::new(format!("unknown key `{key}`"))
             .at(&setting.origin.place)
             .with_hint(hint));
+    }
+    Ok(())
+}
+
+/// What is read but cannot be done; a task must not run as if it were not there.
+fn refuse(config: &Config) -> Result<()> {
+    for (key, reason, hint) in [
+        (
+            "use_prompt",
+            "prompts of other collections are not known",
+            "write `doc_to_text` and `doc_to_target`",
+        ),
+        (
+            "doc_to_image",
+            "images cannot be sent",
+            "choose a task with text only",
+        ),
+        (
+            "doc_to_audio",
+            "sound cannot be sent",
+            "choose a task with text only",
+        ),
+    ] {
+        if let Some(setting) = config
+            .setting(key)
+            .filter(|setting| !setting.value.is_null())
+        {
+            return Err(Error::new(format!("`{key}`: {reason}"))
+                .at(&setting.origin.place)
+                .with_hint(hint));
+        }
     }
     Ok(())
 }

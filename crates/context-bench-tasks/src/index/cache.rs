@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::head::{Head, Stamp};
 
@@ -14,7 +14,7 @@ use super::head::{Head, Stamp};
 const MAGIC: &[u8; 8] = b"cbtask\x00\x01";
 
 /// Heads by path, with the stamp they were read at.
-pub(crate) type Heads = HashMap<PathBuf, (Stamp, Head)>;
+pub(crate) type Heads = HashMap<String, (Stamp, Head)>;
 
 pub(crate) fn load(file: &Path) -> Heads {
     std::fs::read(file)
@@ -48,13 +48,12 @@ fn checksum(bytes: &[u8]) -> u64 {
 
 fn encode(heads: &Heads) -> Vec<u8> {
     let mut body = Vec::with_capacity(heads.len() * 96);
-    let mut paths: Vec<&PathBuf> = heads.keys().collect();
-    paths.sort();
+    let mut paths: Vec<&String> = heads.keys().collect();
+    paths.sort_unstable();
     put_number(&mut body, paths.len() as u64);
     for path in paths {
         let (stamp, head) = &heads[path];
-        // A path that is no text cannot be a name in a task file either.
-        put_text(&mut body, &path.to_string_lossy());
+        put_text(&mut body, path);
         put_number(&mut body, stamp.size);
         put_number(&mut body, stamp.modified);
         put_option(&mut body, head.task.as_deref());
@@ -112,11 +111,10 @@ fn decode(bytes: &[u8]) -> Option<Heads> {
     }
     let mut reader = Reader { rest: body };
     let n = reader.number()?;
-    let mut heads = Heads::new();
+    let mut heads = Heads::with_capacity(usize::try_from(n).unwrap_or(0).min(body.len()));
     for _ in 0..n {
-        let path = PathBuf::from(reader.text()?);
+        let path = reader.text()?;
         let stamp = Stamp {
-            path: path.clone(),
             size: reader.number()?,
             modified: reader.number()?,
         };
@@ -185,8 +183,7 @@ mod tests {
     use super::*;
 
     fn heads() -> Heads {
-        let stamp = |path: &str| Stamp {
-            path: path.into(),
+        let stamp = Stamp {
             size: 300,
             modified: u64::MAX,
         };
@@ -200,7 +197,7 @@ mod tests {
             problem: Some("no".into()),
         };
         [("a.yaml", full), ("b.yaml", Head::default())]
-            .map(|(path, head)| (path.into(), (stamp(path), head)))
+            .map(|(path, head)| (path.into(), (stamp, head)))
             .into()
     }
 

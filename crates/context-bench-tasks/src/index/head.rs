@@ -1,6 +1,6 @@
 //! What the index keeps of a file: its names and what it includes.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use context_bench_template::yaml::{self, Node};
 
@@ -110,23 +110,21 @@ fn texts(node: &Node) -> Vec<String> {
     }
 }
 
-/// A file with what says whether it has changed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What says whether a file has changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stamp {
-    pub(crate) path: PathBuf,
     pub(crate) size: u64,
     /// Nanoseconds since 1970.
     pub(crate) modified: u64,
 }
 
 impl Stamp {
-    pub(crate) fn of(path: &Path, metadata: &std::fs::Metadata) -> Self {
+    pub(crate) fn of(metadata: &std::fs::Metadata) -> Self {
         let since = metadata
             .modified()
             .ok()
             .and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
         Self {
-            path: path.to_owned(),
             size: metadata.len(),
             modified: since.map_or(0, |since| {
                 u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)

@@ -68,10 +68,12 @@ impl Index {
             .as_deref()
             .map(cache::load)
             .unwrap_or_default();
+        let n_known = known.len();
         let mut reading = Reading {
             known,
             fresh: HashMap::new(),
             n_read: 0,
+            merged: HashMap::new(),
             threads: match options.threads {
                 0 => std::thread::available_parallelism().map_or(1, usize::from),
                 n => n,
@@ -86,14 +88,14 @@ impl Index {
             let files = list(root)?;
             index.n_files += files.len();
             reading.read(&files);
-            let paths: Vec<&PathBuf> = files.iter().map(|stamp| &stamp.path).collect();
+            let paths: Vec<&String> = files.iter().map(|(path, _)| path).collect();
             reading.read_includes(&paths, options.home.as_deref());
-            let tree = tree(&paths, &reading, options.home.as_deref());
+            let tree = tree(&paths, &mut reading, options.home.as_deref());
             index.add_tree(tree);
         }
         index.n_read = reading.n_read;
         if let Some(file) = &options.cache {
-            let changed = reading.n_read > 0 || reading.fresh.len() != reading.known.len();
+            let changed = reading.n_read > 0 || reading.fresh.len() != n_known;
             if let (true, Err(error)) = (changed, cache::store(file, &reading.fresh)) {
                 let shown = file.display();
                 let message = format!("the index could not be kept in `{shown}`: {error}");
@@ -176,7 +178,7 @@ fn place(path: &Path) -> Place {
 }
 
 /// All `*.yaml` files below a folder, sorted by path.
-fn list(root: &Path) -> Result<Vec<Stamp>> {
+fn list(root: &Path) -> Result<Vec<(String, Stamp)>> {
     let mut files = Vec::new();
     let mut folders = vec![root.to_owned()];
     while let Some(folder) = folders.pop() {
@@ -204,12 +206,12 @@ fn list(root: &Path) -> Result<Vec<Stamp>> {
                     entry.metadata()
                 };
                 if let Some(metadata) = metadata.ok().filter(std::fs::Metadata::is_file) {
-                    files.push(Stamp::of(&path, &metadata));
+                    files.push((path.to_string_lossy().into_owned(), Stamp::of(&metadata)));
                 }
             }
         }
     }
-    files.sort_by(|a, b| a.path.as_os_str().cmp(b.path.as_os_str()));
+    files.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
     Ok(files)
 }
 
@@ -219,36 +221,38 @@ struct Reading {
     fresh: cache::Heads,
     n_read: usize,
     threads: usize,
+    /// What is included by many, on top of what that includes.
+    merged: HashMap<String, Head>,
 }
 
 impl Reading {
     /// Makes sure that the heads of some files are known.
-    fn read(&mut self, files: &[Stamp]) {
-        let mut missing: Vec<&Stamp> = Vec::new();
-        for stamp in files {
-            if self.fresh.contains_key(&stamp.path) {
+    fn read(&mut self, files: &[(String, Stamp)]) {
+        let mut missing: Vec<&(String, Stamp)> = Vec::new();
+        for file in files {
+            let (path, stamp) = file;
+            if self.fresh.contains_key(path) {
                 continue;
             }
-            match self.known.get(&stamp.path) {
-                Some((old, head)) if old == stamp => {
-                    self.fresh
-                        .insert(stamp.path.clone(), (stamp.clone(), head.clone()));
+            match self.known.remove(path) {
+                Some((old, head)) if old == *stamp => {
+                    self.fresh.insert(path.clone(), (old, head));
                 }
-                _ => missing.push(stamp),
+                _ => missing.push(file),
             }
         }
         self.n_read += missing.len();
-        for (stamp, head) in read_all(&missing, self.threads) {
-            self.fresh.insert(stamp.path.clone(), (stamp, head));
+        for ((path, stamp), head) in read_all(&missing, self.threads) {
+            self.fresh.insert(path, (stamp, head));
         }
     }
 
     /// Reads what files include, level by level.
-    fn read_includes(&mut self, paths: &[&PathBuf], home: Option<&Path>) {
-        let mut level: Vec<PathBuf> = paths.iter().map(|path| (*path).clone()).collect();
-        let mut seen: HashSet<PathBuf> = HashSet::new();
+    fn read_includes(&mut self, paths: &[&String], home: Option<&Path>) {
+        let mut level: Vec<String> = paths.iter().map(|path| (*path).clone()).collect();
+        let mut seen: HashSet<String> = HashSet::new();
         while !level.is_empty() {
-            let mut next: Vec<PathBuf> = Vec::new();
+            let mut next: Vec<String> = Vec::new();
             for path in &level {
                 let Some((_, head)) = self.fresh.get(path) else {
                     continue;
@@ -263,9 +267,12 @@ impl Reading {
                     }
                 }
             }
-            let stamps: Vec<Stamp> = next
+            let stamps: Vec<(String, Stamp)> = next
                 .iter()
-                .filter_map(|path| Some(Stamp::of(path, &std::fs::metadata(path).ok()?)))
+                .filter_map(|path| {
+                    let metadata = std::fs::metadata(path).ok()?;
+                    Some((path.clone(), Stamp::of(&metadata)))
+                })
                 .collect();
             self.read(&stamps);
             level = next;
@@ -273,45 +280,62 @@ impl Reading {
     }
 
     /// The head of a file on top of what it includes.
-    fn merged(&self, path: &Path, home: Option<&Path>, stack: &mut Vec<PathBuf>) -> Head {
+    fn merged(&mut self, path: &str, home: Option<&Path>, stack: &mut Vec<String>) -> Head {
         let Some((_, head)) = self.fresh.get(path) else {
             return Head {
-                problem: Some(format!("included file `{}` does not exist", path.display())),
+                problem: Some(format!("included file `{path}` does not exist")),
                 ..Head::default()
             };
         };
         if head.includes.is_empty() || (head.group.is_some() && !head.class) {
             return head.clone();
         }
+        let head = head.clone();
         stack.push(path.to_owned());
         let mut base = Head::default();
         for include in &head.includes {
             let target = resolve(include, path, home);
             if stack.contains(&target) {
                 let cycle = Head {
-                    problem: Some(format!("it includes itself through `{}`", target.display())),
+                    problem: Some(format!("it includes itself through `{target}`")),
                     ..Head::default()
                 };
                 base = cycle.over(base);
                 break;
             }
-            base = self.merged(&target, home, stack).over(base);
+            let included = match self.merged.get(&target) {
+                Some(known) => known.clone(),
+                None => {
+                    let included = self.merged(&target, home, stack);
+                    // A problem may lie in the way it was reached.
+                    if included.problem.is_none() {
+                        self.merged.insert(target, included.clone());
+                    }
+                    included
+                }
+            };
+            base = included.over(base);
         }
         stack.pop();
         head.over(base)
     }
 }
 
-fn resolve(include: &str, from: &Path, home: Option<&Path>) -> PathBuf {
+fn resolve(include: &str, from: &str, home: Option<&Path>) -> String {
+    let plain = !include.contains(['/', '\\']) && include != ".." && include != ".";
+    if let (true, Some((folder, _))) = (plain, from.rsplit_once(std::path::MAIN_SEPARATOR)) {
+        return format!("{folder}{}{include}", std::path::MAIN_SEPARATOR);
+    }
     let path = match (include.strip_prefix("~/"), home) {
         (Some(rest), Some(home)) => home.join(rest),
         _ => PathBuf::from(include),
     };
-    normal(&from.parent().unwrap_or(Path::new("")).join(path))
+    let folder = Path::new(from).parent().unwrap_or(Path::new(""));
+    normal(&folder.join(path)).to_string_lossy().into_owned()
 }
 
 /// Reads files on some threads.
-fn read_all(missing: &[&Stamp], threads: usize) -> Vec<(Stamp, Head)> {
+fn read_all(missing: &[&(String, Stamp)], threads: usize) -> Vec<((String, Stamp), Head)> {
     let next = std::sync::atomic::AtomicUsize::new(0);
     let work = || {
         let mut heads = Vec::new();
@@ -326,7 +350,7 @@ fn read_all(missing: &[&Stamp], threads: usize) -> Vec<(Stamp, Head)> {
             heads.extend(
                 chunk
                     .iter()
-                    .map(|stamp| ((*stamp).clone(), Head::read(&stamp.path))),
+                    .map(|file| ((*file).clone(), Head::read(Path::new(&file.0)))),
             );
         }
     };
@@ -344,10 +368,12 @@ fn read_all(missing: &[&Stamp], threads: usize) -> Vec<(Stamp, Head)> {
 }
 
 /// The names of one tree: of files with the same name the first by path stays.
-fn tree(paths: &[&PathBuf], reading: &Reading, home: Option<&Path>) -> Index {
+fn tree(paths: &[&String], reading: &mut Reading, home: Option<&Path>) -> Index {
     let mut index = Index::default();
-    let warn = |index: &mut Index, message: String, path: &Path| {
-        index.warnings.push(Warning::at(message, place(path)));
+    let warn = |index: &mut Index, message: String, path: &str| {
+        index
+            .warnings
+            .push(Warning::at(message, Place::new(path, None)));
     };
     let mut unnamed = 0_usize;
     for path in paths {
@@ -404,7 +430,7 @@ fn tree(paths: &[&PathBuf], reading: &Reading, home: Option<&Path>) -> Index {
             name,
             Entry {
                 kind,
-                path: (*path).clone(),
+                path: PathBuf::from(path),
                 tags,
                 output_type: head.output_type,
             },

@@ -139,11 +139,6 @@ impl Metric {
             .collect()
     }
 
-    /// Whether a built-in metric of this name fits an output type.
-    pub fn fits(name: &str, output: OutputType) -> bool {
-        definition(name).is_some_and(|found| found.types.contains(&output))
-    }
-
     fn builtin(name: &str, output: OutputType, arguments: &Map<String, Value>) -> Result<Self> {
         let found = definition(name).ok_or_else(|| unknown(name))?;
         if !found.types.contains(&output) {
@@ -214,7 +209,14 @@ impl Metric {
                 ),
                 higher_is_better: definition(name).is_none_or(|found| found.higher),
             },
-            Some(Value::String(name)) => Self::builtin(name, output, &arguments)?,
+            Some(Value::String(name)) => {
+                if name != "exact_match" && !arguments.is_empty() {
+                    let keys: Vec<&String> = arguments.keys().collect();
+                    let keys = quoted_list(&keys, "and");
+                    warnings.push(Warning::new(format!("metric `{name}` takes no {keys}")));
+                }
+                Self::builtin(name, output, &arguments)?
+            }
             Some(value) => match Function::from_json(value) {
                 Some(function) => Self {
                     name: function

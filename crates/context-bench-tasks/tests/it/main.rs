@@ -10,5 +10,6 @@
 
 mod prompts;
 mod scoring;
+mod tables;
 mod trees;
 mod vectors;

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use context_bench_tasks::{Catalog, Error, Index, IndexOptions, Tree, Warning, select};
+use context_bench_tasks::{
+    Catalog, Error, Index, IndexOptions, Tree, Warning, listing, select, validate,
+};
 use serde_json::{Value, json};
 
 use crate::vectors::{catalog, write_tree};
@@ -85,14 +87,10 @@ fn selections() {
         keys(&catalog, &["mmlu_law", "five"]),
         [
             "mmlu_law",
-            "mmlu_stem::mmlu_anatomy",
-            "mmlu_stem::mmlu_physics",
+            "mmlu_anatomy",
+            "mmlu_physics",
             "mmlu_other::mmlu_law"
-        ][..1]
-            .iter()
-            .copied()
-            .chain(["mmlu_anatomy", "mmlu_physics", "mmlu_other::mmlu_law"])
-            .collect::<Vec<_>>()
+        ]
     );
 }
 
@@ -289,4 +287,39 @@ fn later_roots_win_and_tags_are_merged() {
         ..IndexOptions::default()
     };
     assert!(Index::build(&missing).is_err());
+}
+
+#[test]
+fn listings_and_checks() {
+    let (folder, catalog) = tree(&mmlu());
+    let (groups, errors) = listing::groups(&catalog);
+    assert!(errors.is_empty());
+    let five = groups.iter().find(|group| group.name == "five").unwrap();
+    assert_eq!(five.members, ["mmlu"]);
+    assert_eq!(five.leaves, ["mmlu_anatomy", "mmlu_physics", "mmlu_law"]);
+    let roots = [folder.path().to_owned()];
+    assert_eq!(listing::shown(&five.path, &roots), Path::new("five.yaml"));
+
+    let (_folder, catalog) = tree(&json!({
+        "good.yaml": task("good", ""),
+        "bad.yaml": task("bad", "doc_to_txt: x\n"),
+        "worse.yaml": task("worse", "metric_list: [{metric: acc_nrom}]\n"),
+        "g.yaml": "group: g\ntask: [good, bad, worse]\n",
+    }));
+    let report = validate(&catalog, &["g", "nothing"]);
+    assert_eq!(report.valid, ["good"]);
+    let found: Vec<String> = report.errors.iter().map(ToString::to_string).collect();
+    assert_eq!(found.len(), 3, "{found:?}");
+    assert!(
+        found[0].contains("task `bad`: unknown key `doc_to_txt`")
+            && found[0].ends_with("bad.yaml:2:1"),
+        "{}",
+        found[0]
+    );
+    assert!(
+        found[1].contains("unknown metric `acc_nrom`") && found[1].ends_with("worse.yaml:2:1"),
+        "{}",
+        found[1]
+    );
+    assert!(found[2].contains("unknown task, group or tag `nothing`"));
 }

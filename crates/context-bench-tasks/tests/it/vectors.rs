@@ -45,6 +45,16 @@ pub(crate) const DIFFERENCES: &[&str] = &[
     "random-flat-5",
     "random-nested-3",
     "vec-macro",
+    // A parent of groups has a number of examples only if all its members agree.
+    "vec-table-nested/json",
+    "vec-table-nested/rows",
+    "vec-table-nested/markdown",
+    // Four decimals everywhere.
+    "vec-table-nested/groups",
+    "vec-table-flat/markdown",
+    // A group without aggregates has a row that names it.
+    "vec-table-header-only/rows",
+    "vec-table-header-only/markdown",
     // Reasoning is not cut at its first blank line.
     "vec-cot",
 ];
@@ -163,14 +173,8 @@ fn resolutions() {
                     "num_fewshot": leaf.config.get("num_fewshot"),
                     "output_type": leaf.config.text("output_type").unwrap_or("generate_until"),
                 });
-                if let Some(alias) = wanted.get("alias") {
-                    let ours = leaf
-                        .config
-                        .get("task_alias")
-                        .cloned()
-                        .unwrap_or(Value::Null);
-                    found["alias"] = ours;
-                    let _ = alias;
+                if wanted.get("alias").is_some() {
+                    found["alias"] = json!(leaf.config.get("task_alias"));
                 }
                 found
             })
