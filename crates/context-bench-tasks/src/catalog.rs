@@ -11,8 +11,9 @@ use crate::config::{Config, Origin};
 use crate::error::{Error, Result, Warning};
 use crate::file::{Kind, Loader, kind};
 use crate::index::{Entry, Index};
+use crate::member::{add_child, leaf, members, name_of, passed_down, warn_twice};
 use crate::suggest::{did_you_mean, quoted_list};
-use crate::tree::{Group, Leaf, Node};
+use crate::tree::{Group, Node};
 
 /// Keys of a group that concern the group itself and never its members.
 pub const STRUCTURAL: &[&str] = &[
@@ -24,7 +25,7 @@ pub const STRUCTURAL: &[&str] = &[
     "metadata",
 ];
 /// Keys of any one of which a mapping is a task of its own.
-const DEFINING: &[&str] = &["dataset_path", "custom_dataset", "class"];
+pub(crate) const DEFINING: &[&str] = &["dataset_path", "custom_dataset", "class"];
 /// Groups inside groups; deeper ones are mistakes.
 const MAX_DEPTH: usize = 64;
 
@@ -39,15 +40,15 @@ pub struct Catalog {
 
 /// What applies to a node from outside.
 #[derive(Debug, Clone, Default)]
-struct Context {
+pub(crate) struct Context {
     /// Overrides of the groups around it, outermost first.
-    handed: Config,
+    pub(crate) handed: Config,
     /// The id of the group it is a member of.
-    parent: Option<String>,
+    pub(crate) parent: Option<String>,
     /// The format asked for.
-    format: Option<String>,
+    pub(crate) format: Option<String>,
     /// The groups it lies in, to notice cycles.
-    stack: Vec<String>,
+    pub(crate) stack: Vec<String>,
 }
 
 /// What a resolution notices on its way.
@@ -118,7 +119,7 @@ impl Catalog {
         self.definition(file.config, &directory, &Context::default(), warnings)
     }
 
-    fn is_registered(&self, name: &str) -> bool {
+    pub(crate) fn is_registered(&self, name: &str) -> bool {
         self.index.entry(name).is_some() || self.index.tag(name).is_some()
     }
 
@@ -133,7 +134,12 @@ impl Catalog {
     }
 
     /// What a registered name stands for; several tasks for a tag.
-    fn named(&self, name: &str, context: &Context, warnings: &Warnings) -> Result<Vec<Node>> {
+    pub(crate) fn named(
+        &self,
+        name: &str,
+        context: &Context,
+        warnings: &Warnings,
+    ) -> Result<Vec<Node>> {
         if let Some(entry) = self.index.entry(name) {
             return Ok(vec![self.registered(
                 name,
@@ -155,7 +161,7 @@ impl Catalog {
         Ok(nodes)
     }
 
-    fn registered(
+    pub(crate) fn registered(
         &self,
         name: &str,
         entry: &Entry,
@@ -185,7 +191,7 @@ impl Catalog {
     }
 
     /// A task or group defined by a configuration of its own.
-    fn definition(
+    pub(crate) fn definition(
         &self,
         config: Config,
         directory: &Path,
@@ -307,77 +313,8 @@ impl Catalog {
         Ok(passed_down(&defaults).via(&format!("group `{name}`")))
     }
 
-    fn member(
-        &self,
-        member: &Value,
-        group: &str,
-        directory: &Path,
-        config: &Config,
-        context: &Context,
-        warnings: &Warnings,
-    ) -> Result<Vec<Node>> {
-        let map = match member {
-            Value::String(name) => {
-                let (base, format) = self.split_format(name);
-                let mut inner = context.clone();
-                inner.format = format.map(str::to_owned).or(inner.format);
-                if self.is_registered(base) {
-                    return self.named(base, &inner, warnings);
-                }
-                if name.contains("::") {
-                    return self.spec(name, warnings);
-                }
-                return Err(self.unknown_member(name, group));
-            }
-            Value::Object(map) => map,
-            other => {
-                let message = format!(
-                    "a member of group `{group}` must be a name or a mapping, found `{other}`"
-                );
-                return Err(Error::new(message));
-            }
-        };
-        let origin = config.setting("task").map(|setting| setting.origin.clone());
-        let origin = origin.unwrap_or_else(|| Origin::other("<inline>"));
-        let mut own = Config::from_json(map, &origin);
-        let defines_group = map.contains_key("group") && map.contains_key("task");
-        if defines_group {
-            return Ok(vec![self.definition(own, directory, context, warnings)?]);
-        }
-        let key = if map.contains_key("group") {
-            "group"
-        } else {
-            "task"
-        };
-        let Some(name) = map.get(key).and_then(Value::as_str) else {
-            return Err(Error::new(format!(
-                "a member of group `{group}` has neither `task` nor `group`"
-            ))
-            .with_hint("write `- task: name` with its overrides beside"));
-        };
-        let (base, format) = self.split_format(name);
-        if self.is_registered(base) {
-            own.remove(key);
-            let own = own.via(&format!("member of group `{group}`"));
-            let mut inner = context.clone();
-            inner.format = format.map(str::to_owned).or(inner.format);
-            if let Some(entry) = self.index.entry(base) {
-                return Ok(vec![self.registered(base, entry, &own, &inner, warnings)?]);
-            }
-            inner.handed.extend(&passed_down(&own));
-            return self.named(base, &inner, warnings);
-        }
-        let complete = self.loader.complete(own.clone(), directory)?.config;
-        let mut whole = context.handed.clone();
-        whole.extend(&complete);
-        if key == "group" || !DEFINING.iter().any(|key| whole.get(key).is_some()) {
-            return Err(self.unknown_member(name, group));
-        }
-        Ok(vec![self.definition(own, directory, context, warnings)?])
-    }
-
     /// A name and the format behind its last `@`, unless the whole is registered.
-    fn split_format<'n>(&self, name: &'n str) -> (&'n str, Option<&'n str>) {
+    pub(crate) fn split_format<'n>(&self, name: &'n str) -> (&'n str, Option<&'n str>) {
         match name.rsplit_once('@') {
             Some((base, format)) if !self.is_registered(name) && self.is_registered(base) => {
                 (base, Some(format))
@@ -386,118 +323,11 @@ impl Catalog {
         }
     }
 
-    fn unknown_member(&self, name: &str, group: &str) -> Error {
+    pub(crate) fn unknown_member(&self, name: &str, group: &str) -> Error {
         let hint = did_you_mean(name, self.index.names()).unwrap_or_else(|| {
             let keys = quoted_list(DEFINING, "or");
             format!("a task of its own needs {keys}")
         });
         Error::new(format!("group `{group}` has an unknown member `{name}`")).with_hint(hint)
-    }
-}
-
-/// Adds a member; ids are unique among the members of a group.
-fn add_child(children: &mut Vec<Node>, node: Node, group: &str, warnings: &Warnings) -> Result<()> {
-    match children.iter().find(|child| child.id() == node.id()) {
-        None => children.push(node),
-        Some(same) if *same == node => {
-            let message = format!(
-                "group `{group}` names `{}` twice; it counts once",
-                node.id()
-            );
-            warnings.borrow_mut().push(Warning::new(message));
-        }
-        Some(_) => {
-            let message = format!(
-                "group `{group}` has two members `{}` with different settings",
-                node.id()
-            );
-            return Err(Error::new(message)
-                .with_hint("define one of them as a task with a name of its own"));
-        }
-    }
-    Ok(())
-}
-
-/// A task in two subgroups counts twice in their parent, as in the reference.
-fn warn_twice(group: &Group, warnings: &Warnings) {
-    let mut seen = std::collections::BTreeMap::new();
-    for child in &group.children {
-        for leaf in child.leaves() {
-            *seen.entry(leaf.id.as_str()).or_insert(0_usize) += 1;
-        }
-    }
-    for (id, n) in seen.into_iter().filter(|(_, n)| *n > 1) {
-        let message = format!(
-            "`{id}` is in {n} members of group `{}` and counts {n} times",
-            group.name
-        );
-        warnings.borrow_mut().push(Warning::new(message));
-    }
-}
-
-fn leaf(mut config: Config, name: &str, inline: bool, context: &Context) -> Leaf {
-    let written = config.text("task").unwrap_or(name).to_owned();
-    for key in ["tag", "task_list", "group"] {
-        config.remove(key);
-    }
-    if written != name && !written.contains('@') {
-        let origin = config.setting("task").map(|setting| setting.origin.clone());
-        let origin = origin.unwrap_or_else(|| Origin::other("<inline>"));
-        config.set("task", Value::from(name), origin);
-    }
-    let path = match &context.parent {
-        Some(parent) => format!("{parent}::{name}"),
-        None => name.to_owned(),
-    };
-    let mut leaf = Leaf {
-        id: if inline {
-            path.clone()
-        } else {
-            name.to_owned()
-        },
-        path,
-        name: name.to_owned(),
-        python: config.get("class").is_some(),
-        config,
-        format: None,
-    };
-    if let Some(format) = &context.format {
-        leaf.set_format(format);
-    }
-    leaf
-}
-
-/// Without the keys that concern one group only.
-fn passed_down(config: &Config) -> Config {
-    let mut down = config.clone();
-    for key in STRUCTURAL {
-        down.remove(key);
-    }
-    down
-}
-
-fn name_of(config: &Config, key: &str) -> Result<String> {
-    let Some(setting) = config.setting(key) else {
-        return Err(Error::new(format!("`{key}` is missing")));
-    };
-    match setting.value.as_str() {
-        Some(name) => Ok(name.to_owned()),
-        None => Err(
-            Error::new(format!("`{key}` must be text, found `{}`", setting.value))
-                .at(&setting.origin.place)
-                .with_hint("put quotes around a name that looks like a number"),
-        ),
-    }
-}
-
-/// The members of a group; a single name is a list of one.
-fn members<'c>(config: &'c Config, group: &str) -> Result<Vec<&'c Value>> {
-    match config.get("task") {
-        Some(Value::Array(members)) => Ok(members.iter().collect()),
-        Some(member @ (Value::String(_) | Value::Object(_))) => Ok(vec![member]),
-        Some(other) => Err(Error::new(format!(
-            "`task` of group `{group}` must be a list, found `{other}`"
-        ))),
-        None => Err(Error::new(format!("group `{group}` has no `task` list"))),
     }
 }

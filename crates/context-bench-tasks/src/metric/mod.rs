@@ -4,6 +4,7 @@ pub mod aggregation;
 pub mod bleu;
 pub mod chrf;
 mod exact;
+mod items;
 pub mod repeats;
 pub mod score;
 pub mod ter;

@@ -8,6 +8,8 @@
     reason = "tests"
 )]
 
+mod examples;
+mod mmlu;
 mod prompts;
 mod scoring;
 mod tables;
