@@ -5,7 +5,7 @@ CARGO ?= cargo
 EXAMPLES := $(basename $(notdir $(wildcard crates/context-bench/examples/*.rs)))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test test-rust agreement bench lint fmt doc clean
+.PHONY: help demo build test test-rust agreement fuzz bench lint fmt doc clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -26,10 +26,15 @@ test-rust: ## Run the Rust tests, doc tests and examples
 
 agreement: ## Print the agreement of the evaluators with official grades (needs ../shared)
 	$(CARGO) test --locked --package context-bench --test it agreement -- --nocapture --test-threads 1
+	$(CARGO) test --locked --package context-bench-cli --test it agreement -- --nocapture --test-threads 1
 
-bench: ## Measure throughput, latency, memory, store and start-up (optimised build, minutes)
-	$(CARGO) bench --locked --package context-bench-cli --bench throughput -- --bench
-	$(CARGO) bench --locked --package context-bench-records --bench records -- --bench
+SECONDS ?= 60
+fuzz: ## Mutate texts through every pure evaluator: make fuzz SECONDS=120
+	$(CARGO) run --locked --package context-bench --example fuzz -- --seconds $(SECONDS)
+
+bench: ## Measure throughput, latency, memory, store, scoring and start-up (optimised build, minutes); ONLY=scoring for one part
+	$(CARGO) bench --locked --package context-bench-cli --bench throughput -- --bench $(if $(ONLY),--only $(ONLY))
+	$(if $(ONLY),,$(CARGO) bench --locked --package context-bench-records --bench records -- --bench)
 
 lint: ## Check formatting, lints and documentation
 	$(CARGO) fmt --all --check

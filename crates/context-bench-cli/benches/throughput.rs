@@ -6,11 +6,16 @@
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
+    clippy::exit,
     clippy::print_stdout,
     clippy::print_stderr,
     missing_docs,
     reason = "a measuring program, not part of the product"
 )]
+
+// In a folder of its own, or cargo would take it for another bench.
+#[path = "throughput/scoring.rs"]
+mod scoring;
 
 use std::io::Write as _;
 use std::path::Path;
@@ -21,11 +26,9 @@ use std::time::{Duration, Instant};
 
 use context_bench::chat::{ChatClient, ChatRequest, ClientSettings, Endpoint};
 use context_bench::evaluator::AnswerQuality;
-use context_bench::metric::{Latency, MeanScore, Metric};
+use context_bench::metric::{Latency, MeanScore};
 use context_bench::store::Store;
-use context_bench::system::{OpenAiProxy, OpenAiProxySettings, from_fn};
-use context_bench::text::rouge::{Rouge, RougeTokens};
-use context_bench::tokens::{TokenCounter, Tokenizer};
+use context_bench::system::{OpenAiProxy, OpenAiProxySettings, System, from_fn};
 use context_bench::{Dataset, EvalResult, Example, Output, evaluate};
 use context_bench_testkit::{ChatServer, Reply, handlers};
 use serde_json::json;
@@ -40,15 +43,37 @@ fn main() {
         println!("nothing measured: run `make bench`");
         return;
     }
+    let only = args.iter().position(|arg| arg == "--only");
+    let only = only.and_then(|at| args.get(at + 1)).map(String::as_str);
+    let parts = [
+        "requests", "latency", "memory", "store", "scoring", "start-up",
+    ];
+    if let Some(unknown) = only.filter(|only| !parts.contains(only)) {
+        eprintln!("no part `{unknown}`; there are {}", parts.join(", "));
+        std::process::exit(2);
+    }
+    let wanted = |part: &str| only.is_none_or(|only| only == part);
     let runtime = tokio::runtime::Runtime::new().unwrap();
     println!("| What | Measured | Beside | Ratio |");
     println!("|---|---|---|---|");
-    runtime.block_on(requests());
-    runtime.block_on(ideal_rate());
-    memory();
-    runtime.block_on(store());
-    scoring();
-    start_up();
+    if wanted("requests") {
+        runtime.block_on(requests());
+    }
+    if wanted("latency") {
+        runtime.block_on(ideal_rate());
+    }
+    if wanted("memory") {
+        memory();
+    }
+    if wanted("store") {
+        runtime.block_on(store());
+    }
+    if wanted("scoring") {
+        scoring::scoring();
+    }
+    if wanted("start-up") {
+        start_up();
+    }
 }
 
 fn line(what: &str, measured: impl std::fmt::Display, beside: impl std::fmt::Display, ratio: &str) {
@@ -79,10 +104,10 @@ fn proxy(server: &ChatServer) -> OpenAiProxy {
     .unwrap()
 }
 
-async fn run(server: &ChatServer, n: usize, workers: usize) -> (EvalResult, f64) {
+async fn run(system: &Arc<OpenAiProxy>, n: usize, workers: usize) -> (EvalResult, f64) {
     let started = Instant::now();
     let result = evaluate()
-        .system(proxy(server))
+        .systems([Arc::clone(system) as Arc<dyn System>])
         .dataset(examples(n))
         .evaluator(AnswerQuality)
         .metric(MeanScore::of("f1"))
@@ -100,7 +125,7 @@ async fn requests() {
     for (workers, n) in [(1, 4_000), (64, 30_000), (1024, 30_000)] {
         let server = ChatServer::builder().counts_only().start(handlers::noop());
         let bare = bare_loop(&server, n, workers).await;
-        let (_, ours) = run(&server, n, workers).await;
+        let (_, ours) = run(&Arc::new(proxy(&server)), n, workers).await;
         let again = bare_loop(&server, n, workers).await;
         let bare = bare.max(again);
         line(
@@ -143,14 +168,15 @@ async fn bare_loop(server: &ChatServer, n: usize, workers: usize) -> f64 {
 
 /// (b) share of `workers / latency`, and (c) our percentiles beside the server's.
 async fn ideal_rate() {
-    for (workers, n) in [(256, 10_240), (1024, 20_480)] {
+    for (workers, n) in [(256, 51_200), (1024, 102_400)] {
         let server = ChatServer::builder()
             .record_bodies(false)
             .start(|_| Reply::text("Paris").after(Duration::from_millis(50)));
         // Open the connections first: a run is long, its first moment is not the rate.
-        run(&server, workers, workers).await;
+        let system = Arc::new(proxy(&server));
+        run(&system, workers, workers).await;
         let skip = server.latencies().len();
-        let (result, rate) = run(&server, n, workers).await;
+        let (result, rate) = run(&system, n, workers).await;
         let ideal = workers as f64 / 0.050;
         line(
             &format!("requests/s, endpoint at 50 ms, {workers} workers"),
@@ -258,75 +284,6 @@ async fn store() {
         format!("{:.1} s", seconds[1]),
         format!("first run {:.1} s", seconds[0]),
         &format!("{:.0} %", 100.0 * seconds[1] / seconds[0]),
-    );
-}
-
-/// (f) token counting and scoring.
-fn scoring() {
-    let text = "The quick brown fox jumps over the lazy dog, and 42 others follow. ".repeat(4000);
-    for tokenizer in [Tokenizer::Cl100kBase, Tokenizer::O200kBase] {
-        tokenizer.count("warm");
-        let started = Instant::now();
-        for _ in 0..8 {
-            tokenizer.count(&text);
-        }
-        let rate = 8.0 * text.len() as f64 / 1e6 / started.elapsed().as_secs_f64();
-        line(
-            &format!("token counting, {}", tokenizer.name()),
-            format!("{rate:.0} MB/s"),
-            "",
-            "",
-        );
-    }
-    let started = Instant::now();
-    let n = 200_000;
-    for i in 0..n {
-        std::hint::black_box(AnswerQuality::compare(
-            "The capital of France is Paris.",
-            if i % 2 == 0 {
-                "Paris"
-            } else {
-                "the city of Rome"
-            },
-        ));
-    }
-    line(
-        "scoring, answer_quality",
-        format!(
-            "{:.0} rows/s",
-            f64::from(n) / started.elapsed().as_secs_f64()
-        ),
-        "",
-        "",
-    );
-    let words = |seed: usize| {
-        (0..20_000)
-            .map(|i| format!("w{}", i * seed % 977))
-            .collect::<Vec<_>>()
-            .join(" ")
-    };
-    let (a, b) = (words(31), words(37));
-    let started = Instant::now();
-    std::hint::black_box(Rouge::compare(&a, &b, RougeTokens::Google { stem: false }));
-    line(
-        "ROUGE of 20,000 x 20,000 tokens",
-        format!("{:.1} ms", started.elapsed().as_secs_f64() * 1e3),
-        "",
-        "",
-    );
-    let rows: Vec<_> = (0..1_000_000_usize)
-        .map(|i| {
-            context_bench::EvalRow::new("p", i, [("f1", i as f64)].into_iter().collect(), 1, 1)
-        })
-        .collect();
-    let started = Instant::now();
-    MeanScore::of("f1").compute(&rows);
-    Latency.compute(&rows);
-    line(
-        "metrics over 1,000,000 rows",
-        format!("{:.0} ms", started.elapsed().as_secs_f64() * 1e3),
-        "",
-        "",
     );
 }
 

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use context_bench::dataset::catalogue::Config;
 use context_bench::dataset::{DatasetRef, DatasetTarget};
-use context_bench::evaluator::LlmJudge;
 use context_bench::registry::{Registry, SystemRef};
 use context_bench::{Evaluate, Evaluator};
 use serde_json::{Map, Value, json};
@@ -17,8 +16,8 @@ use crate::output;
 /// The evaluator of datasets that say nothing about theirs, and its score.
 const USUAL_EVALUATOR: &str = "answer_quality";
 const USUAL_SCORE: &str = "f1";
-/// The evaluator that exists only when `--judge-url` is given.
-const JUDGE: &str = "llm_judge";
+/// The evaluator that asks a model, for which the user names an address.
+pub(crate) const JUDGE: &str = "llm_judge";
 /// The score that all rows share when datasets are scored differently.
 const COMMON_SCORE: &str = "score";
 /// Where a result says how its datasets were scored.
@@ -70,72 +69,94 @@ impl Scoring {
 
     /// The score that the summary is made of: what the user asked for, else
     /// that of the datasets, else one that all of them share.
-    pub(crate) fn score_field(&self, args: &RunArgs, has_judge: bool) -> String {
+    pub(crate) fn score_field(&self, args: &RunArgs) -> Result<String, Failure> {
+        let judged = wants_judge(args)?;
         if let Some(field) = &args.score_field {
-            return field.clone();
+            return Ok(field.clone());
         }
         if !args.evaluator.is_empty() {
-            return USUAL_SCORE.into();
+            return Ok(USUAL_SCORE.into());
         }
-        let mut fields = self.parts.iter().map(|part| part.score_field(has_judge));
-        match fields.next() {
+        let mut fields = self.parts.iter().map(|part| part.score_field(judged));
+        Ok(match fields.next() {
             Some(first) if fields.all(|field| field == first) => first,
             Some(_) => COMMON_SCORE.into(),
             None => USUAL_SCORE.into(),
-        }
+        })
     }
 
     /// Wires each dataset with its own evaluators; `--evaluator` replaces them.
+    /// Gives all evaluators back as well.
     pub(crate) fn wire(
         &self,
         plan: Evaluate,
         args: &RunArgs,
         registry: &Registry,
-        judge: Option<LlmJudge>,
-    ) -> Result<Evaluate, Failure> {
+    ) -> Result<(Evaluate, Vec<Arc<dyn Evaluator>>), Failure> {
+        let judged = wants_judge(args)?;
         let mut made = Made {
             registry,
-            judge: judge.map(|judge| Arc::new(judge) as Arc<dyn Evaluator>),
             evaluators: Vec::new(),
         };
-        let has_judge = made.judge.is_some();
         if !args.evaluator.is_empty() {
-            let mut evaluators = made.all(&args.evaluator)?;
-            evaluators.extend(made.judge.clone());
-            return Ok(plan.evaluators(evaluators));
+            let mut names = args.evaluator.clone();
+            // An address asks for a judge, unless one is described already.
+            if args.judge_url.is_some() && !names_judge(args)? {
+                names.push(JUDGE.into());
+            }
+            let evaluators = made.all(&names)?;
+            return Ok((plan.evaluators(evaluators.clone()), evaluators));
         }
         let mut plan = plan;
         let mut wired = Map::new();
         for part in &self.parts {
-            let mut evaluators = made.all(&part.evaluators())?;
-            evaluators.extend(made.judge.clone());
+            let mut names = part.evaluators();
+            names.extend(judged.then(|| JUDGE.to_owned()));
+            let evaluators = made.all(&names)?;
             let names: Vec<&str> = evaluators.iter().map(|e| e.name()).collect();
-            let field = part.score_field(has_judge);
+            let field = part.score_field(judged);
             let note = json!({"evaluators": names, "score_field": field});
             wired.insert(part.tag.clone(), note);
             plan = plan.evaluators_for(&part.tag, evaluators, Some(&field));
         }
         plan = plan.note(WIRED, wired);
-        if self.score_field(args, has_judge) == COMMON_SCORE {
+        if self.score_field(args)? == COMMON_SCORE {
             plan = plan.common_score(COMMON_SCORE, USUAL_SCORE);
         }
-        Ok(plan)
+        let all = made.evaluators.into_iter().map(|(_, evaluator)| evaluator);
+        Ok((plan, all.collect()))
     }
 
     /// Says which datasets lack their judge.
-    pub(crate) fn warn_of_no_judge(&self, has_judge: bool) {
-        for part in self.parts.iter().filter(|_| !has_judge) {
-            let Some(config) = &part.config else {
-                continue;
-            };
-            if config.evaluators().iter().any(|name| name == JUDGE) {
+    pub(crate) fn warn_of_no_judge(&self, args: &RunArgs) -> Result<(), Failure> {
+        if wants_judge(args)? {
+            return Ok(());
+        }
+        for part in &self.parts {
+            let own = part.config.as_ref().map_or(&[][..], Config::evaluators);
+            if own.iter().any(|name| name == JUDGE) {
                 output::warning(&format!(
                     "`{}` is meant to be scored by a judge; pass `--judge-url URL`",
                     part.tag
                 ));
             }
         }
+        Ok(())
     }
+}
+
+/// Whether the run has a judge: by its address, or as an evaluator.
+pub(crate) fn wants_judge(args: &RunArgs) -> Result<bool, Failure> {
+    Ok(args.judge_url.is_some() || names_judge(args)?)
+}
+
+fn names_judge(args: &RunArgs) -> Result<bool, Failure> {
+    for typed in &args.evaluator {
+        if typed.parse::<SystemRef>()?.name == JUDGE {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 impl Part {
@@ -163,13 +184,18 @@ impl Part {
 /// Evaluators by how they are written, each made once.
 struct Made<'a> {
     registry: &'a Registry,
-    judge: Option<Arc<dyn Evaluator>>,
     evaluators: Vec<(String, Arc<dyn Evaluator>)>,
 }
 
 impl Made<'_> {
     fn all(&mut self, names: &[String]) -> Result<Vec<Arc<dyn Evaluator>>, Failure> {
-        names.iter().map(|name| self.one(name)).collect()
+        let mut evaluators = Vec::new();
+        for name in names {
+            let evaluator = self.one(name)?;
+            check_names(&evaluators, &*evaluator)?;
+            evaluators.push(evaluator);
+        }
+        Ok(evaluators)
     }
 
     fn one(&mut self, name: &str) -> Result<Arc<dyn Evaluator>, Failure> {
@@ -182,6 +208,18 @@ impl Made<'_> {
         self.evaluators
             .push((name.to_owned(), Arc::clone(&evaluator)));
         Ok(evaluator)
+    }
+}
+
+/// Two judges under one name would overwrite each other's scores.
+fn check_names(others: &[Arc<dyn Evaluator>], new: &dyn Evaluator) -> Result<(), Failure> {
+    let mut names = others.iter().flat_map(|other| other.score_names());
+    match names.find(|name| new.score_names().contains(name)) {
+        Some(name) if new.name() == JUDGE => Err(Failure::bad_input(format!(
+            "two evaluators yield the score `{name}`"
+        ))
+        .hint("name the score of one: `llm_judge:score=NAME,…`")),
+        _ => Ok(()),
     }
 }
 

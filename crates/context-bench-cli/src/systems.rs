@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use context_bench::System;
 use context_bench::chat::{Endpoint, Pace, Secret, derive_name};
-use context_bench::evaluator::{LlmJudge, LlmJudgeSettings};
+use context_bench::evaluator::LlmJudgeSettings;
 use context_bench::registry::{Registry, SystemContext, SystemRef};
 use context_bench::system::{
     CommandSettings, CommandSystem, OpenAiProxy, OpenAiProxySettings, Reader,
@@ -30,12 +30,13 @@ pub(crate) fn build(
     args: &RunArgs,
     registry: &Registry,
     counter: &Arc<dyn TokenCounter>,
+    pace: Arc<Pace>,
 ) -> Result<Systems, Failure> {
     let extra_body = extra_body(args)?;
     let mut built = Systems {
         systems: Vec::new(),
         endpoints: Vec::new(),
-        pace: Arc::new(Pace::new(args.rps, args.tpm)),
+        pace,
     };
     let names = names(args);
     for (url, name) in args.proxy.iter().zip(&names) {
@@ -87,18 +88,25 @@ pub(crate) fn build(
     Ok(built)
 }
 
-/// The judge, when one is asked for.
-pub(crate) fn judge(args: &RunArgs) -> Result<Option<LlmJudge>, Failure> {
-    let Some(url) = &args.judge_url else {
-        return Ok(None);
-    };
-    let settings = LlmJudgeSettings {
+/// The pace that all endpoints of a run share.
+pub(crate) fn pace(args: &RunArgs) -> Arc<Pace> {
+    Arc::new(Pace::new(args.rps, args.tpm))
+}
+
+/// How judges are asked: with the flags of the run. Without `--judge-url` there
+/// is no address, and `llm_judge` must name one.
+pub(crate) fn judge_settings(
+    args: &RunArgs,
+    pace: &Arc<Pace>,
+) -> Result<LlmJudgeSettings, Failure> {
+    Ok(LlmJudgeSettings {
         model: args.judge_model.clone(),
         api_key: key(args)?,
         max_in_flight: args.max_workers.most(),
-        ..LlmJudgeSettings::new(url)
-    };
-    Ok(Some(LlmJudge::new(settings)?))
+        max_retries: args.max_retries,
+        pace: Some(Arc::clone(pace)),
+        ..LlmJudgeSettings::new(args.judge_url.as_deref().unwrap_or_default())
+    })
 }
 
 impl Systems {

@@ -27,8 +27,7 @@ pub(crate) fn main(
     }
     let reporter = run::reporter(&flags.output, flags.output_file.is_some(), registry)?;
     let registry = &datasets::included(registry, &flags.include_path)?;
-    let registry = &*run::with_code_settings(flags, registry);
-    let judge = systems::judge(flags)?;
+    let registry = &run::with_settings(flags, registry, &systems::pace(flags))?;
     let store = stores::open(flags.cache_dir.as_deref())?;
     let replay = Replay::open(&store, &stores::run_id(&store, &args.run_id)?)?;
     let sink = Sink::open(flags.output_file.as_deref())?;
@@ -39,9 +38,9 @@ pub(crate) fn main(
     let typed = datasets.iter().filter_map(|d| d.as_str());
     let typed: Vec<String> = typed.map(str::to_owned).collect();
     let scoring = Scoring::of(&typed, registry);
-    let score_field = scoring.score_field(flags, judge.is_some());
+    let score_field = scoring.score_field(flags)?;
     let plan = with_tokens(evaluate(), &replay);
-    let plan = scoring.wire(plan, flags, registry, judge)?;
+    let (plan, _) = scoring.wire(plan, flags, registry)?;
     let report = Report {
         score_field: &score_field,
         threshold: flags.threshold,

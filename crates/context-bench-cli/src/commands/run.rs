@@ -3,18 +3,18 @@
 //! Reads as a list: check the arguments, make everything that is named, run,
 //! report, decide the exit code. Nothing is sent before all of it is checked.
 
-use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use context_bench::chat::Pace;
 use context_bench::error::Hint as _;
 use context_bench::evaluator::CodeExecutionSettings;
 use context_bench::metric::{
     CompressionRatio, CostOfPass, Latency, MeanScore, Metric, ParetoRank, PassRate,
     PerDatasetBreakdown,
 };
-use context_bench::registry::{Registry, code_execution};
+use context_bench::registry::{Registry, code_execution, llm_judge};
 use context_bench::report::{Reporter, TableReport};
 use context_bench::store::Store;
 use context_bench::tokens::Tokenizer;
@@ -24,7 +24,7 @@ use crate::args::RunArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{self, Sink};
-use crate::{datasets, limits, progress, signals, systems};
+use crate::{datasets, limits, progress, scoring, signals, systems};
 
 pub(crate) fn main(args: &RunArgs, registry: &Registry, command: &str) -> Result<Exit, Failure> {
     if let Some(warning) = limits::allow_connections(args.max_workers.most()) {
@@ -45,18 +45,17 @@ pub(super) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
 async fn run(args: &RunArgs, registry: &Registry, command: &str) -> Result<Exit, Failure> {
     let reporter = reporter(&args.output, args.output_file.is_some(), registry)?;
     let tokenizer: Tokenizer = args.tokenizer.parse()?;
-    let judge = systems::judge(args)?;
-    let mut systems = systems::build(args, registry, &tokenizer.counter())?;
-    if let Some(judge) = &judge {
-        systems.also_needs(judge.endpoint());
-    }
+    let pace = systems::pace(args);
+    let mut systems = systems::build(args, registry, &tokenizer.counter(), Arc::clone(&pace))?;
     let registry = &datasets::included(registry, &args.include_path)?;
-    let registry = &*with_code_settings(args, registry);
+    let registry = &with_settings(args, registry, &pace)?;
     let opened = datasets::open(args, registry)?;
-    let has_judge = judge.is_some();
-    let score_field = opened.scoring.score_field(args, has_judge);
-    let plan = opened.scoring.wire(evaluate(), args, registry, judge)?;
-    opened.scoring.warn_of_no_judge(has_judge);
+    let score_field = opened.scoring.score_field(args)?;
+    let (plan, evaluators) = opened.scoring.wire(evaluate(), args, registry)?;
+    for endpoint in evaluators.iter().filter_map(|e| e.endpoint()) {
+        systems.also_needs(endpoint);
+    }
+    opened.scoring.warn_of_no_judge(args)?;
     let n_datasets = opened.scoring.len();
     let dataset = opened.dataset;
     let sink = Sink::open(args.output_file.as_deref())?;
@@ -189,19 +188,28 @@ pub(super) fn reporter(
     Ok(Arc::clone(registry.reporters.get(format)?))
 }
 
-/// The registry with what the user allows generated code.
-pub(super) fn with_code_settings<'a>(args: &RunArgs, registry: &'a Registry) -> Cow<'a, Registry> {
-    if !args.allow_unsandboxed_code {
-        return Cow::Borrowed(registry);
-    }
-    let mut settings = CodeExecutionSettings::default();
-    settings.sandbox.allow_unsandboxed = true;
+/// The registry with what the user allows generated code and, when a judge is
+/// needed, with the address and key for it.
+pub(super) fn with_settings(
+    args: &RunArgs,
+    registry: &Registry,
+    pace: &Arc<Pace>,
+) -> Result<Registry, Failure> {
     let mut registry = registry.clone();
-    let about = "runs the code against its tests, without a sandbox where none works";
-    registry
-        .evaluators
-        .register("code_execution", about, code_execution(settings));
-    Cow::Owned(registry)
+    if scoring::wants_judge(args)? {
+        let judge = llm_judge(systems::judge_settings(args, pace)?);
+        let about = "a model rates the answer";
+        registry.evaluators.register(scoring::JUDGE, about, judge);
+    }
+    if args.allow_unsandboxed_code {
+        let mut settings = CodeExecutionSettings::default();
+        settings.sandbox.allow_unsandboxed = true;
+        let about = "runs the code against its tests, without a sandbox where none works";
+        registry
+            .evaluators
+            .register("code_execution", about, code_execution(settings));
+    }
+    Ok(registry)
 }
 
 /// Reports what was found and decides how the program ends.

@@ -198,7 +198,7 @@ fn a_judge_that_fails_leaves_rows_unscored() {
     let reason = result["rows"][2]["unscored"]["judge_score"]
         .as_str()
         .unwrap();
-    assert!(reason.contains("no rating from 1 to 5"), "{reason}");
+    assert!(reason.contains("no rating (1 to 5)"), "{reason}");
     // The other evaluator of that row is untouched.
     assert_eq!(result["rows"][2]["scores"]["f1"], 1.0);
 }

@@ -15,6 +15,7 @@ mod code_execution;
 mod demo;
 mod faults;
 mod interrupt;
+mod judge;
 mod outputs;
 mod program;
 #[cfg(target_os = "linux")]

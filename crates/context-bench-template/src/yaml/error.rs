@@ -26,6 +26,11 @@ impl Error {
         self
     }
 
+    /// An error of those who give tags a meaning.
+    pub fn custom(message: impl Into<String>, place: Place, hint: impl Into<String>) -> Self {
+        Self::new(message, place).with_hint(hint)
+    }
+
     /// What happened, without the place.
     pub fn message(&self) -> &str {
         &self.message

@@ -20,7 +20,9 @@ pub use code_execution::{CodeExecution, CodeExecutionSettings, pass_at_k};
 pub use function::{FnEvaluator, from_fn};
 pub use function_call::{CallFormat, FunctionCallMatch};
 pub use ifeval::{IfEvalChecker, IfEvalError, IfEvalVerdicts};
-pub use llm_judge::{LlmJudge, LlmJudgeError, LlmJudgeSettings, parse_rating};
+pub use llm_judge::{
+    JudgeMode, JudgeTemplate, LlmJudge, LlmJudgeError, LlmJudgeSettings, Reference, TemplateError,
+};
 pub use math_equivalence::MathEquivalence;
 pub use multiple_choice::{ChoiceExtraction, MultipleChoiceAccuracy};
 pub use nli_label_match::NliLabelMatch;
@@ -29,7 +31,8 @@ pub use summarization_quality::SummarizationQuality;
 use async_trait::async_trait;
 use serde_json::Value;
 
-use crate::model::{Example, Identity, Output, ScoreName, Scores};
+use crate::chat::Endpoint;
+use crate::model::{Example, Identity, JudgeUsage, Output, ScoreName, Scores};
 
 /// Scores what a system made of an example.
 #[async_trait]
@@ -48,6 +51,19 @@ pub trait Evaluator: Send + Sync {
         &[]
     }
 
+    /// Whether this evaluator applies to an example; unless it is written anew,
+    /// by the [required fields](Self::required_fields).
+    fn applies_to(&self, example: &Example) -> bool {
+        let mut required = self.required_fields().iter();
+        required.all(|alternatives| alternatives.iter().any(|field| has_field(example, field)))
+    }
+
+    /// The endpoint that this evaluator asks, if it asks one, so that a program
+    /// can see whether it is there before anything is paid for.
+    fn endpoint(&self) -> Option<&Endpoint> {
+        None
+    }
+
     /// Every setting that can change a score, so that stored scores can be
     /// reused. `None` (the default) means that they never are.
     fn identity(&self) -> Option<Identity> {
@@ -56,20 +72,27 @@ pub trait Evaluator: Send + Sync {
 
     /// Scores one output against the untouched example.
     async fn score(&self, example: &Example, output: &Output) -> Result<Scores, EvaluatorError>;
+
+    /// Scores one output and tells what asking a model about it cost, which is
+    /// counted apart from the cost of the system. Runs call this; an evaluator
+    /// that asks nobody need not write it.
+    async fn score_and_usage(
+        &self,
+        example: &Example,
+        output: &Output,
+    ) -> (Result<Scores, EvaluatorError>, JudgeUsage) {
+        (self.score(example, output).await, JudgeUsage::default())
+    }
 }
 
-/// Whether an evaluator applies to an example.
-pub(crate) fn applies(evaluator: &dyn Evaluator, example: &Example) -> bool {
-    let has = |field: &&str| match example.get(field) {
+/// Whether an example has a field with something in it.
+pub(crate) fn has_field(example: &Example, field: &str) -> bool {
+    match example.get(field) {
         None | Some(Value::Null) => false,
         Some(Value::String(text)) => !text.is_empty(),
         Some(Value::Array(list)) => !list.is_empty(),
         Some(_) => true,
-    };
-    let required = evaluator.required_fields().iter();
-    required
-        .clone()
-        .all(|alternatives| alternatives.iter().any(has))
+    }
 }
 
 /// Why an evaluator gave no scores for a row: all its scores become unscored with this reason.

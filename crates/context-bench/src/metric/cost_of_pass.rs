@@ -4,7 +4,8 @@ use super::{DEFAULT_THRESHOLD, Metric, values};
 use crate::model::{EvalRow, Measurement, Summary, Unit};
 
 /// `cost_of_pass` = Σ output tokens of all rows / number of passing rows (∞ when
-/// none passes), and `num_passing`.
+/// none passes), and `num_passing`. Rows of which none has the score say nothing
+/// about passing, so there is no cost then.
 #[derive(Debug, Clone)]
 pub struct CostOfPass {
     threshold: f64,
@@ -42,17 +43,45 @@ impl Metric for CostOfPass {
         let passing = values(rows, &self.score_field)
             .filter(|value| *value >= self.threshold)
             .count();
-        let cost = if passing == 0 {
-            f64::INFINITY
-        } else {
-            spent as f64 / passing as f64
-        };
         let with_n = |value, unit| Measurement {
             n: Some(n),
             ..Measurement::new(value, unit)
         };
+        let cost = if n == 0 && !rows.is_empty() {
+            Measurement::missing(Unit::Tokens)
+        } else if passing == 0 {
+            with_n(f64::INFINITY, Unit::Tokens)
+        } else {
+            with_n(spent as f64 / passing as f64, Unit::Tokens)
+        };
         Summary::new()
-            .with("cost_of_pass", with_n(cost, Unit::Tokens))
+            .with("cost_of_pass", cost)
             .with("num_passing", with_n(passing as f64, Unit::Count))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Score, Scores};
+
+    #[test]
+    fn nothing_scored_is_no_cost_and_nothing_passed_is_an_endless_one() {
+        let row = |score: Score| {
+            let scores: Scores = [("f1", score)].into_iter().collect();
+            EvalRow::new("s", 1_usize, scores, 10, 6)
+        };
+        let unscored = || row(Score::unscored("the judge timed out"));
+        let cost = |rows: &[EvalRow]| CostOfPass::new(0.7, "f1").compute(rows);
+        for (rows, expected, n) in [
+            (vec![unscored(), unscored()], None, 0),
+            (vec![unscored(), row(0.1.into())], Some(f64::INFINITY), 1),
+            (vec![unscored(), row(0.9.into())], Some(12.0), 1),
+            (vec![], Some(f64::INFINITY), 0),
+        ] {
+            let summary = cost(&rows);
+            assert_eq!(summary.value("cost_of_pass"), expected, "{rows:?}");
+            assert_eq!(summary.get("cost_of_pass").and_then(|m| m.n), Some(n));
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::EvalRow;
+use super::{EvalRow, JudgeUsage};
 
 /// What became of the planned rows of one system.
 ///
@@ -24,6 +24,12 @@ pub struct Counts {
     pub cached: usize,
     /// Requests sent, retries included, as far as systems report them.
     pub requests: u64,
+    /// Requests sent to judges, retries included; no part of `requests`.
+    pub judge_requests: u64,
+    /// Tokens of the prompts of judges, as far as their endpoints report them.
+    pub judge_prompt_tokens: u64,
+    /// Tokens of the verdicts of judges, likewise.
+    pub judge_completion_tokens: u64,
 }
 
 impl Counts {
@@ -41,6 +47,24 @@ impl Counts {
         self.cached += usize::from(row.cached);
         if !row.cached {
             self.requests += row.call.as_ref().map_or(0, |call| u64::from(call.attempts));
+        }
+    }
+
+    /// Adds what judging a row cost.
+    pub fn add_judged(&mut self, usage: JudgeUsage) {
+        let mut sum = self.judged();
+        sum += usage;
+        self.judge_requests = sum.requests;
+        self.judge_prompt_tokens = sum.prompt_tokens;
+        self.judge_completion_tokens = sum.completion_tokens;
+    }
+
+    /// What judging cost.
+    pub fn judged(&self) -> JudgeUsage {
+        JudgeUsage {
+            requests: self.judge_requests,
+            prompt_tokens: self.judge_prompt_tokens,
+            completion_tokens: self.judge_completion_tokens,
         }
     }
 

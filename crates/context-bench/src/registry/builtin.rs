@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{BuildError, DatasetRequest, EvaluatorFactory, Params, Registry, SystemContext};
+use super::{BuildError, DatasetRequest, EvaluatorFactory, Params, Registry, SystemContext, judge};
 use crate::dataset;
 use crate::evaluator::{
     AnswerQuality, CallFormat, ChoiceExtraction, CodeExecution, CodeExecutionSettings, Evaluator,
-    FunctionCallMatch, IfEvalChecker, MathEquivalence, MultipleChoiceAccuracy, NliLabelMatch,
-    SummarizationQuality,
+    FunctionCallMatch, IfEvalChecker, LlmJudgeSettings, MathEquivalence, MultipleChoiceAccuracy,
+    NliLabelMatch, SummarizationQuality,
 };
 use crate::metric::{
     CompressionRatio, CostOfPass, DEFAULT_THRESHOLD, Latency, MeanScore, Metric, PassRate,
@@ -226,6 +226,11 @@ fn evaluators(registry: &mut Registry) {
         "code_execution",
         "runs the code against its tests in a sandbox: timeout=10, python=python3, memory_mb=1024",
         code_execution(CodeExecutionSettings::default()),
+    );
+    registry.evaluators.register(
+        "llm_judge",
+        judge::ABOUT,
+        judge::llm_judge(LlmJudgeSettings::new("")),
     );
 }
 

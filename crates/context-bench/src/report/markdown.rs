@@ -83,16 +83,28 @@ fn counts(result: &EvalResult) -> Vec<String> {
     if result.counts.is_empty() {
         return Vec::new();
     }
+    // Most runs have no judge, and then no columns for it.
+    let judged = result.counts.values().any(|c| c.judge_requests > 0);
+    let (names, rule) = if judged {
+        (
+            " judge requests | judge tokens |",
+            "----------------|--------------|",
+        )
+    } else {
+        ("", "")
+    };
     let mut lines = vec![
         "## Rows".to_owned(),
         String::new(),
-        "| System | planned | scored | unscored | not applicable | failed | cached | requests |"
-            .to_owned(),
-        "|--------|---------|--------|----------|----------------|--------|--------|----------|"
-            .to_owned(),
+        format!(
+            "| System | planned | scored | unscored | not applicable | failed | cached | requests |{names}"
+        ),
+        format!(
+            "|--------|---------|--------|----------|----------------|--------|--------|----------|{rule}"
+        ),
     ];
     for (system, counts) in &result.counts {
-        lines.push(format!(
+        let mut line = format!(
             "| {} | {} | {} | {} | {} | {} | {} | {} |",
             escape(system),
             counts.planned,
@@ -102,7 +114,12 @@ fn counts(result: &EvalResult) -> Vec<String> {
             counts.failed,
             counts.cached,
             counts.requests
-        ));
+        );
+        if judged {
+            let usage = counts.judged();
+            line.push_str(&format!(" {} | {} |", usage.requests, usage.tokens()));
+        }
+        lines.push(line);
     }
     lines.push(String::new());
     let failures = failures::lines(result);

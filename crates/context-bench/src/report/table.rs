@@ -11,7 +11,7 @@ use indexmap::IndexSet;
 use serde_json::Value;
 
 use super::{Reporter, cell, failures};
-use crate::model::Summary;
+use crate::model::{JudgeUsage, Summary};
 use crate::result::EvalResult;
 
 /// A table for people.
@@ -327,6 +327,19 @@ fn footer(result: &EvalResult) -> Vec<String> {
     let requests: u64 = result.counts.values().map(|counts| counts.requests).sum();
     if requests > 0 {
         parts.push(counted(requests as i64, "request"));
+    }
+    let mut judged = JudgeUsage::default();
+    for counts in result.counts.values() {
+        judged += counts.judged();
+    }
+    if judged.requests > 0 {
+        let requests = i64::try_from(judged.requests).unwrap_or(i64::MAX);
+        let mut part = counted(requests, "judge request");
+        if judged.tokens() > 0 {
+            let tokens = i64::try_from(judged.tokens()).unwrap_or(i64::MAX);
+            part.push_str(&format!(" ({})", counted(tokens, "token")));
+        }
+        parts.push(part);
     }
     let cached: usize = result.counts.values().map(|counts| counts.cached).sum();
     if cached > 0 {

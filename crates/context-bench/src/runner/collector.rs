@@ -10,7 +10,7 @@ use super::dispatch::Outcome;
 use super::event::{Progress, RunEvent};
 use super::scoring::{FEW, PAUSE};
 use crate::dataset::DatasetError;
-use crate::model::{Counts, EvalRow, Failure};
+use crate::model::{Counts, EvalRow, Failure, JudgeUsage};
 
 /// Rows that are gathered in one go.
 const AT_ONCE: usize = 256;
@@ -20,6 +20,8 @@ pub(super) struct Finished {
     pub(super) system: usize,
     pub(super) position: usize,
     pub(super) row: EvalRow,
+    /// What judging it took.
+    pub(super) judged: JudgeUsage,
     /// When the call began and ended.
     pub(super) span: Option<(Instant, Instant)>,
 }
@@ -63,10 +65,12 @@ impl Collector {
             system,
             position,
             row,
+            judged,
             span,
         } = finished;
         progress.on_event(&RunEvent::RowFinished { system, row: &row });
         self.counts[system].add(&row);
+        self.counts[system].add_judged(judged);
         if let Some((start, end)) = span {
             let (first, last) = self.spans[system].unwrap_or((start, end));
             self.spans[system] = Some((first.min(start), last.max(end)));

@@ -22,7 +22,7 @@ use super::wiring::Wiring;
 use super::work::{Arm, Job, Work};
 use super::workers::{MaxWorkers, Workers};
 use crate::dataset::{Dataset, DatasetError, Used};
-use crate::model::{Counts, EvalRow, Failure};
+use crate::model::{Counts, EvalRow, Failure, JudgeUsage};
 use crate::system::System;
 use crate::tokens::{TextFields, TokenCounter};
 
@@ -213,6 +213,7 @@ impl Dispatcher {
             system: *system,
             position: prepared.position,
             row: row.await,
+            judged: JudgeUsage::default(),
             span: None,
         });
         true
@@ -249,16 +250,17 @@ impl Dispatcher {
         let name = Arc::clone(&arm.name);
         let backlog = slot.backlog;
         self.scoring.spawn(async move {
-            let row = tokio::select! {
+            let (row, judged) = tokio::select! {
                 biased;
                 () = stop.aborted() => return,
-                row = scorer.row(system, name, &prepared, source) => row,
+                done = scorer.row(system, name, &prepared, source) => done,
             };
             // The collector outlives all senders; a failed send means a dropped run.
             let _ = sender.send(Finished {
                 system,
                 position: prepared.position,
                 row,
+                judged,
                 span,
             });
             drop(backlog);

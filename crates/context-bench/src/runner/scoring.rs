@@ -18,7 +18,7 @@ use super::prepared::Prepared;
 use super::reuse::{self, Answer, Kept, Reuse, Stored};
 use super::wiring::Wiring;
 use crate::evaluator::Evaluator;
-use crate::model::{EvalRow, Failure, FailureKind, Output, Score, Scores};
+use crate::model::{EvalRow, Failure, FailureKind, JudgeUsage, Output, Score, Scores};
 use crate::tokens::{TextFields, TokenCounter};
 
 /// Everything needed to score any row of a run.
@@ -31,16 +31,17 @@ pub(super) struct Scorer {
 
 impl Scorer {
     /// The row of a finished call, of a stored answer, or of an example that
-    /// cannot be used. What is new is put into the store.
+    /// cannot be used, and what judging it cost. What is new is put into the store.
     pub(super) async fn row(
         &self,
         system: usize,
         name: Arc<str>,
         prepared: &Prepared,
         source: Source,
-    ) -> EvalRow {
+    ) -> (EvalRow, JudgeUsage) {
         let mut row = self.blank_row(name, prepared);
         let mut fresh = Vec::new();
+        let mut judged = JudgeUsage::default();
         let (output, known) = match &source {
             Source::Call(called) => {
                 row.latency = called.latency.as_secs_f64();
@@ -73,6 +74,7 @@ impl Scorer {
             row.input_tokens = prepared.input_tokens(&self.text_fields, &*self.counter);
             row.output_tokens = prepared.output_tokens(output, &self.text_fields, &*self.counter);
             fresh = scored.fresh;
+            judged = scored.judged;
         }
         if let Some(reuse) = &self.reuse {
             if output.is_some() {
@@ -90,7 +92,7 @@ impl Scorer {
             };
             reuse.keep(system, prepared, kept).await;
         }
-        row
+        (row, judged)
     }
 
     /// The row of an answer for which the store holds everything.
@@ -149,12 +151,17 @@ impl Scorer {
                 scored.scores.merge(scores.clone());
                 continue;
             }
-            let given = AssertUnwindSafe(evaluator.score(&prepared.example, output))
+            let given = AssertUnwindSafe(evaluator.score_and_usage(&prepared.example, output))
                 .catch_unwind()
                 .await;
             let scores = match given {
-                Ok(Ok(given)) => checked(&**evaluator, given),
-                Ok(Err(error)) => unscored(&**evaluator, &error.0),
+                Ok((given, usage)) => {
+                    scored.judged += usage;
+                    match given {
+                        Ok(given) => checked(&**evaluator, given),
+                        Err(error) => unscored(&**evaluator, &error.0),
+                    }
+                }
                 Err(panic) => {
                     let reason = format!("panicked: {}", panic_message(&*panic));
                     unscored(&**evaluator, &reason)
@@ -187,6 +194,7 @@ pub(super) enum Source {
 struct Scored {
     scores: Scores,
     not_applicable: u16,
+    judged: JudgeUsage,
     /// What is worth keeping, by the number of the evaluator.
     fresh: Vec<(usize, Scores)>,
 }

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::evaluator::{self, Evaluator};
+use crate::evaluator::Evaluator;
 use crate::model::{Example, ScoreName, Scores};
 
 /// The evaluators of a run, and for which datasets they are.
@@ -68,7 +68,7 @@ impl Wiring {
         let own = self.by_dataset.get(example.dataset());
         let is_wired = own.is_none_or(|own| own.evaluators.contains(&index));
         let evaluator = self.evaluators.get(index);
-        is_wired && evaluator.is_some_and(|evaluator| evaluator::applies(&**evaluator, example))
+        is_wired && evaluator.is_some_and(|evaluator| evaluator.applies_to(example))
     }
 
     /// Adds the common score to those of a row.

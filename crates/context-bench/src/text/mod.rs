@@ -17,4 +17,5 @@ pub mod stem;
 pub mod stringify;
 pub mod suggest;
 pub mod terms;
+pub mod verdict;
 pub mod words;

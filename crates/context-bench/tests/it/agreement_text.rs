@@ -76,60 +76,85 @@ fn states_an_answer(text: &str) -> bool {
     })
 }
 
+/// Both readings on all 602 rows. None of them has a null `pred`: where the
+/// official script finds no letter it draws one, which is `G` in all 14 such rows.
+/// No rule that reads the text can agree there, so 588 of 602 is the most that
+/// one can reach.
 #[test]
 fn agreement_mmlu_pro() {
     let rows = records("data/responses/mmlu-pro.outputs.jsonl");
-    let outcome = |evaluator: MultipleChoiceAccuracy, row: &Value| {
-        let text = row["model_outputs"].as_str().unwrap();
-        let found = letters(evaluator, &row["options"], text);
-        let pred = row["pred"].as_str().unwrap();
-        let case = format!(
-            "{} {}: ours {found}, official {pred}, gold {}",
-            row["model"].as_str().unwrap(),
-            row["question_id"],
-            row["answer"]
-        );
-        (case, found == pred)
-    };
-    let decisive = MultipleChoiceAccuracy::default();
-    let (stated, unstated): (Vec<&Value>, Vec<&Value>) = rows
-        .iter()
-        .filter(|row| row["pred"].is_string())
-        .partition(|row| states_an_answer(row["model_outputs"].as_str().unwrap()));
-    let outcomes: Vec<_> = stated.iter().map(|row| outcome(decisive, row)).collect();
-    report(
-        "MMLU-Pro letters, rows that state an answer",
-        &outcomes,
-        0.99,
-    );
-
-    // Where nothing is stated we choose nothing, instead of the last capital.
-    let (none, some): (Vec<String>, Vec<String>) = unstated
-        .iter()
-        .map(|row| outcome(decisive, row).0)
-        .partition(|case| case.contains("ours none"));
-    for case in &some {
-        eprintln!("  states no answer: {case}");
+    let rows: Vec<&Value> = rows.iter().filter(|row| row["pred"].is_string()).collect();
+    if rows.is_empty() {
+        return;
     }
-    let refused = none.len();
-    eprintln!(
-        "MMLU-Pro rows that state no answer: {} of {} give no letter",
-        refused,
-        unstated.len()
-    );
-    assert_eq!(refused, unstated.len());
+    let found = |extraction, row: &Value| {
+        let text = row["model_outputs"].as_str().unwrap();
+        letters(
+            MultipleChoiceAccuracy::new(extraction),
+            &row["options"],
+            text,
+        )
+    };
+    let show = |row: &Value, found: &str, why: &str| {
+        let (model, id) = (row["model"].as_str().unwrap(), &row["question_id"]);
+        let (pred, gold) = (&row["pred"], &row["answer"]);
+        eprintln!("  {why}: {model} {id}: ours {found}, official {pred}, gold {gold}");
+    };
+    let share = |n: usize| 100.0 * n as f64 / rows.len() as f64;
 
-    // The published rule itself, on every row whose letter occurs in the text.
-    let official = MultipleChoiceAccuracy::new(ChoiceExtraction::MmluPro);
-    let outcomes: Vec<_> = rows
+    let published: Vec<String> = rows
         .iter()
-        .map(|row| outcome(official, row))
-        .filter(|(case, _)| !case.contains("ours none"))
+        .map(|row| found(ChoiceExtraction::MmluPro, row))
         .collect();
-    report("MMLU-Pro letters by its published rule", &outcomes, 0.999);
-    let all: Vec<_> = rows.iter().map(|row| outcome(decisive, row)).collect();
-    let equal = all.iter().filter(|(_, equal)| *equal).count();
-    eprintln!("MMLU-Pro letters, all rows: {equal} of {} agree", all.len());
+    let (mut equal, mut drawn) = (0, 0);
+    for (row, found) in rows.iter().zip(&published) {
+        if row["pred"] == found.as_str() {
+            equal += 1;
+        } else if found.starts_with("none") && row["pred"] == "G" {
+            drawn += 1;
+            show(row, found, "no letter in the text");
+        } else {
+            show(row, found, "differs");
+        }
+    }
+    eprintln!(
+        "MMLU-Pro, extraction=mmlu_pro: {equal} of {} agree ({:.2} %); in {drawn} the text has no letter and the official script drew `G`: {} of {} with its draw",
+        rows.len(),
+        share(equal),
+        equal + drawn,
+        rows.len()
+    );
+    assert_eq!(equal + drawn, rows.len());
+    assert!(share(equal) >= 97.6);
+
+    // By default a letter counts only where the text decides for it, so the last
+    // capital of an unfinished text is no choice.
+    let (mut equal, mut stated, mut equal_stated, mut refused) = (0, 0, 0, 0);
+    for row in &rows {
+        let states = states_an_answer(row["model_outputs"].as_str().unwrap());
+        let found = found(ChoiceExtraction::Decisive, row);
+        let agrees = row["pred"] == found.as_str();
+        equal += usize::from(agrees);
+        stated += usize::from(states);
+        equal_stated += usize::from(states && agrees);
+        match (agrees, states) {
+            (true, _) => {}
+            (false, true) => show(row, &found, "differs"),
+            (false, false) => {
+                refused += usize::from(found.starts_with("none"));
+                show(row, &found, "states no answer");
+            }
+        }
+    }
+    eprintln!(
+        "MMLU-Pro, extraction=decisive: {equal} of {} agree ({:.2} %); of those that state an answer {equal_stated} of {stated} ({:.2} %); of the {} others {refused} give no letter",
+        rows.len(),
+        share(equal),
+        100.0 * equal_stated as f64 / stated as f64,
+        rows.len() - stated
+    );
+    assert!(equal_stated as f64 / stated as f64 >= 0.99);
+    assert_eq!(refused, rows.len() - stated);
 }
 
 #[test]

@@ -338,3 +338,17 @@ fn a_long_text_takes_no_time() {
     let _ = extract(&text, &ChoiceOptions::with_texts(&["one", "two", "three"]));
     assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
 }
+
+/// Found by fuzzing: these took minutes when lists and clauses had no end.
+#[test]
+fn endless_lists_are_read_in_no_time() {
+    for piece in ["e ", "A, ", "(B) or ", "The answer is ", "B and "] {
+        let text = format!("The {}", piece.repeat(20_000));
+        let started = std::time::Instant::now();
+        let _ = extract(&text, &ChoiceOptions::default());
+        let _ = context_bench::text::nli::stance(&text);
+        let took = started.elapsed();
+        // Milliseconds when optimised and idle.
+        assert!(took.as_secs() < 20, "{piece}: {took:?}");
+    }
+}

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 /// Any JSON, not too deep, with text that evaluators care about.
-fn any_json() -> impl Strategy<Value = Value> {
+pub(crate) fn any_json() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
         any::<bool>().prop_map(Value::from),
@@ -153,7 +153,7 @@ fn scores(evaluator: &dyn Evaluator, example: &Example, output: &Output) -> Vec<
     )
 }
 
-fn check_bounded(evaluator: &dyn Evaluator, example: &Example, output: &Output) {
+pub(crate) fn check_bounded(evaluator: &dyn Evaluator, example: &Example, output: &Output) {
     let found = scores(evaluator, example, output);
     for score in &found {
         match score.get() {

@@ -5,12 +5,13 @@
 
 use std::collections::BTreeMap;
 
-use context_bench::evaluator::{AnswerQuality, IfEvalChecker, MathEquivalence, parse_rating};
+use context_bench::evaluator::{AnswerQuality, IfEvalChecker, MathEquivalence};
 use context_bench::metric::{
     CompressionRatio, CostOfPass, Latency, MeanScore, Metric, ParetoRank, PassRate,
     PerDatasetBreakdown,
 };
 use context_bench::report::MarkdownReport;
+use context_bench::text::verdict::{Scale, rating};
 use context_bench::text::{normalize::normalize_answer, overlap};
 use context_bench::tokens::{TextFields, Tokenizer, count_tokens_dict};
 use context_bench::{
@@ -359,6 +360,7 @@ fn results_filter_and_export() {
 #[test]
 fn ratings_of_a_judge() {
     check(&["LLMJudge.parse_rating"], |_, input| {
-        json!(parse_rating(text(input, "text")))
+        let rating = rating(text(input, "text"), Scale::default());
+        json!(rating.ok().map(|rating| rating.value))
     });
 }

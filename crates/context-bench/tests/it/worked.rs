@@ -59,6 +59,7 @@ pub(crate) fn scores(evaluator: &dyn Evaluator, input: &Value) -> Value {
     let example = Example::try_from(input["original"].clone()).unwrap();
     let output = Output::from(input["processed"].as_object().unwrap().clone());
     let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
         .build()
         .unwrap();
     let scores = runtime

@@ -134,6 +134,10 @@ fn is_roman(text: &str) -> bool {
     text.len() > 1 && text.bytes().all(|b| matches!(b, b'I' | b'V' | b'X'))
 }
 
+/// No list of options is longer. Lists are looked for at every place, so a text
+/// that is one endless list (`e e e …`) would take time by the square of its length.
+const MAX_LIST: usize = 32;
+
 /// Reads a letter or a list of letters at `i`: `B`, `**(B)**`, `A, C and D`.
 pub(super) fn letters_at(tokens: &[Token<'_>], i: usize) -> Option<Letters> {
     let (first, marked, mut next) = one(tokens, i)?;
@@ -144,7 +148,7 @@ pub(super) fn letters_at(tokens: &[Token<'_>], i: usize) -> Option<Letters> {
         closed: tokens[next - 1].is_any(CLOSERS),
         next,
     };
-    loop {
+    for _ in 0..MAX_LIST {
         let (joiner, alternatives) = joiner(tokens, next);
         if joiner == next {
             return Some(read);
@@ -173,6 +177,7 @@ pub(super) fn letters_at(tokens: &[Token<'_>], i: usize) -> Option<Letters> {
         next = after;
         read.next = next;
     }
+    Some(read)
 }
 
 /// Skips a comma, `and`, `or` or slash; says where it ends and whether it offers alternatives.

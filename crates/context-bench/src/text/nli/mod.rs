@@ -176,8 +176,19 @@ pub fn stance(response: &str) -> Option<(Stance, StanceRule)> {
     Some((found, StanceRule::Mentioned))
 }
 
+/// How far behind `label:` its clause is read. Sentences are shorter; a text that
+/// repeats the word endlessly would take time by the square of its length.
+const MAX_CLAUSE: usize = 200;
+
 /// The last `label: X` or `answer is X` whose words say something.
 fn labelled(words: &[Word]) -> Option<Stance> {
+    // Looked up once: clauses of neighbouring label words overlap.
+    let says: Vec<bool> = (0..words.len())
+        .map(|i| {
+            let word = words[i].lower.as_str();
+            single(word).is_some() || TELLING.contains(word) || is_bare_no(words, i)
+        })
+        .collect();
     (0..words.len()).rev().find_map(|i| {
         if !LABEL_WORDS.contains(words[i].lower.as_str()) {
             return None;
@@ -188,7 +199,7 @@ fn labelled(words: &[Word]) -> Option<Stance> {
             return None;
         }
         let mut clause = Vec::new();
-        for j in i + 1..words.len() {
+        for j in (i + 1..words.len()).take(MAX_CLAUSE) {
             let first = j == i + 1 || j == i + 2 && words[i + 1].lower == "is";
             if !first && words[j].stop_before {
                 break;
@@ -196,10 +207,7 @@ fn labelled(words: &[Word]) -> Option<Stance> {
             clause.push(j);
         }
         // What comes first after the colon is the label; the rest explains it.
-        let upto = clause.iter().position(|j| {
-            let known = single(&words[*j].lower).is_some();
-            known || TELLING.contains(words[*j].lower.as_str()) || is_bare_no(words, *j)
-        })?;
+        let upto = clause.iter().position(|j| says[*j])?;
         let nor = clause
             .get(upto + 1)
             .is_some_and(|j| matches!(words[*j].lower.as_str(), "nor" | "or"));
@@ -226,9 +234,11 @@ fn stance_of(words: &[Word], sentence: &[usize]) -> Option<Stance> {
         if subordinate {
             continue;
         }
-        let negation = negated(words, sentence, place);
+        let stance = single(word);
         let telling = TELLING.contains(word) || GROUNDS.contains(word);
-        let found = match single(word) {
+        // Looking back is dear, and most words say nothing.
+        let negation = (stance.is_some() || telling) && negated(words, sentence, place);
+        let found = match stance {
             Some(stance) if !negation => stance,
             // `not true` is false, `not false` is true; there is no third.
             Some(_) if word == "true" => Stance::DENIES,

@@ -1,0 +1,249 @@
+//! Scores of groups from the scores of their tasks.
+
+use serde_json::{Map, Value, json};
+
+use crate::config::Config;
+use crate::error::{Error, Result, Warning};
+use crate::function::Function;
+use crate::suggest::{did_you_mean, quoted_list};
+
+const KEYS: &[&str] = &[
+    "metric",
+    "filter_list",
+    "aggregation",
+    "weight_by_size",
+    "higher_is_better",
+];
+
+/// One entry of `aggregate_metric_list`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AggregateMetric {
+    /// The metric that is aggregated.
+    pub metric: String,
+    /// The filters it is aggregated for; all that occur when `None`.
+    pub filters: Option<Vec<String>>,
+    /// Whether a task counts by its number of documents.
+    pub weight_by_size: bool,
+    /// The arrow in tables, when the group says.
+    pub higher_is_better: Option<bool>,
+}
+
+/// The standard error of a mean over tasks that all count the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum MacroError {
+    /// sqrt(Σ s²)/k, which is right for a macro mean.
+    #[default]
+    Macro,
+    /// The size-pooled formula, which the reference prints for every mean.
+    Pooled,
+}
+
+impl AggregateMetric {
+    /// Reads the list of a group; a single entry is a list of one.
+    pub fn list(config: &Config, group: &str) -> Result<Vec<Self>> {
+        let entries: Vec<&Value> = match config.get("aggregate_metric_list") {
+            None => return Ok(Vec::new()),
+            Some(Value::Array(entries)) => entries.iter().collect(),
+            Some(entry) => vec![entry],
+        };
+        entries
+            .into_iter()
+            .map(|entry| Self::parse(entry, group))
+            .collect::<Result<_>>()
+            .map_err(|error: Error| match config.place("aggregate_metric_list") {
+                Some(place) => error.at(place),
+                None => error,
+            })
+    }
+
+    fn parse(entry: &Value, group: &str) -> Result<Self> {
+        let what = format!("`aggregate_metric_list` of group `{group}`");
+        let Some(map) = entry.as_object() else {
+            return Err(Error::new(format!(
+                "{what} must hold mappings, found `{entry}`"
+            )));
+        };
+        if let Some(unknown) = map.keys().find(|key| !KEYS.contains(&key.as_str())) {
+            return Err(
+                Error::new(format!("{what} has an unknown key `{unknown}`")).with_hint(
+                    did_you_mean(unknown, KEYS.iter().copied())
+                        .unwrap_or_else(|| format!("the keys are {}", quoted_list(KEYS, "and"))),
+                ),
+            );
+        }
+        let Some(metric) = map.get("metric").and_then(Value::as_str) else {
+            return Err(Error::new(format!("{what} needs a `metric`")));
+        };
+        match map.get("aggregation") {
+            None | Some(Value::Null) => {}
+            Some(Value::String(name)) if name == "mean" => {}
+            Some(function) if Function::from_json(function).is_some() => {}
+            Some(other) => {
+                return Err(
+                    Error::new(format!("{what} has aggregation `{}`", plain(other)))
+                        .with_hint("groups know `mean` only"),
+                );
+            }
+        }
+        let filters = match map.get("filter_list") {
+            None | Some(Value::Null) => None,
+            Some(Value::String(name)) => Some(vec![name.clone()]),
+            Some(Value::Array(names)) if names.iter().all(Value::is_string) => Some(
+                names
+                    .iter()
+                    .filter_map(Value::as_str)
+                    .map(str::to_owned)
+                    .collect(),
+            ),
+            Some(other) => {
+                return Err(Error::new(format!(
+                    "{what} has filters `{other}`; names are expected"
+                )));
+            }
+        };
+        let truth = |key: &str| match map.get(key) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::Bool(truth)) => Ok(Some(*truth)),
+            Some(other) => Err(Error::new(format!(
+                "`{key}` in {what} must be true or false, found `{other}`"
+            ))),
+        };
+        Ok(Self {
+            metric: metric.to_owned(),
+            filters,
+            weight_by_size: truth("weight_by_size")?.unwrap_or(true),
+            higher_is_better: truth("higher_is_better")?,
+        })
+    }
+}
+
+fn plain(value: &Value) -> String {
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// sqrt((Σ n(n−1)s² / (Σn − k)) / Σn): one standard error of all documents together.
+/// `None` when every task has one document.
+pub fn pooled_stderr(stderrs: &[f64], sizes: &[u64]) -> Option<f64> {
+    let total: f64 = sizes.iter().map(|&n| n as f64).sum();
+    let free = total - sizes.len() as f64;
+    if free <= 0.0 {
+        return None;
+    }
+    let sum: f64 = stderrs
+        .iter()
+        .zip(sizes)
+        .map(|(s, &n)| n as f64 * (n as f64 - 1.0) * s * s)
+        .sum();
+    Some((sum / free / total).sqrt())
+}
+
+/// sqrt(Σ s²)/k: the standard error of a mean of independent means.
+pub fn macro_stderr(stderrs: &[f64]) -> f64 {
+    stderrs.iter().map(|s| s * s).sum::<f64>().sqrt() / stderrs.len() as f64
+}
+
+/// The scores of a group, in the schema of results: `tasks` are the results of its
+/// leaves, depth first, as `"metric,filter"` → value.
+pub fn aggregate(
+    id: &str,
+    alias: &str,
+    metrics: &[AggregateMetric],
+    tasks: &[(&str, &Map<String, Value>)],
+    macro_error: MacroError,
+    warnings: &mut Vec<Warning>,
+) -> Map<String, Value> {
+    let mut out = Map::new();
+    out.insert("alias".into(), Value::from(alias));
+    out.insert("name".into(), Value::from(id));
+    if metrics.is_empty() {
+        return out;
+    }
+    let size =
+        |task: &Map<String, Value>| task.get("sample_len").and_then(Value::as_u64).unwrap_or(0);
+    let total: u64 = tasks.iter().map(|(_, task)| size(task)).sum();
+    out.insert("sample_len".into(), json!(total));
+    let mut counts = Map::new();
+    for metric in metrics {
+        let filters = metric
+            .filters
+            .clone()
+            .unwrap_or_else(|| discover(&metric.metric, tasks));
+        for filter in filters {
+            let key = format!("{},{filter}", metric.metric);
+            let stderr_key = format!("{}_stderr,{filter}", metric.metric);
+            let mut missing = Vec::new();
+            let mut found: Vec<(f64, u64, Option<f64>)> = Vec::new();
+            for (name, task) in tasks {
+                match task.get(&key).and_then(Value::as_f64) {
+                    Some(value) => {
+                        let stderr = task.get(&stderr_key).and_then(Value::as_f64);
+                        found.push((value, size(task), stderr));
+                    }
+                    None => missing.push(*name),
+                }
+            }
+            if found.is_empty() {
+                let message = format!("no task of group `{id}` has `{key}`; it is not aggregated");
+                warnings.push(Warning::new(message));
+                continue;
+            }
+            if !missing.is_empty() {
+                warnings.push(Warning::new(left_out(id, &key, &missing)));
+            }
+            let n: u64 = found.iter().map(|(_, n, _)| n).sum();
+            let value = if metric.weight_by_size {
+                if n == 0 {
+                    let message =
+                        format!("all tasks of group `{id}` are empty; `{key}` is not aggregated");
+                    warnings.push(Warning::new(message));
+                    continue;
+                }
+                found
+                    .iter()
+                    .map(|(value, n, _)| value * *n as f64)
+                    .sum::<f64>()
+                    / n as f64
+            } else {
+                found.iter().map(|(value, ..)| value).sum::<f64>() / found.len() as f64
+            };
+            let stderrs: Option<Vec<f64>> = found.iter().map(|(.., stderr)| *stderr).collect();
+            let sizes: Vec<u64> = found.iter().map(|(_, n, _)| *n).collect();
+            let stderr = stderrs.and_then(|stderrs| match (metric.weight_by_size, macro_error) {
+                _ if stderrs.len() == 1 => stderrs.first().copied(),
+                (false, MacroError::Macro) => Some(macro_stderr(&stderrs)),
+                _ => pooled_stderr(&stderrs, &sizes),
+            });
+            out.insert(key.clone(), json!(value));
+            out.insert(
+                stderr_key,
+                stderr.map_or_else(|| json!("N/A"), |stderr| json!(stderr)),
+            );
+            counts.insert(key, json!(n));
+        }
+    }
+    out.insert("sample_count".into(), Value::Object(counts));
+    out
+}
+
+/// All filters that some task reports for a metric, sorted.
+fn discover(metric: &str, tasks: &[(&str, &Map<String, Value>)]) -> Vec<String> {
+    let mut filters: Vec<String> = tasks
+        .iter()
+        .flat_map(|(_, task)| task.keys())
+        .filter_map(|key| Some(key.strip_prefix(metric)?.strip_prefix(',')?.to_owned()))
+        .collect();
+    filters.sort();
+    filters.dedup();
+    filters
+}
+
+fn left_out(id: &str, key: &str, missing: &[&str]) -> String {
+    let shown = quoted_list(&missing[..missing.len().min(5)], "and");
+    let more = match missing.len().saturating_sub(5) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("group `{id}`: {shown}{more} have no `{key}` and are left out")
+}

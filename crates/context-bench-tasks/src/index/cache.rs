@@ -1,0 +1,224 @@
+//! The heads of a tree, kept between runs in one small file.
+//!
+//! A head is used only while its file has the same size and modification time. The
+//! file carries a format number and a checksum; anything unexpected means that the
+//! tree is read again, never an error.
+
+use std::collections::HashMap;
+use std::io::Write;
+use std::path::Path;
+
+use super::head::{Head, Stamp};
+
+/// Format of the file; change it with the layout.
+const MAGIC: &[u8; 8] = b"cbtask\x00\x01";
+
+/// Heads by path, with the stamp they were read at.
+pub(crate) type Heads = HashMap<String, (Stamp, Head)>;
+
+pub(crate) fn load(file: &Path) -> Heads {
+    std::fs::read(file)
+        .ok()
+        .and_then(|bytes| decode(&bytes))
+        .unwrap_or_default()
+}
+
+/// Writes a new file beside the old one and puts it in its place.
+pub(crate) fn store(file: &Path, heads: &Heads) -> std::io::Result<()> {
+    if let Some(folder) = file.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    let fresh = file.with_extension(format!("{}.tmp", std::process::id()));
+    let written = std::fs::File::create(&fresh)
+        .and_then(|mut out| out.write_all(&encode(heads)).and_then(|()| out.sync_all()))
+        .and_then(|()| std::fs::rename(&fresh, file));
+    if written.is_err() {
+        // The old file still stands; the half-written one must not stay.
+        let _ = std::fs::remove_file(&fresh);
+    }
+    written
+}
+
+/// FNV-1a, which finds damage; nobody is kept out by it.
+fn checksum(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+fn encode(heads: &Heads) -> Vec<u8> {
+    let mut body = Vec::with_capacity(heads.len() * 96);
+    let mut paths: Vec<&String> = heads.keys().collect();
+    paths.sort_unstable();
+    put_number(&mut body, paths.len() as u64);
+    for path in paths {
+        let (stamp, head) = &heads[path];
+        put_text(&mut body, path);
+        put_number(&mut body, stamp.size);
+        put_number(&mut body, stamp.modified);
+        put_option(&mut body, head.task.as_deref());
+        put_option(&mut body, head.group.as_deref());
+        body.push(u8::from(head.class));
+        match &head.tags {
+            None => body.push(0),
+            Some(tags) => {
+                body.push(1);
+                put_list(&mut body, tags);
+            }
+        }
+        put_list(&mut body, &head.includes);
+        put_option(&mut body, head.output_type.as_deref());
+        put_option(&mut body, head.problem.as_deref());
+    }
+    let mut out = MAGIC.to_vec();
+    out.extend(checksum(&body).to_le_bytes());
+    out.extend(body);
+    out
+}
+
+fn put_number(out: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        out.push((number as u8) | 0x80);
+        number >>= 7;
+    }
+    out.push(number as u8);
+}
+
+fn put_text(out: &mut Vec<u8>, text: &str) {
+    put_number(out, text.len() as u64);
+    out.extend(text.as_bytes());
+}
+
+fn put_option(out: &mut Vec<u8>, text: Option<&str>) {
+    out.push(u8::from(text.is_some()));
+    if let Some(text) = text {
+        put_text(out, text);
+    }
+}
+
+fn put_list(out: &mut Vec<u8>, items: &[String]) {
+    put_number(out, items.len() as u64);
+    for item in items {
+        put_text(out, item);
+    }
+}
+
+fn decode(bytes: &[u8]) -> Option<Heads> {
+    let rest = bytes.strip_prefix(MAGIC)?;
+    let (sum, body) = rest.split_first_chunk::<8>()?;
+    if checksum(body) != u64::from_le_bytes(*sum) {
+        return None;
+    }
+    let mut reader = Reader { rest: body };
+    let n = reader.number()?;
+    let mut heads = Heads::with_capacity(usize::try_from(n).unwrap_or(0).min(body.len()));
+    for _ in 0..n {
+        let path = reader.text()?;
+        let stamp = Stamp {
+            size: reader.number()?,
+            modified: reader.number()?,
+        };
+        let head = Head {
+            task: reader.option()?,
+            group: reader.option()?,
+            class: reader.byte()? == 1,
+            tags: match reader.byte()? {
+                0 => None,
+                _ => Some(reader.list()?),
+            },
+            includes: reader.list()?,
+            output_type: reader.option()?,
+            problem: reader.option()?,
+        };
+        heads.insert(path, (stamp, head));
+    }
+    reader.rest.is_empty().then_some(heads)
+}
+
+struct Reader<'b> {
+    rest: &'b [u8],
+}
+
+impl Reader<'_> {
+    fn byte(&mut self) -> Option<u8> {
+        let (first, rest) = self.rest.split_first()?;
+        self.rest = rest;
+        Some(*first)
+    }
+
+    fn number(&mut self) -> Option<u64> {
+        let mut number = 0_u64;
+        for shift in (0..64).step_by(7) {
+            let byte = self.byte()?;
+            number |= u64::from(byte & 0x7F) << shift;
+            if byte < 0x80 {
+                return Some(number);
+            }
+        }
+        None
+    }
+
+    fn text(&mut self) -> Option<String> {
+        let n = usize::try_from(self.number()?).ok()?;
+        let (text, rest) = self.rest.split_at_checked(n)?;
+        self.rest = rest;
+        String::from_utf8(text.to_vec()).ok()
+    }
+
+    fn option(&mut self) -> Option<Option<String>> {
+        match self.byte()? {
+            0 => Some(None),
+            _ => self.text().map(Some),
+        }
+    }
+
+    fn list(&mut self) -> Option<Vec<String>> {
+        let n = self.number()?;
+        (0..n).map(|_| self.text()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn heads() -> Heads {
+        let stamp = Stamp {
+            size: 300,
+            modified: u64::MAX,
+        };
+        let full = Head {
+            task: Some("té".into()),
+            group: None,
+            class: true,
+            tags: Some(vec!["a".into(), String::new()]),
+            includes: vec!["../x".into()],
+            output_type: Some("multiple_choice".into()),
+            problem: Some("no".into()),
+        };
+        [("a.yaml", full), ("b.yaml", Head::default())]
+            .map(|(path, head)| (path.into(), (stamp, head)))
+            .into()
+    }
+
+    #[test]
+    fn what_is_written_is_read_and_damage_is_noticed() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("deep/index.bin");
+        store(&file, &heads()).unwrap();
+        assert_eq!(load(&file), heads());
+        let bytes = std::fs::read(&file).unwrap();
+        for i in 0..bytes.len() {
+            let mut damaged = bytes.clone();
+            damaged[i] ^= 1;
+            assert_eq!(decode(&damaged), None, "byte {i}");
+            assert_eq!(decode(&bytes[..i]), None, "cut at {i}");
+        }
+        assert_eq!(
+            std::fs::read_dir(folder.path().join("deep"))
+                .unwrap()
+                .count(),
+            1
+        );
+    }
+}

@@ -1,0 +1,134 @@
+//! What the index keeps of a file: its names and what it includes.
+
+use std::path::Path;
+
+use context_bench_template::yaml::{self, Node};
+
+/// The part of a file that says what it defines.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Head {
+    pub(crate) task: Option<String>,
+    pub(crate) group: Option<String>,
+    pub(crate) class: bool,
+    /// `None` when the file does not say; an empty list hides inherited tags.
+    pub(crate) tags: Option<Vec<String>>,
+    pub(crate) includes: Vec<String>,
+    pub(crate) output_type: Option<String>,
+    /// Why the file cannot be used; nothing else is known then.
+    pub(crate) problem: Option<String>,
+}
+
+impl Head {
+    /// Reads a file.
+    pub(crate) fn read(path: &Path) -> Self {
+        match std::fs::read(path) {
+            Ok(bytes) => Self::parse(&bytes, &path.to_string_lossy()),
+            Err(error) => Self::broken(format!("cannot read the file: {error}")),
+        }
+    }
+
+    fn broken(problem: String) -> Self {
+        Self {
+            problem: Some(problem),
+            ..Self::default()
+        }
+    }
+
+    pub(crate) fn parse(bytes: &[u8], file: &str) -> Self {
+        let document = match yaml::parse(bytes, file) {
+            Ok(document) => document,
+            Err(error) => {
+                let at = error.place().position;
+                let at = at.map(|at| format!(" at {at}")).unwrap_or_default();
+                return Self::broken(format!("{}{at}", error.message()));
+            }
+        };
+        let root = &document.root;
+        if root.as_map().is_none() {
+            return Self::broken(format!(
+                "a mapping was expected, found {}",
+                root.value.kind()
+            ));
+        }
+        let mut head = Self {
+            class: root.get("class").is_some(),
+            output_type: root.get("output_type").and_then(|node| text(node)),
+            includes: root
+                .get("include")
+                .map(|node| texts(node))
+                .unwrap_or_default(),
+            tags: root.get("tag").map(|node| texts(node)),
+            ..Self::default()
+        };
+        for (key, name) in [("task", &mut head.task), ("group", &mut head.group)] {
+            let Some(node) = root.get(key) else { continue };
+            match text(node) {
+                Some(found) => *name = Some(found),
+                // A group's `task` is the list of its members.
+                None if key == "task" => {}
+                None => {
+                    let at = node.position;
+                    return Self::broken(format!(
+                        "`{key}` must be text, found {} at {at}",
+                        node.value.kind()
+                    ));
+                }
+            }
+        }
+        if let (None, None, Some(node)) = (&head.group, &head.task, root.get("task")) {
+            let at = node.position;
+            return Self::broken(format!(
+                "`task` must be text, found {} at {at}",
+                node.value.kind()
+            ));
+        }
+        head
+    }
+
+    /// Puts this head on top of what it includes.
+    pub(crate) fn over(&self, base: Head) -> Head {
+        Head {
+            task: self.task.clone().or(base.task),
+            group: self.group.clone().or(base.group),
+            class: self.class || base.class,
+            tags: self.tags.clone().or(base.tags),
+            includes: Vec::new(),
+            output_type: self.output_type.clone().or(base.output_type),
+            problem: self.problem.clone().or(base.problem),
+        }
+    }
+}
+
+fn text(node: &Node) -> Option<String> {
+    node.as_str().map(str::to_owned)
+}
+
+fn texts(node: &Node) -> Vec<String> {
+    match node.as_list() {
+        Some(items) => items.iter().filter_map(|item| text(item)).collect(),
+        None => text(node).into_iter().collect(),
+    }
+}
+
+/// What says whether a file has changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stamp {
+    pub(crate) size: u64,
+    /// Nanoseconds since 1970.
+    pub(crate) modified: u64,
+}
+
+impl Stamp {
+    pub(crate) fn of(metadata: &std::fs::Metadata) -> Self {
+        let since = metadata
+            .modified()
+            .ok()
+            .and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
+        Self {
+            size: metadata.len(),
+            modified: since.map_or(0, |since| {
+                u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+            }),
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! Which names a tree of task files defines.
+//!
+//! Files are read in parallel and only their names are kept; what did not change
+//! since the last run is not read at all.
+
+mod cache;
+mod head;
+mod reading;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+
+use context_bench_template::place::Place;
+
+use crate::error::{Error, Result, Warning};
+use crate::file::Kind;
+use reading::{Reading, list};
+
+/// One name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// What it is.
+    pub kind: Kind,
+    /// The file that defines it.
+    pub path: PathBuf,
+    /// The tags of a task.
+    pub tags: Vec<String>,
+    /// The output type of a task, when the file says.
+    pub output_type: Option<String>,
+}
+
+/// The names of one or more trees.
+#[derive(Debug, Clone, Default)]
+pub struct Index {
+    entries: BTreeMap<String, Entry>,
+    tags: BTreeMap<String, BTreeSet<String>>,
+    /// What was noticed: clashes, replaced names, files that cannot be read.
+    pub warnings: Vec<Warning>,
+    /// How many files the trees have.
+    pub n_files: usize,
+    /// How many of them had to be read.
+    pub n_read: usize,
+}
+
+/// What to index and where to keep the result.
+#[derive(Debug, Clone, Default)]
+pub struct IndexOptions {
+    /// Trees, weakest first: a later one replaces names of an earlier one.
+    pub roots: Vec<PathBuf>,
+    /// The file that keeps heads between runs.
+    pub cache: Option<PathBuf>,
+    /// What `~` stands for in includes.
+    pub home: Option<PathBuf>,
+    /// How many threads read; 0 for as many as there are cores.
+    pub threads: usize,
+}
+
+impl Index {
+    /// Reads the names of all trees.
+    pub fn build(options: &IndexOptions) -> Result<Self> {
+        let mut index = Self::default();
+        let known = options
+            .cache
+            .as_deref()
+            .map(cache::load)
+            .unwrap_or_default();
+        let n_known = known.len();
+        let mut reading = Reading {
+            known,
+            fresh: HashMap::new(),
+            n_read: 0,
+            merged: HashMap::new(),
+            threads: match options.threads {
+                0 => std::thread::available_parallelism().map_or(1, usize::from),
+                n => n,
+            },
+        };
+        for root in &options.roots {
+            if !root.is_dir() {
+                let shown = root.display();
+                return Err(Error::new(format!("`{shown}` is no folder"))
+                    .with_hint("`--include-path` takes folders with task files"));
+            }
+            let files = list(root)?;
+            index.n_files += files.len();
+            reading.read(&files);
+            let paths: Vec<&String> = files.iter().map(|(path, _)| path).collect();
+            reading.read_includes(&paths, options.home.as_deref());
+            let tree = tree(&paths, &mut reading, options.home.as_deref());
+            index.add_tree(tree);
+        }
+        index.n_read = reading.n_read;
+        if let Some(file) = &options.cache {
+            let changed = reading.n_read > 0 || reading.fresh.len() != n_known;
+            if let (true, Err(error)) = (changed, cache::store(file, &reading.fresh)) {
+                let shown = file.display();
+                let message = format!("the index could not be kept in `{shown}`: {error}");
+                index.warnings.push(Warning::new(message));
+            }
+        }
+        Ok(index)
+    }
+
+    /// Adds a later tree: its names win, its tags are merged.
+    fn add_tree(&mut self, tree: Index) {
+        self.warnings.extend(tree.warnings);
+        for (name, entry) in tree.entries {
+            if let Some(old) = self.entries.get(&name) {
+                self.warnings.push(Warning::at(
+                    format!("`{name}` replaces the one in `{}`", old.path.display()),
+                    place(&entry.path),
+                ));
+            }
+            if self.tags.remove(&name).is_some() {
+                let message = format!("`{name}` replaces the tag of that name");
+                self.warnings.push(Warning::at(message, place(&entry.path)));
+            }
+            self.entries.insert(name, entry);
+        }
+        for (tag, tasks) in tree.tags {
+            if let Some(entry) = self.entries.get(&tag) {
+                let message =
+                    format!("tag `{tag}` has the name of a task or group and is not used");
+                self.warnings.push(Warning::at(message, place(&entry.path)));
+                continue;
+            }
+            self.tags.entry(tag).or_default().extend(tasks);
+        }
+    }
+
+    /// The entry of a task or a group.
+    pub fn entry(&self, name: &str) -> Option<&Entry> {
+        self.entries.get(name)
+    }
+
+    /// The tasks of a tag, by name.
+    pub fn tag(&self, name: &str) -> Option<&BTreeSet<String>> {
+        self.tags.get(name)
+    }
+
+    /// Tasks and their entries, by name.
+    pub fn tasks(&self) -> impl Iterator<Item = (&str, &Entry)> {
+        self.of(|kind| kind != Kind::Group)
+    }
+
+    /// Groups and their entries, by name.
+    pub fn groups(&self) -> impl Iterator<Item = (&str, &Entry)> {
+        self.of(|kind| kind == Kind::Group)
+    }
+
+    fn of(&self, wanted: impl Fn(Kind) -> bool) -> impl Iterator<Item = (&str, &Entry)> {
+        self.entries
+            .iter()
+            .filter(move |(_, entry)| wanted(entry.kind))
+            .map(|(name, entry)| (name.as_str(), entry))
+    }
+
+    /// Tags with their tasks, by name.
+    pub fn tags(&self) -> impl Iterator<Item = (&str, &BTreeSet<String>)> {
+        self.tags.iter().map(|(name, tasks)| (name.as_str(), tasks))
+    }
+
+    /// All names that can be selected, sorted.
+    pub fn names(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = self.entries.keys().map(String::as_str).collect();
+        names.extend(self.tags.keys().map(String::as_str));
+        names.sort_unstable();
+        names
+    }
+}
+
+fn place(path: &Path) -> Place {
+    Place::new(path.to_string_lossy(), None)
+}
+
+/// The names of one tree: of files with the same name the first by path stays.
+fn tree(paths: &[&String], reading: &mut Reading, home: Option<&Path>) -> Index {
+    let mut index = Index::default();
+    let warn = |index: &mut Index, message: String, path: &str| {
+        index
+            .warnings
+            .push(Warning::at(message, Place::new(path, None)));
+    };
+    let mut unnamed = 0_usize;
+    for path in paths {
+        let head = reading.merged(path, home, &mut Vec::new());
+        if let Some(problem) = head.problem {
+            warn(&mut index, format!("file left out: {problem}"), path);
+            continue;
+        }
+        let (kind, name) = match (head.class, head.group, head.task) {
+            (true, _, Some(task)) => (Kind::Python, task),
+            (false, Some(group), _) => (Kind::Group, group),
+            (false, None, Some(task)) => (Kind::Task, task),
+            _ => {
+                unnamed += 1;
+                continue;
+            }
+        };
+        // `task: name@format` is known by the name alone.
+        let name = match name.split_once('@') {
+            Some((name, _)) if kind != Kind::Group => name.to_owned(),
+            _ => name,
+        };
+        if let Some(first) = index.entries.get(&name) {
+            let message = format!(
+                "`{name}` is already defined in `{}`; this file is not used",
+                first.path.display()
+            );
+            warn(&mut index, message, path);
+            continue;
+        }
+        if index.tags.contains_key(&name) {
+            let message = format!("`{name}` is already the name of a tag; this file is not used");
+            warn(&mut index, message, path);
+            continue;
+        }
+        let tags = match kind {
+            Kind::Group => Vec::new(),
+            _ => head.tags.unwrap_or_default(),
+        };
+        for tag in &tags {
+            if index.entries.contains_key(tag) || *tag == name {
+                let message =
+                    format!("tag `{tag}` has the name of a task or group and is not used");
+                warn(&mut index, message, path);
+                continue;
+            }
+            index
+                .tags
+                .entry(tag.clone())
+                .or_default()
+                .insert(name.clone());
+        }
+        index.entries.insert(
+            name,
+            Entry {
+                kind,
+                path: PathBuf::from(path),
+                tags,
+                output_type: head.output_type,
+            },
+        );
+    }
+    if unnamed > 0 {
+        let message =
+            format!("{unnamed} files define neither a task nor a group and are templates");
+        index.warnings.push(Warning::new(message));
+    }
+    index
+}

@@ -1,0 +1,209 @@
+//! Finding and reading the files of a tree.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+
+use super::cache::Heads;
+use super::head::{Head, Stamp};
+use crate::error::{Error, Result};
+use crate::file::normal;
+
+/// Folders that hold no tasks.
+const SKIPPED: &[&str] = &["__pycache__", ".ipynb_checkpoints"];
+/// Files one thread reads before it takes more.
+const CHUNK: usize = 64;
+
+/// All `*.yaml` files below a folder, sorted by path.
+pub(super) fn list(root: &Path) -> Result<Vec<(String, Stamp)>> {
+    let mut files = Vec::new();
+    let mut folders = vec![root.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let entries = std::fs::read_dir(&folder).map_err(|error| {
+            Error::new(format!(
+                "cannot read folder `{}`: {error}",
+                folder.display()
+            ))
+        })?;
+        for entry in entries.flatten() {
+            let name = entry.file_name();
+            let Ok(kind) = entry.file_type() else {
+                continue;
+            };
+            if kind.is_dir() {
+                if !SKIPPED.iter().any(|skipped| name == *skipped) {
+                    folders.push(entry.path());
+                }
+            } else if name.as_encoded_bytes().ends_with(b".yaml") {
+                let path = entry.path();
+                // Links are followed to files, not to folders.
+                let metadata = if kind.is_symlink() {
+                    std::fs::metadata(&path)
+                } else {
+                    entry.metadata()
+                };
+                if let Some(metadata) = metadata.ok().filter(std::fs::Metadata::is_file) {
+                    files.push((path.to_string_lossy().into_owned(), Stamp::of(&metadata)));
+                }
+            }
+        }
+    }
+    files.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+    Ok(files)
+}
+
+/// Heads from the last run and from this one.
+pub(super) struct Reading {
+    pub(super) known: Heads,
+    pub(super) fresh: Heads,
+    pub(super) n_read: usize,
+    pub(super) threads: usize,
+    /// What is included by many, on top of what that includes.
+    pub(super) merged: HashMap<String, Head>,
+}
+
+impl Reading {
+    /// Makes sure that the heads of some files are known.
+    pub(super) fn read(&mut self, files: &[(String, Stamp)]) {
+        let mut missing: Vec<&(String, Stamp)> = Vec::new();
+        for file in files {
+            let (path, stamp) = file;
+            if self.fresh.contains_key(path) {
+                continue;
+            }
+            match self.known.remove(path) {
+                Some((old, head)) if old == *stamp => {
+                    self.fresh.insert(path.clone(), (old, head));
+                }
+                _ => missing.push(file),
+            }
+        }
+        self.n_read += missing.len();
+        for ((path, stamp), head) in read_all(&missing, self.threads) {
+            self.fresh.insert(path, (stamp, head));
+        }
+    }
+
+    /// Reads what files include, level by level.
+    pub(super) fn read_includes(&mut self, paths: &[&String], home: Option<&Path>) {
+        let mut level: Vec<String> = paths.iter().map(|path| (*path).clone()).collect();
+        let mut seen: HashSet<String> = HashSet::new();
+        while !level.is_empty() {
+            let mut next: Vec<String> = Vec::new();
+            for path in &level {
+                let Some((_, head)) = self.fresh.get(path) else {
+                    continue;
+                };
+                if head.group.is_some() && !head.class {
+                    continue;
+                }
+                for include in &head.includes {
+                    let target = resolve(include, path, home);
+                    if seen.insert(target.clone()) {
+                        next.push(target);
+                    }
+                }
+            }
+            let stamps: Vec<(String, Stamp)> = next
+                .iter()
+                .filter_map(|path| {
+                    let metadata = std::fs::metadata(path).ok()?;
+                    Some((path.clone(), Stamp::of(&metadata)))
+                })
+                .collect();
+            self.read(&stamps);
+            level = next;
+        }
+    }
+
+    /// The head of a file on top of what it includes.
+    pub(super) fn merged(
+        &mut self,
+        path: &str,
+        home: Option<&Path>,
+        stack: &mut Vec<String>,
+    ) -> Head {
+        let Some((_, head)) = self.fresh.get(path) else {
+            return Head {
+                problem: Some(format!("included file `{path}` does not exist")),
+                ..Head::default()
+            };
+        };
+        if head.includes.is_empty() || (head.group.is_some() && !head.class) {
+            return head.clone();
+        }
+        let head = head.clone();
+        stack.push(path.to_owned());
+        let mut base = Head::default();
+        for include in &head.includes {
+            let target = resolve(include, path, home);
+            if stack.contains(&target) {
+                let cycle = Head {
+                    problem: Some(format!("it includes itself through `{target}`")),
+                    ..Head::default()
+                };
+                base = cycle.over(base);
+                break;
+            }
+            let included = match self.merged.get(&target) {
+                Some(known) => known.clone(),
+                None => {
+                    let included = self.merged(&target, home, stack);
+                    // A problem may lie in the way it was reached.
+                    if included.problem.is_none() {
+                        self.merged.insert(target, included.clone());
+                    }
+                    included
+                }
+            };
+            base = included.over(base);
+        }
+        stack.pop();
+        head.over(base)
+    }
+}
+
+fn resolve(include: &str, from: &str, home: Option<&Path>) -> String {
+    let plain = !include.contains(['/', '\\']) && include != ".." && include != ".";
+    if let (true, Some((folder, _))) = (plain, from.rsplit_once(std::path::MAIN_SEPARATOR)) {
+        return format!("{folder}{}{include}", std::path::MAIN_SEPARATOR);
+    }
+    let path = match (include.strip_prefix("~/"), home) {
+        (Some(rest), Some(home)) => home.join(rest),
+        _ => PathBuf::from(include),
+    };
+    let folder = Path::new(from).parent().unwrap_or(Path::new(""));
+    normal(&folder.join(path)).to_string_lossy().into_owned()
+}
+
+/// Reads files on some threads.
+fn read_all(missing: &[&(String, Stamp)], threads: usize) -> Vec<((String, Stamp), Head)> {
+    let next = std::sync::atomic::AtomicUsize::new(0);
+    let work = || {
+        let mut heads = Vec::new();
+        loop {
+            let start = next.fetch_add(CHUNK, std::sync::atomic::Ordering::Relaxed);
+            let Some(chunk) = missing.get(start..(start + CHUNK).min(missing.len())) else {
+                return heads;
+            };
+            if chunk.is_empty() {
+                return heads;
+            }
+            heads.extend(
+                chunk
+                    .iter()
+                    .map(|file| ((*file).clone(), Head::read(Path::new(&file.0)))),
+            );
+        }
+    };
+    if threads <= 1 || missing.len() <= CHUNK {
+        return work();
+    }
+    std::thread::scope(|scope| {
+        let handles: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        handles
+            .into_iter()
+            .filter_map(|handle| handle.join().ok())
+            .flatten()
+            .collect()
+    })
+}

@@ -1,0 +1,58 @@
+//! Tasks and groups in the format of lm-evaluation-harness: everything about them
+//! that needs no model.
+//!
+//! Files are indexed and loaded, names selected, groups resolved with their overrides,
+//! prompts rendered, responses filtered and scored, scores aggregated and shown. There
+//! is no network, no Python and no runtime in here: functions go through a [`Host`].
+
+pub mod aggregate;
+pub mod arguments;
+pub mod catalog;
+pub mod config;
+pub mod error;
+mod example;
+pub mod fewshot;
+mod fields;
+pub mod file;
+pub mod filter;
+pub mod format;
+pub mod function;
+pub mod generation;
+pub mod index;
+pub mod likelihood;
+pub mod listing;
+mod member;
+pub mod metric;
+pub mod options;
+pub mod outcome;
+mod path;
+pub mod pattern;
+mod pool;
+pub mod prompt;
+pub mod random;
+pub mod request;
+pub mod results;
+pub mod sample;
+pub mod select;
+mod settings;
+pub mod show;
+pub mod source;
+pub mod suggest;
+pub mod table;
+pub mod task;
+pub mod tree;
+pub mod validate;
+
+pub use catalog::Catalog;
+pub use error::{Error, Result, Warning};
+pub use function::{Function, Host, NoHost};
+pub use index::{Index, IndexOptions};
+pub use options::Options;
+pub use outcome::TaskResult;
+pub use prompt::{Dataset, Requests};
+pub use request::Request;
+pub use results::Results;
+pub use select::select;
+pub use task::{OutputType, Task};
+pub use tree::{Group, Leaf, Node, Tree};
+pub use validate::validate;

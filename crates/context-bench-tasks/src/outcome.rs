@@ -1,0 +1,160 @@
+//! The scores of one task from the scores of its documents.
+
+use std::collections::BTreeMap;
+
+use indexmap::IndexMap;
+use serde_json::{Map, Value, json};
+
+use crate::error::{Error, Result};
+use crate::function::Host;
+use crate::metric::score::Scores;
+use crate::metric::{Aggregation, AggregationKind};
+use crate::task::Task;
+
+/// Resamples for standard errors when not said otherwise.
+pub const ITERATIONS: usize = 100_000;
+
+/// The results of one task.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TaskResult {
+    /// Its key in results.
+    pub key: String,
+    /// What tables show.
+    pub alias: String,
+    /// `"metric,filter"` and `"metric_stderr,filter"` to their values.
+    pub scores: Map<String, Value>,
+    /// Documents that were scored.
+    pub sample_len: usize,
+    /// The version, when the task has one.
+    pub version: Option<Value>,
+    /// Examples per prompt, as shown.
+    pub num_fewshot: Option<Value>,
+    /// The direction of each metric.
+    pub higher_is_better: BTreeMap<String, bool>,
+    /// Records of the split, and how many were evaluated.
+    pub n_samples: (usize, usize),
+    /// The settings it ran with.
+    pub config: Map<String, Value>,
+}
+
+/// How standard errors are found.
+#[derive(Debug, Clone, Copy)]
+pub struct Resampling {
+    /// How often documents are drawn again; 0 for no resampling.
+    pub iterations: usize,
+    /// On how many threads.
+    pub threads: usize,
+}
+
+impl Default for Resampling {
+    fn default() -> Self {
+        Self {
+            iterations: ITERATIONS,
+            threads: std::thread::available_parallelism().map_or(1, usize::from),
+        }
+    }
+}
+
+impl Task {
+    /// Sums up documents: `scores` are those of each document, by filter.
+    pub fn sum_up(
+        &self,
+        scores: &IndexMap<String, Vec<Scores>>,
+        how: Resampling,
+        host: &dyn Host,
+    ) -> Result<Map<String, Value>> {
+        let mut out = Map::new();
+        for (filter, documents) in scores {
+            let mut values: IndexMap<&str, Vec<Value>> = IndexMap::new();
+            for document in documents {
+                for (metric, value) in document {
+                    // A missing value is left out, never counted as 0.
+                    if !value.is_null() {
+                        values.entry(metric).or_default().push(value.clone());
+                    }
+                }
+            }
+            for (metric, values) in values {
+                let named = |error: Error| {
+                    error.prefixed(format!("metric `{metric}` of task `{}`", self.name))
+                };
+                let (value, stderr) = self.one(metric, &values, how, host).map_err(named)?;
+                out.insert(format!("{metric},{filter}"), value);
+                out.insert(
+                    format!("{metric}_stderr,{filter}"),
+                    stderr.map_or_else(|| json!("N/A"), |x| json!(x)),
+                );
+            }
+        }
+        Ok(out)
+    }
+
+    fn one(
+        &self,
+        metric: &str,
+        values: &[Value],
+        how: Resampling,
+        host: &dyn Host,
+    ) -> Result<(Value, Option<f64>)> {
+        // A key that a metric's mapping added takes the aggregation of the first metric.
+        let found = self
+            .metrics
+            .iter()
+            .find(|known| known.name == metric)
+            .or(self.metrics.first());
+        let mean = AggregationKind::Builtin(Aggregation::Mean);
+        match found.map_or(&mean, |metric| &metric.aggregation) {
+            AggregationKind::Builtin(aggregation) => {
+                let value = aggregation.apply(values)?;
+                Ok((
+                    json!(value),
+                    aggregation.stderr(values, how.iterations, how.threads)?,
+                ))
+            }
+            AggregationKind::Function(function) => {
+                Ok((host.call(function, &[Value::Array(values.to_vec())])?, None))
+            }
+        }
+    }
+
+    /// The direction of each metric.
+    pub fn directions(&self) -> BTreeMap<String, bool> {
+        self.metrics
+            .iter()
+            .map(|metric| (metric.name.clone(), metric.higher_is_better))
+            .collect()
+    }
+
+    /// The number of examples that tables show: that of `metadata`, when it says one.
+    pub fn shown_shots(&self, num_fewshot: usize) -> Value {
+        self.metadata
+            .get("num_fewshot")
+            .cloned()
+            .unwrap_or_else(|| json!(num_fewshot))
+    }
+
+    /// The settings with what applies by default, functions by name; for results.
+    pub fn shown_config(&self, num_fewshot: usize) -> Map<String, Value> {
+        let mut config = self.config.to_json();
+        config.retain(|_, value| !value.is_null());
+        config.insert("task".into(), json!(self.name));
+        config.insert("output_type".into(), json!(self.output_type.name()));
+        config.insert("num_fewshot".into(), json!(num_fewshot));
+        config.insert("repeats".into(), json!(self.repeats));
+        config.insert(
+            "target_delimiter".into(),
+            json!(self.prompting.target_delimiter),
+        );
+        config.insert(
+            "fewshot_delimiter".into(),
+            json!(self.prompting.fewshot_delimiter),
+        );
+        if !self.generation.is_empty() {
+            config.insert(
+                "generation_kwargs".into(),
+                Value::Object(self.generation.clone()),
+            );
+        }
+        config
+    }
+}

@@ -1,0 +1,110 @@
+//! `group::sub::task`: from a group down to one of its members.
+
+use crate::catalog::{Catalog, Warnings};
+use crate::error::{Error, Result};
+use crate::suggest::{did_you_mean, quoted_list};
+use crate::tree::Node;
+
+/// How many children an error lists.
+const SHOWN: usize = 20;
+
+/// The node a path leads to.
+pub(crate) fn walk(catalog: &Catalog, spec: &str, warnings: &Warnings) -> Result<Node> {
+    let (path, format) = match spec.rsplit_once('@') {
+        // A format belongs to the last name.
+        Some((path, format)) if !format.contains("::") => (path, Some(format)),
+        _ => (spec, None),
+    };
+    let mut segments = path.split("::");
+    let root = segments.next().unwrap_or_default();
+    let mut nodes = catalog.spec(root, warnings)?;
+    let mut node = match (nodes.pop(), nodes.is_empty()) {
+        (Some(node), true) => node,
+        _ => {
+            return Err(Error::new(format!(
+                "`{root}` in `{spec}` is a tag, not a group"
+            )));
+        }
+    };
+    let mut prefix = root.to_owned();
+    for segment in segments {
+        let Node::Group(group) = node else {
+            return Err(Error::new(format!(
+                "`{prefix}` in `{spec}` is a task and has no members"
+            )));
+        };
+        prefix = format!("{prefix}::{segment}");
+        node = find(&group.children, segment, &prefix, spec)?.clone();
+    }
+    if let Some(format) = format {
+        node.set_format(format);
+    }
+    Ok(node)
+}
+
+/// A child by its full id, its name or the end of its id; else the one descendant.
+fn find<'n>(children: &'n [Node], segment: &str, prefix: &str, spec: &str) -> Result<&'n Node> {
+    let bare = |id: &str| id.split('@').next().unwrap_or(id).to_owned();
+    let last = |id: &str| bare(id).rsplit("::").next().unwrap_or_default().to_owned();
+    let tests: [&dyn Fn(&Node) -> bool; 4] = [
+        &|node| node.id() == prefix || node.id() == segment,
+        &|node| bare(node.id()) == prefix || bare(node.id()) == segment,
+        &|node| node.name() == segment,
+        &|node| last(node.id()) == segment,
+    ];
+    for test in tests {
+        let found: Vec<&Node> = children.iter().filter(|node| test(node)).collect();
+        match found[..] {
+            [] => {}
+            [only] => return Ok(only),
+            _ => return Err(ambiguous(segment, spec, &found)),
+        }
+    }
+    let mut below = Vec::new();
+    for child in children {
+        descendants(child, segment, &mut below);
+    }
+    match below[..] {
+        [only] => Ok(only),
+        [] => Err(missing(children, segment, spec)),
+        _ => Err(ambiguous(segment, spec, &below)),
+    }
+}
+
+fn descendants<'n>(node: &'n Node, segment: &str, found: &mut Vec<&'n Node>) {
+    let Node::Group(group) = node else { return };
+    for child in &group.children {
+        if child.name() == segment || child.id() == segment {
+            found.push(child);
+        }
+        descendants(child, segment, found);
+    }
+}
+
+fn path_of(node: &Node) -> &str {
+    match node {
+        Node::Task(leaf) => &leaf.path,
+        Node::Group(group) => &group.id,
+    }
+}
+
+fn ambiguous(segment: &str, spec: &str, found: &[&Node]) -> Error {
+    let paths: Vec<&str> = found.iter().map(|node| path_of(node)).collect();
+    Error::new(format!(
+        "`{segment}` in `{spec}` could be {}",
+        quoted_list(&paths, "or")
+    ))
+    .with_hint("name the group it is in as well")
+}
+
+fn missing(children: &[Node], segment: &str, spec: &str) -> Error {
+    let names: Vec<&str> = children.iter().map(Node::name).collect();
+    let hint = did_you_mean(segment, names.iter().copied()).unwrap_or_else(|| {
+        let shown = quoted_list(&names[..names.len().min(SHOWN)], "and");
+        match names.len().saturating_sub(SHOWN) {
+            0 => format!("there are {shown}"),
+            more => format!("there are {shown} and {more} more"),
+        }
+    });
+    Error::new(format!("`{segment}` in `{spec}` is no member")).with_hint(hint)
+}

@@ -1,0 +1,360 @@
+//! From records to requests: what a model is sent for each document.
+
+use std::cell::OnceCell;
+
+use context_bench_template::python;
+use indexmap::IndexMap;
+use serde_json::{Value, json};
+
+use crate::error::{Error, Result, Warning};
+use crate::example::{Example, has_space, seam};
+use crate::fewshot::Drawing;
+use crate::filter::Record;
+use crate::function::Host;
+use crate::options::{Chat, Options};
+use crate::request::{Ask, Context, Message, Request};
+use crate::task::{OutputType, Prompting, Task};
+
+/// The records of a dataset by split.
+pub type Dataset = IndexMap<String, Vec<Record>>;
+
+/// Question, answer and choices of one record.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rendered {
+    /// The question; a number when choices are the contexts.
+    pub text: Value,
+    /// The right answer: text, the place of a choice, or a list of either.
+    pub target: Value,
+    /// The choices, if the task has any.
+    pub choices: Option<Vec<String>>,
+}
+
+/// The requests of a task and what they were made of.
+#[derive(Debug)]
+pub struct Requests {
+    /// One per document, in order.
+    pub requests: Vec<Request>,
+    /// The evaluated records, after `process_docs`.
+    pub records: Vec<Record>,
+    /// How many records the split has.
+    pub n_original: usize,
+    /// Examples per prompt.
+    pub num_fewshot: usize,
+    /// What was noticed.
+    pub warnings: Vec<Warning>,
+}
+
+impl Task {
+    /// How many examples a prompt has: an option replaces what the task says, but not a 0.
+    pub fn shots(&self, options: &Options) -> usize {
+        match (self.num_fewshot, options.num_fewshot) {
+            (Some(0), _) => 0,
+            (_, Some(n)) => n,
+            (own, None) => own.unwrap_or(0),
+        }
+    }
+
+    /// Question, answer and choices of a record.
+    pub fn render(
+        &self,
+        prompting: &Prompting,
+        record: &Record,
+        host: &dyn Host,
+    ) -> Result<Rendered> {
+        if let Some(format) = &self.format {
+            let choice = prompting.choice.as_ref();
+            return format.render(&prompting.text, &prompting.target, choice, record, host);
+        }
+        let choices = prompting.choice.as_ref();
+        let choices = choices
+            .map(|choice| choice.choices(record, host))
+            .transpose()?;
+        let text = match prompting.text.get(record, host)? {
+            crate::source::Given::Rendered(text) if choices.is_some() && is_digits(&text) => {
+                parse(&text)
+            }
+            given => given.value(),
+        };
+        let target = match prompting.target.get(record, host)? {
+            crate::source::Given::Rendered(text) => coerced(text, choices.is_some()),
+            crate::source::Given::Raw(value) => value,
+        };
+        Ok(Rendered {
+            text,
+            target,
+            choices,
+        })
+    }
+
+    /// Everything a model is sent for this task.
+    pub fn requests(
+        &self,
+        dataset: &Dataset,
+        options: &Options,
+        host: &dyn Host,
+    ) -> Result<Requests> {
+        let split = self.evaluated_split()?;
+        let records = self.split(dataset, split, self.process_docs.as_ref(), host)?;
+        let n_original = records.len();
+        let n = options
+            .limit
+            .map_or(n_original, |limit| limit.apply(n_original));
+        let ids: Vec<usize> = match &options.documents {
+            Some(ids) => match ids.iter().find(|id| **id >= n_original) {
+                Some(id) => {
+                    return Err(Error::new(format!(
+                        "there is no document {id}; split `{split}` has {n_original}"
+                    )));
+                }
+                None => {
+                    let mut ids = ids.clone();
+                    ids.sort_unstable();
+                    ids.dedup();
+                    ids
+                }
+            },
+            None => (0..n).collect(),
+        };
+        let mut warnings = Vec::new();
+        let shots = self.shots(options);
+        let (pool, exclude) = if shots == 0 {
+            (Vec::new(), false)
+        } else {
+            self.pool(dataset, split, host, &mut warnings)?
+        };
+        let mut drawing = Drawing::new(&pool, shots, self.shots.sampler, exclude, options.seed);
+        let rendered: Vec<OnceCell<Example>> = pool.iter().map(|_| OnceCell::new()).collect();
+        let mut requests = Vec::with_capacity(ids.len());
+        let mut evaluated = Vec::with_capacity(ids.len());
+        for id in ids {
+            let record = &records[id];
+            let named = |error: Error| error.prefixed(format!("document {id} of split `{split}`"));
+            let chosen = drawing
+                .next(record)
+                .map_err(|error| error.prefixed(format!("task `{}`", self.name)))?;
+            let mut examples = Vec::with_capacity(chosen.len());
+            for at in chosen {
+                let example = match rendered[at].get() {
+                    Some(example) => example,
+                    None => {
+                        let example = self
+                            .example(&pool[at], host)
+                            .map_err(|error| error.prefixed(format!("example {at}")))?;
+                        rendered[at].get_or_init(|| example)
+                    }
+                };
+                examples.push(example);
+            }
+            requests.push(
+                self.request(id, record, &examples, options, host)
+                    .map_err(named)?,
+            );
+            evaluated.push(record.clone());
+        }
+        Ok(Requests {
+            requests,
+            records: evaluated,
+            n_original,
+            num_fewshot: shots,
+            warnings,
+        })
+    }
+
+    /// An example: its question and its answer.
+    fn example(&self, record: &Record, host: &dyn Host) -> Result<Example> {
+        let prompting = &self.shot_prompting;
+        let rendered = self.render(prompting, record, host)?;
+        let choice = |target: &Value| -> Result<String> {
+            match (target, &rendered.choices) {
+                (Value::Number(number), Some(choices)) => {
+                    let golds = crate::metric::score::gold(target, choices);
+                    match golds.first().copied().flatten() {
+                        Some(at) => Ok(choices[at].clone()),
+                        None => Err(Error::new(format!(
+                            "the answer is choice {number}, but there are {}",
+                            choices.len()
+                        ))),
+                    }
+                }
+                (other, _) => Ok(python::str(other)),
+            }
+        };
+        let answer = match &rendered.target {
+            Value::Array(targets) => choice(targets.first().unwrap_or(&Value::Null))?,
+            target => choice(target)?,
+        };
+        // Several contexts: the one that is right is the question.
+        let question = match (&rendered.text, &rendered.choices) {
+            (Value::Number(_), Some(_)) => choice(&rendered.text)?,
+            (text, _) => python::str(text),
+        };
+        let answer = match (&rendered.text, &rendered.choices) {
+            (Value::Number(_), Some(_)) => python::str(&rendered.target),
+            _ => answer,
+        };
+        let prefix = prompting.gen_prefix.as_ref();
+        let prefix = prefix.map(|prefix| prefix.text(record, host)).transpose()?;
+        Ok(Example {
+            question,
+            answer,
+            prefix: prefix.filter(|prefix| !prefix.is_empty()),
+        })
+    }
+
+    fn request(
+        &self,
+        doc_id: usize,
+        record: &Record,
+        examples: &[&Example],
+        options: &Options,
+        host: &dyn Host,
+    ) -> Result<Request> {
+        let rendered = self.render(&self.prompting, record, host)?;
+        let prefix = self.prompting.gen_prefix.as_ref();
+        let prefix = prefix.map(|prefix| prefix.text(record, host)).transpose()?;
+        let prefix = prefix.filter(|prefix| !prefix.is_empty());
+        let description = self.description.as_ref();
+        let description = description
+            .map(|source| source.text(record, host))
+            .transpose()?;
+        let system = self.system(
+            options.system_instruction.as_deref(),
+            description.as_deref(),
+        );
+        let context = |question: &str| {
+            self.context(&system, examples, question, prefix.as_deref(), options.chat)
+        };
+        let delimiter = match (options.chat, &prefix) {
+            (None, _) => self.prompting.target_delimiter.as_str(),
+            (Some(_), Some(prefix)) if !prefix.ends_with(python::is_space) => {
+                self.prompting.target_delimiter.as_str()
+            }
+            (Some(_), _) => "",
+        };
+        let question = python::str(&rendered.text);
+        let ask = match (self.output_type, &rendered.choices) {
+            (OutputType::MultipleChoice, Some(choices)) if rendered.text.is_number() => {
+                Ask::Contexts {
+                    contexts: choices.iter().map(|choice| context(choice)).collect(),
+                    continuation: format!("{delimiter}{}", python::str(&rendered.target)),
+                }
+            }
+            (OutputType::MultipleChoice, Some(choices)) => Ask::Choices {
+                context: context(&question),
+                continuations: choices
+                    .iter()
+                    .map(|choice| format!("{delimiter}{choice}"))
+                    .collect(),
+            },
+            (OutputType::MultipleChoice, None) => {
+                return Err(Error::new("a multiple-choice task needs `doc_to_choice`"));
+            }
+            (OutputType::Loglikelihood, _) => Ask::Continuation {
+                context: context(&question),
+                continuation: python::str(&rendered.target),
+            },
+            (OutputType::LoglikelihoodRolling, _) => Ask::Text(python::str(&rendered.target)),
+            (OutputType::GenerateUntil, _) => {
+                let mut settings = self.generation.clone();
+                settings.extend(options.generation.clone());
+                Ask::Generation {
+                    context: context(&question),
+                    settings,
+                    repeats: self.repeats,
+                }
+            }
+        };
+        Ok(Request {
+            doc_id,
+            target: rendered.target,
+            choices: rendered.choices,
+            ask,
+        })
+    }
+
+    /// Instruction and description, with a delimiter unless one has white space there.
+    fn system(&self, instruction: Option<&str>, description: Option<&str>) -> String {
+        let (before, after) = (instruction.unwrap_or(""), description.unwrap_or(""));
+        let between = if before.is_empty() || after.is_empty() || has_space(before, after) {
+            ""
+        } else {
+            &self.prompting.fewshot_delimiter
+        };
+        format!("{before}{between}{after}")
+    }
+
+    fn context(
+        &self,
+        system: &str,
+        examples: &[&Example],
+        question: &str,
+        prefix: Option<&str>,
+        chat: Option<Chat>,
+    ) -> Context {
+        let shot = &self.shot_prompting;
+        let mut text = String::new();
+        for example in examples {
+            text.push_str(&example.question);
+            match &example.prefix {
+                None => text.push_str(&shot.target_delimiter),
+                Some(prefix) => {
+                    text.push_str(seam(&example.question, prefix, &shot.target_delimiter))
+                }
+            }
+            text.push_str(&example.full_answer());
+            text.push_str(&shot.fewshot_delimiter);
+        }
+        text.push_str(question);
+        let Some(chat) = chat else {
+            if let Some(prefix) = prefix {
+                text.push_str(seam(question, prefix, &self.prompting.target_delimiter));
+                text.push_str(prefix);
+            }
+            return Context::Text(format!("{system}{text}"));
+        };
+        let message = |role: &'static str, content: String| Message { role, content };
+        let mut messages = Vec::with_capacity(examples.len() * 2 + 3);
+        if !system.is_empty() {
+            messages.push(message("system", system.to_owned()));
+        }
+        match chat {
+            Chat::SingleTurn => messages.push(message("user", text)),
+            Chat::MultiTurn => {
+                for example in examples {
+                    messages.push(message("user", example.question.clone()));
+                    messages.push(message("assistant", example.full_answer()));
+                }
+                messages.push(message("user", question.to_owned()));
+            }
+        }
+        if let Some(prefix) = prefix {
+            messages.push(message("assistant", prefix.to_owned()));
+        }
+        Context::Chat {
+            messages,
+            add_generation_prompt: prefix.is_none(),
+        }
+    }
+}
+
+fn is_digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn parse(digits: &str) -> Value {
+    digits
+        .parse::<u64>()
+        .map_or_else(|_| json!(digits), |number| json!(number))
+}
+
+/// A rendered target: digits are a choice, brackets are a list.
+fn coerced(text: String, has_choices: bool) -> Value {
+    if has_choices && is_digits(&text) {
+        return parse(&text);
+    }
+    let list = text.starts_with('[') && text.ends_with(']');
+    if let Some(list) = list.then(|| python::literal_eval(&text).ok()).flatten() {
+        return list;
+    }
+    Value::String(text)
+}

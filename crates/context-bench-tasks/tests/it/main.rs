@@ -1,0 +1,17 @@
+//! Tasks and groups from outside: worked cases of the reference, files, trees.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    missing_docs,
+    reason = "tests"
+)]
+
+mod examples;
+mod mmlu;
+mod prompts;
+mod scoring;
+mod tables;
+mod trees;
+mod vectors;

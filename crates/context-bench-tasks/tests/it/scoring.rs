@@ -1,0 +1,309 @@
+//! Filters, metrics, aggregations and helpers against the reference's worked cases.
+
+use context_bench_tasks::filter::{Filter, Pipeline, Record};
+use context_bench_tasks::metric::repeats::pass_at_k;
+use context_bench_tasks::metric::score::{self, Likelihoods};
+use context_bench_tasks::metric::{Aggregation, Metric};
+use context_bench_tasks::{NoHost, OutputType, arguments, generation, likelihood};
+use serde_json::{Map, Value, json};
+
+use crate::vectors::{check, vectors};
+
+fn lists(value: &Value) -> Vec<Vec<Value>> {
+    value
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|list| list.as_array().unwrap().clone())
+        .collect()
+}
+
+fn texts(value: &Value) -> Vec<String> {
+    value
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|text| text.as_str().unwrap().to_owned())
+        .collect()
+}
+
+fn floats(value: &Value) -> Vec<f64> {
+    value
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|x| x.as_f64().unwrap())
+        .collect()
+}
+
+fn metrics(names: &Value, output: OutputType) -> Vec<Metric> {
+    let entry = |name: &Value| match name {
+        Value::String(_) => json!({"metric": name}),
+        map => map.clone(),
+    };
+    let list = names.as_array().unwrap().iter().map(entry).collect();
+    Metric::list(&list, output, false, &mut Vec::new()).unwrap()
+}
+
+/// `None` for an error.
+fn ours(case: &Value) -> Option<Value> {
+    let records: Vec<Record> = case["docs"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|doc| doc.as_object().unwrap().clone())
+        .collect();
+    let pipeline = |steps: Vec<Filter>| {
+        let pipeline = Pipeline {
+            name: "x".into(),
+            steps,
+        };
+        pipeline
+            .apply(lists(&case["resps"]), &records, &NoHost)
+            .ok()
+            .map(Value::Array)
+    };
+    Some(match case["kind"].as_str().unwrap() {
+        "filter" => {
+            let arguments = case["kwargs"].as_object().unwrap();
+            let filter = Filter::named(case["filter"].as_str().unwrap(), arguments).unwrap();
+            return pipeline(vec![filter]);
+        }
+        "pipeline" => {
+            let steps = case["steps"].as_array().unwrap();
+            return pipeline(
+                steps
+                    .iter()
+                    .map(|step| Filter::parse(step).unwrap())
+                    .collect(),
+            );
+        }
+        "metric" => {
+            let mut entry = case["kwargs"].as_object().unwrap().clone();
+            entry.insert("metric".into(), case["metric"].clone());
+            let metrics = metrics(&json!([entry]), OutputType::GenerateUntil);
+            let pairs = case["predictions"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .zip(case["references"].as_array().unwrap());
+            let values: Vec<Value> = pairs
+                .map(|(prediction, reference)| {
+                    score::generation(&metrics, reference, None, prediction, &NoHost).unwrap()["exact_match"].clone()
+                })
+                .collect();
+            json!(Aggregation::Mean.apply(&values).unwrap())
+        }
+        "aggregation" => {
+            let aggregation = Aggregation::named(case["aggregation"].as_str().unwrap()).unwrap();
+            json!(
+                aggregation
+                    .apply(case["items"].as_array().unwrap())
+                    .unwrap()
+            )
+        }
+        "stderr" => {
+            let aggregation = Aggregation::named(case["aggregation"].as_str().unwrap()).unwrap();
+            let iterations = case["bootstrap_iters"].as_u64().unwrap_or(0) as usize;
+            let items = case["items"].as_array().unwrap();
+            let one = aggregation.stderr(items, iterations, 1).unwrap();
+            // The number of threads changes nothing.
+            assert_eq!(one, aggregation.stderr(items, iterations, 3).unwrap());
+            json!(one)
+        }
+        "multiple_choice_scoring" => {
+            let unconditional = case.get("lls_unconditional").map(floats);
+            let greedy: Vec<bool> = case["is_greedy"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|x| x.as_bool().unwrap())
+                .collect();
+            let found = Likelihoods {
+                lls: &floats(&case["lls"]),
+                greedy: &greedy,
+                unconditional: unconditional.as_deref(),
+            };
+            let metrics = metrics(&case["metrics"], OutputType::MultipleChoice);
+            Value::Object(
+                score::multiple_choice(&metrics, &texts(&case["choices"]), &case["gold"], found)
+                    .unwrap(),
+            )
+        }
+        "generate_scoring" => {
+            let metrics = metrics(&case["metric_list"], OutputType::GenerateUntil);
+            Value::Object(
+                score::generation(
+                    &metrics,
+                    &case["target"],
+                    None,
+                    &case["prediction"],
+                    &NoHost,
+                )
+                .unwrap(),
+            )
+        }
+        "loglikelihood_scoring" => {
+            let metrics = metrics(&case["metrics"], OutputType::Loglikelihood);
+            Value::Object(score::loglikelihood(
+                &metrics,
+                case["ll"].as_f64().unwrap(),
+                case["is_greedy"].as_bool().unwrap(),
+            ))
+        }
+        "rolling_scoring" => {
+            let metrics = Metric::default_list(OutputType::LoglikelihoodRolling).unwrap();
+            Value::Object(score::rolling(
+                &metrics,
+                case["text"].as_str().unwrap(),
+                case["ll"].as_f64().unwrap(),
+            ))
+        }
+        "reduction" => {
+            let predictions = case["predictions"].as_array().unwrap();
+            let right = predictions
+                .iter()
+                .filter(|x| x.as_f64() != Some(0.0))
+                .count();
+            let mut out = Map::new();
+            for k in case["k"].as_array().unwrap() {
+                let value = pass_at_k(predictions.len(), right, k.as_u64().unwrap() as usize);
+                out.insert(format!("pass@{k}"), json!(value));
+            }
+            Value::Object(out)
+        }
+        "pooled_stderr" => {
+            let sizes: Vec<u64> = case["sizes"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|n| n.as_u64().unwrap())
+                .collect();
+            json!(context_bench_tasks::aggregate::pooled_stderr(
+                &floats(&case["stderrs"]),
+                &sizes
+            ))
+        }
+        "helper" => helper(case["helper"].as_str().unwrap(), &case["args"]),
+        other => panic!("unknown kind {other}"),
+    })
+}
+
+fn helper(name: &str, args: &Value) -> Value {
+    let text = |key: &str| args[key].as_str().unwrap();
+    match name {
+        "rolling_windows" => {
+            let tokens: Vec<u32> = args["tokens"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|x| x.as_u64().unwrap() as u32)
+                .collect();
+            let number = |key: &str| args[key].as_u64().unwrap() as usize;
+            let windows = likelihood::rolling_windows(
+                &tokens,
+                number("prefix") as u32,
+                number("max_seq_len"),
+                number("context_len"),
+            );
+            let disjoint: Vec<_> = windows.iter().cloned().map(likelihood::disjoint).collect();
+            json!({"windows": windows, "disjoint": disjoint})
+        }
+        "parse_args_string" => Value::Object(arguments::parse(text("s")).unwrap()),
+        "cli_value" => arguments::value(text("s")),
+        "stop_sequences" => json!(generation::stops(&texts(&args["until"]), Some(text("eos")))),
+        "postprocess" => json!(generation::trimmed(
+            text("generation"),
+            &texts(&args["stop"]),
+            Some(text("think_end_token"))
+        )),
+        other => panic!("unknown helper {other}"),
+    }
+}
+
+#[test]
+fn filters_and_metrics() {
+    let Some(vectors) = vectors() else { return };
+    for case in vectors["filters_metrics"].as_array().unwrap() {
+        let id = case["id"].as_str().unwrap();
+        match (ours(case), case.get("error")) {
+            (None, error) => assert!(error.is_some(), "{id}"),
+            (Some(found), Some(error)) => panic!("{id}: {found} instead of {error}"),
+            (Some(found), None) => check(id, &found, &case["expected"]),
+        }
+    }
+}
+
+/// Made by `oracle/corpus_cases.py` with sacrebleu 2.6.0 and scikit-learn's formulas.
+#[test]
+fn corpus_scores_equal_sacrebleu() {
+    let cases: Vec<Value> = serde_json::from_str(include_str!("../golden/corpus.json")).unwrap();
+    for case in &cases {
+        for (name, expected) in case["scores"].as_object().unwrap() {
+            let aggregation = Aggregation::named(name).unwrap();
+            let found = aggregation
+                .apply(case["items"].as_array().unwrap())
+                .unwrap();
+            let expected = expected.as_f64().unwrap();
+            assert!(
+                (found - expected).abs() < 1e-9,
+                "{name} of {}: {found}, {expected}",
+                case["items"]
+            );
+        }
+    }
+}
+
+#[test]
+fn wrong_filters_and_metrics_are_explained() {
+    let metric = |entry: Value| {
+        Metric::list(
+            &json!([entry]),
+            OutputType::MultipleChoice,
+            false,
+            &mut Vec::new(),
+        )
+        .unwrap_err()
+    };
+    let filter =
+        |step: Value| Pipeline::list(&json!([{"name": "f", "filter": [step]}])).unwrap_err();
+    for (error, message, hint) in [
+        (
+            metric(json!({"metric": "acc_nrom"})),
+            "unknown metric `acc_nrom`",
+            "`acc_norm`",
+        ),
+        (
+            metric(json!({"metric": "bleu"})),
+            "metric `bleu` is not for `multiple_choice`",
+            "`generate_until`",
+        ),
+        (
+            metric(json!({"metric": "acc", "aggregation": "maen"})),
+            "unknown aggregation `maen`",
+            "`mean`",
+        ),
+        (
+            filter(json!({"function": "take_frist"})),
+            "unknown filter `take_frist`",
+            "`take_first`",
+        ),
+        (
+            filter(json!({"function": "regex", "regex_patern": "x"})),
+            "has no argument `regex_patern`",
+            "`regex_pattern`",
+        ),
+        (
+            filter(json!({"function": "regex", "regex_pattern": "("})),
+            "not closed",
+            "",
+        ),
+    ] {
+        assert!(error.message().contains(message), "{error}");
+        assert!(
+            error.hint().unwrap_or_default().contains(hint),
+            "{:?}",
+            error.hint()
+        );
+    }
+}
