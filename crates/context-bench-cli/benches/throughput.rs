@@ -14,6 +14,8 @@
 )]
 
 // In a folder of its own, or cargo would take it for another bench.
+#[path = "throughput/datasets.rs"]
+mod datasets;
 #[path = "throughput/scoring.rs"]
 mod scoring;
 
@@ -46,7 +48,7 @@ fn main() {
     let only = args.iter().position(|arg| arg == "--only");
     let only = only.and_then(|at| args.get(at + 1)).map(String::as_str);
     let parts = [
-        "requests", "latency", "memory", "store", "scoring", "start-up",
+        "requests", "latency", "memory", "store", "scoring", "datasets", "start-up",
     ];
     if let Some(unknown) = only.filter(|only| !parts.contains(only)) {
         eprintln!("no part `{unknown}`; there are {}", parts.join(", "));
@@ -70,6 +72,9 @@ fn main() {
     }
     if wanted("scoring") {
         scoring::scoring();
+    }
+    if wanted("datasets") {
+        datasets::datasets();
     }
     if wanted("start-up") {
         start_up();

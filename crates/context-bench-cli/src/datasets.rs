@@ -64,7 +64,10 @@ pub(crate) fn open(args: &RunArgs, registry: &Registry) -> Result<Datasets, Fail
         return Err(nothing_loaded());
     }
     Ok(Datasets {
-        dataset: dataset.with_distinct_ids(),
+        dataset: match usize::try_from(args.repeats) {
+            Ok(n) if n > 1 => dataset.with_distinct_ids().times(n),
+            _ => dataset.with_distinct_ids(),
+        },
         scoring,
     })
 }

@@ -38,6 +38,13 @@ pub(crate) fn run_id(store: &Store, typed: &str) -> Result<String, Failure> {
     }
 }
 
+/// How often the systems of a stored run were asked about each example.
+pub(crate) fn repeats(run: &StoredRun) -> u64 {
+    setting(run, "repeats")
+        .and_then(serde_json::Value::as_u64)
+        .unwrap_or(1)
+}
+
 /// A setting that a stored run was made with.
 pub(crate) fn setting<'a>(run: &'a StoredRun, key: &str) -> Option<&'a serde_json::Value> {
     run.config.get("provenance")?.get(key)

@@ -35,6 +35,7 @@ pub(crate) fn main(args: &ExportArgs, registry: &Registry) -> Result<Exit, Failu
                 .and_then(Value::as_array)
                 .map_or(1, Vec::len),
         },
+        repeats: stores::repeats(&replay.run),
     };
     let wired = scoring::wired(&replay.run);
     let plan = with_tokens(evaluate(), &replay);

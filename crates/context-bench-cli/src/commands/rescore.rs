@@ -46,6 +46,7 @@ pub(crate) fn main(
         threshold: flags.threshold,
         n_systems: replay.run.systems.len(),
         n_datasets: scoring.len(),
+        repeats: stores::repeats(&replay.run),
     };
     let stop = Stop::new();
     let plan = run::with_metrics(plan, &report)
@@ -56,6 +57,7 @@ pub(crate) fn main(
         .stop(stop.clone())
         .command(command)
         .note("datasets", datasets)
+        .note("repeats", report.repeats)
         .store(store);
     let runtime = run::runtime()?;
     let result = runtime.block_on(async {

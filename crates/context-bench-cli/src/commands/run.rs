@@ -11,7 +11,7 @@ use context_bench::chat::Pace;
 use context_bench::error::Hint as _;
 use context_bench::evaluator::CodeExecutionSettings;
 use context_bench::metric::{
-    CompressionRatio, CostOfPass, Latency, MeanScore, Metric, ParetoRank, PassRate,
+    CompressionRatio, CostOfPass, Latency, MeanScore, Metric, ParetoRank, PassAtK, PassRate,
     PerDatasetBreakdown,
 };
 use context_bench::registry::{Registry, code_execution, llm_judge};
@@ -71,6 +71,7 @@ async fn run(args: &RunArgs, registry: &Registry, command: &str) -> Result<Exit,
         threshold: args.threshold,
         n_systems: systems.systems.len(),
         n_datasets,
+        repeats: args.repeats,
     };
     let mut plan = with_metrics(plan, &report)
         .systems(systems.systems)
@@ -80,7 +81,8 @@ async fn run(args: &RunArgs, registry: &Registry, command: &str) -> Result<Exit,
         .progress(progress::display(args.quiet))
         .stop(stop.clone())
         .command(command)
-        .note("datasets", args.dataset.clone());
+        .note("datasets", args.dataset.clone())
+        .note("repeats", args.repeats);
     if !args.text_field.is_empty() {
         plan = plan.text_fields(args.text_field.iter().cloned());
     }
@@ -150,6 +152,8 @@ pub(super) struct Report<'a> {
     pub(super) threshold: f64,
     pub(super) n_systems: usize,
     pub(super) n_datasets: usize,
+    /// How often every system was asked about each example.
+    pub(super) repeats: u64,
 }
 
 /// Adds the metrics that every report has.
@@ -162,6 +166,10 @@ pub(super) fn with_metrics(plan: Evaluate, report: &Report<'_>) -> Evaluate {
         Arc::new(CostOfPass::new(threshold, field)),
         Arc::new(Latency),
     ];
+    if report.repeats > 1 {
+        let pass_at_k = PassAtK::of_attempts(report.repeats, threshold, field);
+        metrics.push(Arc::new(pass_at_k));
+    }
     if report.n_datasets > 1 {
         metrics.push(Arc::new(PerDatasetBreakdown::of(field)));
     }

@@ -84,6 +84,39 @@ impl Dataset {
         }
     }
 
+    /// Every example `n` times in a row, under one id: for systems that answer
+    /// differently each time. From the second time on the field `repeat` tells
+    /// them apart, so that each answer is stored for itself.
+    #[must_use]
+    pub fn times(self, n: usize) -> Self {
+        let copies = move |(position, example): (usize, Result<Example, DatasetError>)| {
+            let n = if example.is_ok() { n } else { 1 };
+            let mut example = Some(example);
+            (0..n).filter_map(move |repeat| {
+                let last = repeat + 1 == n;
+                let copy = match &example {
+                    Some(Ok(example)) if !last => Ok(example.clone()),
+                    _ => example.take()?,
+                };
+                Some(copy.map(|mut copy| {
+                    let fields = copy.fields_mut();
+                    if !fields.contains_key("id") {
+                        fields.insert("id".into(), position.into());
+                    }
+                    if repeat > 0 {
+                        fields.insert("repeat".into(), repeat.into());
+                    }
+                    copy
+                }))
+            })
+        };
+        Self {
+            len: self.len.map(|len| len.saturating_mul(n)),
+            examples: Box::new(self.examples.enumerate().flat_map(copies)),
+            ..self
+        }
+    }
+
     /// Sets the `dataset` field of every example that has none.
     #[must_use]
     pub fn tagged(self, tag: impl Into<String>) -> Self {

@@ -16,7 +16,7 @@ mod nli_label_match;
 mod summarization_quality;
 
 pub use answer_quality::AnswerQuality;
-pub use code_execution::{CodeExecution, CodeExecutionSettings, pass_at_k};
+pub use code_execution::{CodeExecution, CodeExecutionSettings};
 pub use function::{FnEvaluator, from_fn};
 pub use function_call::{CallFormat, FunctionCallMatch};
 pub use ifeval::{IfEvalChecker, IfEvalError, IfEvalVerdicts};

@@ -50,7 +50,7 @@ impl MultipleChoiceAccuracy {
     /// When it chooses nothing, with the reason.
     pub fn extract(&self, example: &Example, response: &str) -> Result<Choice, NoChoice> {
         match self.extraction {
-            ChoiceExtraction::MmluPro => choice::extract_mmlu_pro(response),
+            ChoiceExtraction::MmluPro => choice::extract_mmlu_pro(response, choices(example).len()),
             ChoiceExtraction::Decisive => {
                 let gold = gold(example).unwrap_or_default();
                 let mut options = ChoiceOptions::with_texts(&choices(example));

@@ -10,6 +10,7 @@ mod function;
 mod latency;
 mod mean_score;
 mod pareto_rank;
+mod pass_at_k;
 mod pass_rate;
 mod per_dataset;
 
@@ -19,6 +20,7 @@ pub use function::{FnMetric, from_fn};
 pub use latency::Latency;
 pub use mean_score::MeanScore;
 pub use pareto_rank::ParetoRank;
+pub use pass_at_k::PassAtK;
 pub use pass_rate::PassRate;
 pub use per_dataset::PerDatasetBreakdown;
 

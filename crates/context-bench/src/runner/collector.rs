@@ -34,9 +34,11 @@ pub(super) struct Collector {
 }
 
 impl Collector {
-    pub(super) fn new(n_systems: usize) -> Self {
+    /// For so many rows of each system, when that is known.
+    pub(super) fn new(n_systems: usize, planned: Option<usize>) -> Self {
+        let rows = || Vec::with_capacity(planned.unwrap_or(0));
         Self {
-            rows: vec![Vec::new(); n_systems],
+            rows: (0..n_systems).map(|_| rows()).collect(),
             counts: vec![Counts::default(); n_systems],
             spans: vec![None; n_systems],
         }

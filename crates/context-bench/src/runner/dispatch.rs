@@ -116,7 +116,7 @@ pub(crate) async fn run(settings: RunSettings) -> std::io::Result<Outcome> {
         stop: settings.stop,
         sender,
     };
-    let collector = Collector::new(names.len());
+    let collector = Collector::new(names.len(), planned);
     let ((n_examples, dataset_error), collector) = tokio::join!(
         Arc::new(dispatcher).run(),
         collector.gather(receiver, &*progress)

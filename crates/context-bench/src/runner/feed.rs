@@ -3,7 +3,8 @@
 //! The thread may block, so this is also where the store is asked what it
 //! already holds for each example.
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -43,84 +44,137 @@ impl Feed {
     /// Starts reading. The queue ends with the dataset, or after its first error.
     pub(super) fn start(self) -> std::io::Result<Arc<Queue<Fed>>> {
         let queue = Arc::new(Queue::new(AHEAD, AHEAD_BYTES));
-        let end = End(Arc::clone(&queue));
+        let delivery = Delivery {
+            // From a dataset that may wait (its length is unknown) each example
+            // goes on as soon as it is there.
+            most: match (&self.reuse, self.dataset.known_len()) {
+                (Some(_), Some(_)) => MAX_LOOK_UP,
+                _ => 1,
+            },
+            at_once: AtomicUsize::new(1),
+            reuse: self.reuse.clone(),
+            wiring: Arc::clone(&self.wiring),
+            queue: Arc::clone(&queue),
+        };
         // A plain thread and not a blocking task: a dataset that waits forever (a
         // pipe, user code) must not keep the runtime from shutting down.
         std::thread::Builder::new()
             .name("dataset".into())
             .spawn(move || {
                 // An error means that the run is over; then nobody misses the rest.
-                let _ = self.read(&end.0);
-                drop(end);
+                let _ = self.read(delivery);
             })?;
         Ok(queue)
     }
 
-    fn read(self, queue: &Queue<Fed>) -> Result<(), Abandoned> {
-        // Looking up many at once costs less; but from a dataset that may wait
-        // (its length is unknown) each example goes on as soon as it is there.
-        let (first, most) = match (&self.reuse, self.dataset.known_len()) {
-            (Some(_), Some(_)) => (LOOK_UP, MAX_LOOK_UP),
-            _ => (1, 1),
-        };
-        let mut at_once = first;
+    fn read(self, delivery: Delivery) -> Result<(), Abandoned> {
+        let delivery = Arc::new(delivery);
+        // Where much is found, looking up takes as long as reading: side by side.
+        let beside = (delivery.most > 1)
+            .then(|| Delivery::beside(&delivery))
+            .flatten();
         let mut tag: Arc<str> = "".into();
         let limit = self.max_examples.unwrap_or(usize::MAX);
         let mut examples = self.dataset.into_iter().take(limit).enumerate();
         let mut ended = false;
         while !ended {
-            let mut batch = Vec::new();
-            let mut sizes = Vec::new();
+            let mut batch = Batch::default();
             let mut bytes = 0;
-            let mut broken = None;
             let began = Instant::now();
-            while batch.len() < at_once
+            while batch.prepared.len() < delivery.at_once.load(Ordering::Relaxed)
                 && bytes < LOOK_UP_BYTES
-                && (batch.is_empty() || began.elapsed() < LOOK_UP_TIME)
+                && (batch.prepared.is_empty() || began.elapsed() < LOOK_UP_TIME)
             {
                 match examples.next() {
                     None => ended = true,
                     Some((_, Err(error))) => {
-                        broken = Some(error);
+                        batch.broken = Some(error);
                         ended = true;
                     }
                     Some((position, Ok(example))) => {
                         self.used.note(&example);
-                        sizes.push(example.fields().values().map(size).sum());
-                        bytes += sizes.last().unwrap_or(&0);
-                        batch.push(Prepared::new(example, position, &mut tag));
+                        let size = example.fields().values().map(size).sum();
+                        bytes += size;
+                        batch.sizes.push(size);
+                        let prepared = Prepared::new(example, position, &mut tag);
+                        batch.prepared.push(prepared);
                     }
                 }
                 if ended {
                     break;
                 }
             }
-            if let Some(reuse) = &self.reuse {
-                reuse.look_up(&mut batch, &self.wiring);
-                let nothing_to_do = batch.iter().all(Prepared::is_stored_whole);
-                at_once = if nothing_to_do {
-                    (2 * at_once).min(most)
-                } else {
-                    first
-                };
-            }
-            for (prepared, size) in batch.into_iter().zip(sizes) {
-                queue.push(Ok(Arc::new(prepared)), size)?;
-            }
-            if let Some(error) = broken {
-                queue.push(Err(error), 0)?;
+            match &beside {
+                Some(beside) => beside.send(batch).map_err(|_| Abandoned)?,
+                None => delivery.deliver(batch)?,
             }
         }
         Ok(())
     }
 }
 
-/// Ends the queue when the thread ends, also by a panic of the dataset.
-struct End(Arc<Queue<Fed>>);
+/// Examples that are looked up together.
+#[derive(Default)]
+struct Batch {
+    prepared: Vec<Prepared>,
+    /// Their sizes in bytes.
+    sizes: Vec<usize>,
+    /// What ended the dataset after them.
+    broken: Option<DatasetError>,
+}
 
-impl Drop for End {
+/// Looks batches up in the store and hands them on. The queue ends with it, be
+/// it by a panic of the dataset.
+struct Delivery {
+    reuse: Option<Arc<Reuse>>,
+    wiring: Arc<Wiring>,
+    queue: Arc<Queue<Fed>>,
+    /// How many examples make a batch now, and at the most.
+    at_once: AtomicUsize,
+    most: usize,
+}
+
+impl Delivery {
+    /// Delivers on a thread of its own; `None` when there is no thread to be had.
+    fn beside(this: &Arc<Self>) -> Option<mpsc::SyncSender<Batch>> {
+        let (sender, batches) = mpsc::sync_channel(1);
+        let this = Arc::clone(this);
+        let thread = std::thread::Builder::new().name("look-up".into());
+        let started = thread.spawn(move || {
+            // An error means that the run is over, and the reader is told by the
+            // closed channel.
+            let _ = batches
+                .into_iter()
+                .try_for_each(|batch| this.deliver(batch));
+        });
+        started.is_ok().then_some(sender)
+    }
+
+    fn deliver(&self, mut batch: Batch) -> Result<(), Abandoned> {
+        if let Some(reuse) = &self.reuse {
+            reuse.look_up(&mut batch.prepared, &self.wiring);
+            let nothing_to_do = batch.prepared.iter().all(Prepared::is_stored_whole);
+            let at_once = if nothing_to_do {
+                (2 * self.at_once.load(Ordering::Relaxed)).max(LOOK_UP)
+            } else {
+                LOOK_UP
+            };
+            self.at_once
+                .store(at_once.min(self.most), Ordering::Relaxed);
+        }
+        for (prepared, size) in batch.prepared.into_iter().zip(batch.sizes) {
+            self.queue.push(Ok(Arc::new(prepared)), size)?;
+        }
+        match batch.broken {
+            Some(error) => self.queue.push(Err(error), 0),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Drop for Delivery {
     fn drop(&mut self) {
-        self.0.end();
+        self.queue.end();
     }
 }
 

@@ -262,7 +262,7 @@ const AT_ONCE: usize = 256;
 /// thread for a single row costs more than most evaluators.
 pub(super) const FEW: usize = 32;
 /// How long to wait for more. Nothing but the end of a run waits for a score.
-pub(super) const PAUSE: Duration = Duration::from_millis(1);
+pub(super) const PAUSE: Duration = Duration::from_millis(2);
 
 impl ScoringRuntime {
     pub(super) fn start() -> std::io::Result<Self> {
@@ -270,6 +270,7 @@ impl ScoringRuntime {
         let runtime = Builder::new_multi_thread()
             .worker_threads(threads)
             .thread_name("scoring")
+            .on_thread_start(give_way)
             .enable_all()
             .build()?;
         let (rows, receiver) = mpsc::unbounded_channel();
@@ -284,6 +285,13 @@ impl ScoringRuntime {
         // Fails only when the runtime is gone, and with it all that waits for rows.
         let _ = self.rows.send(Box::pin(row));
     }
+}
+
+/// Lets calls that are being timed go first where there are too few cores for
+/// everything. Not being allowed to is no problem.
+fn give_way() {
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), 5);
 }
 
 /// Starts the scoring of rows, several at a time.

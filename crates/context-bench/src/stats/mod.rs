@@ -4,8 +4,10 @@
 
 mod interval;
 mod mean;
+mod pass_at_k;
 mod quantile;
 
 pub use interval::{mean_interval, wilson_interval};
 pub use mean::{Mean, mean};
+pub use pass_at_k::pass_at_k;
 pub use quantile::{median, percentile};

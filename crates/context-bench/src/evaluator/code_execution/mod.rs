@@ -5,14 +5,12 @@
 //! number at a time. A pass is proven by a secret, not by an exit status.
 
 mod assemble;
-mod estimate;
 mod extract;
 mod fences;
 mod scanner;
 mod statements;
 
 pub use assemble::{AssembleError, assemble, program_text};
-pub use estimate::pass_at_k;
 
 use std::sync::{Arc, OnceLock};
 

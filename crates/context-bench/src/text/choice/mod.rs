@@ -105,6 +105,8 @@ pub enum Rule {
     LoneLetter,
     /// MMLU-Pro's published rule.
     MmluPro,
+    /// Nothing was found; MMLU-Pro's script draws an option with a fixed seed.
+    MmluProDraw,
 }
 
 impl fmt::Display for Rule {
@@ -123,6 +125,7 @@ impl fmt::Display for Rule {
             Self::OptionText => "the only option whose text occurs",
             Self::LoneLetter => "lone letter in the last line",
             Self::MmluPro => "MMLU-Pro's published rule",
+            Self::MmluProDraw => "MMLU-Pro's draw for a text without a letter",
         })
     }
 }
@@ -297,16 +300,19 @@ pub fn extract(response: &str, options: &ChoiceOptions) -> Result<Choice, NoChoi
 }
 
 /// The letter that the rule published with MMLU-Pro extracts: comparable with
-/// its leaderboard, but it takes the pronoun `I` of a refusal for option I.
+/// its leaderboard, but it takes the pronoun `I` of a refusal for option I, and
+/// where a text has no letter it draws one of the options, always the same.
 ///
 /// # Errors
 ///
-/// When it finds no letter.
-pub fn extract_mmlu_pro(response: &str) -> Result<Choice, NoChoice> {
-    let letter = mmlu_pro::extract(response).ok_or(NoChoice::Nothing)?;
+/// When it finds no letter and there are no options to draw from.
+pub fn extract_mmlu_pro(response: &str, n_options: usize) -> Result<Choice, NoChoice> {
+    let found = mmlu_pro::extract(response).map(|letter| (letter, Rule::MmluPro));
+    let drawn = || mmlu_pro::draw(n_options).map(|letter| (letter, Rule::MmluProDraw));
+    let (letter, rule) = found.or_else(drawn).ok_or(NoChoice::Nothing)?;
     Ok(Choice {
         letters: vec![letter],
-        rule: Rule::MmluPro,
+        rule,
     })
 }
 

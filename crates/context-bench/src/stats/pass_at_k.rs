@@ -5,7 +5,7 @@
 /// `None` when there are fewer than `k` attempts, when `k` is 0 or `c` above `n`.
 ///
 /// ```
-/// use context_bench::evaluator::pass_at_k;
+/// use context_bench::stats::pass_at_k;
 ///
 /// assert_eq!(pass_at_k(10, 3, 1), Some(0.3));
 /// assert_eq!(pass_at_k(10, 10, 5), Some(1.0));

@@ -1,0 +1,156 @@
+//! (h) from files to examples: beside pyarrow, and from far away.
+//!
+//! The tables are made by a Python with pyarrow: `BENCH_PYTHON`, or else
+//! `python3`. Without one, a line says so and nothing is measured.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use context_bench::dataset::catalogue::{Hub, HubAccess, HubSettings};
+use context_bench::registry::{DatasetRequest, Registry};
+use context_bench_testkit::hub::{FakeHub, FakeRepo};
+
+use super::line;
+
+/// Makes the table named by the first argument at the path of the second.
+const MAKE: &str = r#####"
+import random, sys
+import pyarrow as pa, pyarrow.parquet as pq
+kind, path = sys.argv[1:]
+random.seed(1)
+words = [f"word{i}" for i in range(5000)]
+def text(n): return " ".join(random.choices(words, k=n))
+if kind == "plain":
+    rows = [{"question": text(40), "answer": text(60) + f"\n#### {i}"} for i in range(100_000)]
+    pq.write_table(pa.Table.from_pylist(rows), path, row_group_size=10_000)
+elif kind == "nested":
+    def row(i):
+        return {"id": str(i), "question": text(15), "answer": text(2), "type": "bridge", "level": "hard",
+                "supporting_facts": {"title": [text(2), text(2)], "sent_id": [0, 1]},
+                "context": {"title": [text(2) for _ in range(10)],
+                            "sentences": [[text(20) for _ in range(4)] for _ in range(10)]}}
+    pq.write_table(pa.Table.from_pylist([row(i) for i in range(10_000)]), path, row_group_size=1000)
+else:
+    schema = pa.schema([("question", pa.string()), ("answer", pa.string())])
+    with pq.ParquetWriter(path, schema, compression="none") as out:
+        for group in range(100):
+            texts = [random.randbytes(1024).hex() for _ in range(10_000)]
+            answers = [f"#### {i}" for i in range(10_000)]
+            out.write_table(pa.table([texts, answers], schema=schema))
+"#####;
+
+/// Seconds that `to_pylist` takes, the best of three.
+const READ: &str = r#"
+import sys, time
+import pyarrow.parquet as pq
+best = 1e9
+for _ in range(3):
+    start = time.perf_counter()
+    rows = pq.read_table(sys.argv[1]).to_pylist()
+    best = min(best, time.perf_counter() - start)
+    n = len(rows); del rows
+print(best, n)
+"#;
+
+pub(super) fn datasets() {
+    let python = std::env::var("BENCH_PYTHON").unwrap_or_else(|_| "python3".into());
+    let has_pyarrow = Command::new(&python)
+        .args(["-c", "import pyarrow"])
+        .output()
+        .is_ok_and(|output| output.status.success());
+    if !has_pyarrow {
+        line(
+            "from files to examples",
+            "not measured",
+            "needs a Python with pyarrow; `BENCH_PYTHON` names one",
+            "",
+        );
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    for (kind, dataset) in [("plain", "gsm8k"), ("nested", "hotpotqa")] {
+        let path = folder.path().join(format!("{kind}.parquet"));
+        python_run(&python, MAKE, &[kind.as_ref(), &path]);
+        let beside = python_run(&python, READ, &[&path]);
+        let (beside, n) = beside.trim().split_once(' ').unwrap();
+        let (beside, n): (f64, usize) = (beside.parse().unwrap(), n.parse().unwrap());
+        let best = (0..3).map(|_| read(dataset, &path, n)).min().unwrap();
+        let ours = best.as_secs_f64();
+        line(
+            &format!("parquet → {n} examples of {dataset}"),
+            format!("{:.0} ms", ours * 1e3),
+            format!("pyarrow `to_pylist` {:.0} ms", beside * 1e3),
+            &format!("{:.1} × as fast", beside / ours),
+        );
+    }
+    remote(&python, folder.path());
+}
+
+fn python_run(python: &str, script: &str, args: &[&Path]) -> String {
+    let output = Command::new(python)
+        .args(["-c", script])
+        .args(args)
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Reads all examples of a local copy.
+fn read(dataset: &str, path: &Path, n: usize) -> Duration {
+    let typed = format!("{dataset}={}", path.display());
+    let started = Instant::now();
+    let opened = Registry::builtin().open_dataset(&typed, &DatasetRequest::default());
+    let examples = opened.unwrap().into_iter().flat_map(|o| o.dataset);
+    let read = examples.map(Result::unwrap).count();
+    assert_eq!(read, n);
+    started.elapsed()
+}
+
+/// The first example of a table of two gigabytes that is somewhere else.
+fn remote(python: &str, folder: &Path) {
+    let path = folder.join("large.parquet");
+    python_run(python, MAKE, &["large".as_ref(), &path]);
+    let size = path.metadata().unwrap().len();
+    let file = "main/test-00000-of-00001.parquet";
+    let hub = FakeHub::start([FakeRepo::new("openai/gsm8k").large_from(file, path, None)]);
+    let mut settings = HubSettings::new(folder.join("cache"));
+    settings.endpoint = hub.url().into();
+    let request = DatasetRequest {
+        max_examples: Some(50),
+        hub: Some(HubAccess::new(Hub::new(settings).unwrap())),
+        ..DatasetRequest::default()
+    };
+    let started = Instant::now();
+    let opened = Registry::builtin().open_dataset("gsm8k", &request).unwrap();
+    let mut examples = opened.into_iter().flat_map(|o| o.dataset);
+    examples.next().unwrap().unwrap();
+    let (first, sent) = (started.elapsed(), hub.bytes_sent(file));
+    line(
+        "first example of a remote parquet file",
+        format!("{:.0} ms", first.as_secs_f64() * 1e3),
+        format!(
+            "{:.1} of {:.0} MB fetched",
+            sent as f64 / 1e6,
+            size as f64 / 1e6
+        ),
+        &format!("{:.2} %", 100.0 * sent as f64 / size as f64),
+    );
+    let rest = examples.map(Result::unwrap).count();
+    let sent = hub.bytes_sent(file);
+    line(
+        &format!("all {} examples of `-n 50` of it", rest + 1),
+        format!("{:.0} ms", started.elapsed().as_secs_f64() * 1e3),
+        format!(
+            "{:.1} of {:.0} MB fetched",
+            sent as f64 / 1e6,
+            size as f64 / 1e6
+        ),
+        &format!("{:.2} %", 100.0 * sent as f64 / size as f64),
+    );
+}
