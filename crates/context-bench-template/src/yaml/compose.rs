@@ -36,7 +36,11 @@ enum Anchor {
 pub(crate) struct Composer<'t> {
     file: Arc<str>,
     text: &'t str,
+    /// Whether the last break of the text is not the file's own.
+    added_break: bool,
     parser: Parser<&'t [u8]>,
+    /// Where the last event ended.
+    last: Mark,
     anchors: HashMap<String, Anchor>,
     expansion: u64,
     pub(crate) duplicates: Vec<DuplicateKey>,
@@ -50,18 +54,64 @@ fn position(mark: Mark) -> Position {
 }
 
 impl<'t> Composer<'t> {
-    pub(crate) fn new(text: &'t str, file: &str) -> Self {
+    pub(crate) fn new(text: &'t str, added_break: bool, file: &str) -> Self {
         let mut parser = Parser::new();
         parser.set_encoding(libyaml_safer::Encoding::Utf8);
         parser.set_input(text.as_bytes());
         Self {
             file: file.into(),
             text,
+            added_break,
             parser,
+            last: Mark::default(),
             anchors: HashMap::new(),
             expansion: 0,
             duplicates: Vec::new(),
         }
+    }
+
+    /// Takes back what [`ended`] added to a block scalar that runs to the end of the text.
+    fn without_added_break(
+        &self,
+        mut value: String,
+        style: ScalarStyle,
+        start: Mark,
+        end: Mark,
+    ) -> String {
+        let block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
+        if !self.added_break || !block || !value.ends_with('\n') {
+            return value;
+        }
+        // Counted at most once per block scalar of a file that ends without a break.
+        if end.line < breaks(self.text) {
+            return value;
+        }
+        // `|+` keeps every break; `|` keeps one, which is ours if the last line says something.
+        let header = self.line(start.line);
+        let header = header
+            .rsplit_once(['|', '>'])
+            .map_or("", |(_, after)| after);
+        let keep = header.split('#').next().unwrap_or("").contains('+');
+        let last = self
+            .text
+            .trim_end_matches('\n')
+            .rsplit('\n')
+            .next()
+            .unwrap_or("");
+        let blank = last.chars().all(|c| c == ' ');
+        let body = self
+            .text
+            .lines()
+            .skip(usize::try_from(start.line).unwrap_or(0) + 1);
+        let indent = |line: &str| line.len() - line.trim_start_matches(' ').len();
+        let first = body
+            .map(|line| (indent(line), line))
+            .find(|(n, line)| *n < line.len());
+        let says = !blank || first.is_some_and(|(indent, _)| last.len() > indent);
+        if keep || says {
+            value.pop();
+        }
+        value
     }
 
     /// The one document of the stream; `null` when there is none.
@@ -89,10 +139,21 @@ impl<'t> Composer<'t> {
         Ok(root.unwrap_or_else(|| Arc::new(Node::new(Yaml::Null))))
     }
 
+    /// The next event. libyaml-safer 0.3.0 panics on a few texts, such as `[!x, y]`;
+    /// that must not end the program.
     fn next(&mut self) -> Result<Event, Error> {
-        self.parser
-            .parse()
-            .map_err(|error| self.syntax_error(&error))
+        let parser = &mut self.parser;
+        let parsed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| parser.parse()));
+        match parsed {
+            Ok(Ok(event)) => {
+                self.last = event.end_mark;
+                Ok(event)
+            }
+            Ok(Err(error)) => Err(self.syntax_error(&error)),
+            Err(_) => Err(self
+                .error("the YAML parser cannot read what follows", self.last)
+                .with_hint("put a space behind a tag and quotes around special characters")),
+        }
     }
 
     fn error(&self, message: impl Into<String>, mark: Mark) -> Error {
@@ -174,6 +235,7 @@ impl<'t> Composer<'t> {
                     "=" if plain_implicit && tag.is_none() => Some("="),
                     _ => None,
                 };
+                let value = self.without_added_break(value, style, start, end);
                 let node = self.scalar(tag, value, plain_implicit, style, start)?;
                 let weight = 16
                     + match &node.value {
@@ -486,6 +548,19 @@ impl<'t> Composer<'t> {
             found.with_hint("put quotes around the key")
         }
     }
+}
+
+/// Line breaks as YAML 1.1 counts them.
+fn breaks(text: &str) -> u64 {
+    let mut n = 0;
+    let mut last = ' ';
+    for c in text.chars() {
+        let joined = last == '\r' && c == '\n';
+        let mark = matches!(c, '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}');
+        n += u64::from(mark && !joined);
+        last = c;
+    }
+    n
 }
 
 fn unquoted_template(line: &str) -> bool {
