@@ -4,6 +4,7 @@
 //! keys are reported. Size and depth of what a text can make are bounded.
 
 mod compose;
+mod construct;
 mod decode;
 mod emit;
 mod error;
