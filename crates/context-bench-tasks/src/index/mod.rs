@@ -92,7 +92,7 @@ impl Index {
         index.n_read = reading.n_read;
         if let Some(file) = &options.cache {
             let changed = reading.n_read > 0 || reading.fresh.len() != n_known;
-            if let (true, Err(error)) = (changed, cache::store(file, &reading.fresh)) {
+            if changed && let Err(error) = cache::store(file, &reading.fresh) {
                 let shown = file.display();
                 let message = format!("the index could not be kept in `{shown}`: {error}");
                 index.warnings.push(Warning::new(message));
