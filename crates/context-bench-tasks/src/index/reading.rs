@@ -15,6 +15,11 @@ const CHUNK: usize = 64;
 
 /// All `*.yaml` files below a folder, sorted by path.
 pub(super) fn list(root: &Path) -> Result<Vec<(String, Stamp)>> {
+    if !root.is_dir() {
+        let shown = root.display();
+        return Err(Error::new(format!("`{shown}` is no folder"))
+            .with_hint("`--include-path` takes folders with task files"));
+    }
     let mut files = Vec::new();
     let mut folders = vec![root.to_owned()];
     while let Some(folder) = folders.pop() {

@@ -116,7 +116,7 @@ impl Composer<'_> {
         })
     }
 
-    /// Takes back what [`ended`] added to a block scalar that runs to the end of the text.
+    /// Takes back what `decode::ended` added to a block scalar that runs to the end of the text.
     pub(super) fn without_added_break(
         &self,
         mut value: String,
