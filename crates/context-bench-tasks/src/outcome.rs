@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::error::{Error, Result};
 use crate::function::Host;
 use crate::metric::score::Scores;
-use crate::metric::{Aggregation, AggregationKind};
+use crate::metric::{Aggregation, AggregationKind, repeats};
 use crate::task::Task;
 
 /// Resamples for standard errors when not said otherwise.
@@ -96,13 +96,16 @@ impl Task {
         how: Resampling,
         host: &dyn Host,
     ) -> Result<(Value, Option<f64>)> {
-        // A key that a metric's mapping added takes the aggregation of the first metric.
-        let found = self
-            .metrics
-            .iter()
-            .find(|known| known.name == metric)
-            .or(self.metrics.first());
         let mean = AggregationKind::Builtin(Aggregation::Mean);
+        // A key that a metric's mapping added takes the aggregation of the first metric.
+        let found = match metric.starts_with("pass@") {
+            true => None,
+            false => self
+                .metrics
+                .iter()
+                .find(|known| known.name == metric)
+                .or(self.metrics.first()),
+        };
         match found.map_or(&mean, |metric| &metric.aggregation) {
             AggregationKind::Builtin(aggregation) => {
                 let value = aggregation.apply(values)?;
@@ -117,12 +120,19 @@ impl Task {
         }
     }
 
-    /// The direction of each metric.
+    /// The direction of each metric, of its pass@k too.
     pub fn directions(&self) -> BTreeMap<String, bool> {
-        self.metrics
-            .iter()
-            .map(|metric| (metric.name.clone(), metric.higher_is_better))
-            .collect()
+        let mut directions = BTreeMap::new();
+        for metric in &self.metrics {
+            directions.insert(metric.name.clone(), metric.higher_is_better);
+            for k in repeats::default_ks(self.repeats)
+                .into_iter()
+                .filter(|_| self.repeats > 1)
+            {
+                directions.insert(repeats::name(k, &metric.name), metric.higher_is_better);
+            }
+        }
+        directions
     }
 
     /// The number of examples that tables show: that of `metadata`, when it says one.

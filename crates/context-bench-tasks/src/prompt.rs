@@ -237,6 +237,7 @@ impl Task {
                 Ask::Contexts {
                     contexts: choices.iter().map(|choice| context(choice)).collect(),
                     continuation: format!("{delimiter}{}", python::str(&rendered.target)),
+                    gold: rendered.text.clone(),
                 }
             }
             (OutputType::MultipleChoice, Some(choices)) => Ask::Choices {

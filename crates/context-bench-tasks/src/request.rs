@@ -59,6 +59,8 @@ pub enum Ask {
         contexts: Vec<Context>,
         /// The same after each.
         continuation: String,
+        /// The context that is right.
+        gold: Value,
     },
     /// The likelihood of one continuation.
     Continuation {
@@ -94,6 +96,14 @@ pub struct Request {
 }
 
 impl Request {
+    /// What tells which choice is right.
+    pub fn gold(&self) -> &Value {
+        match &self.ask {
+            Ask::Contexts { gold, .. } => gold,
+            _ => &self.target,
+        }
+    }
+
     /// As JSON, in the words of the worked cases.
     pub fn to_json(&self) -> Value {
         let mut out = Map::new();
@@ -117,6 +127,7 @@ impl Request {
             Ask::Contexts {
                 contexts,
                 continuation,
+                ..
             } => {
                 put("request_type", json!("loglikelihood"));
                 put("contexts", contexts.iter().map(Context::to_json).collect());

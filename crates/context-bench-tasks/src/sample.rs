@@ -100,6 +100,7 @@ fn arguments(ask: &Ask) -> Value {
         Ask::Contexts {
             contexts,
             continuation,
+            ..
         } => contexts
             .iter()
             .map(|context| json!([context.to_json(), continuation]))

@@ -64,7 +64,10 @@ pub(crate) fn filters(
     if output != OutputType::GenerateUntil {
         return Ok(Pipeline::default_list());
     }
+    let several = fields.whole("repeats")?.is_some_and(|n| n > 1);
     let steps = match scorer(fields, format) {
+        // Several answers are all scored, for pass@k.
+        None if several => json!([{"function": "noop"}]),
         None => return Ok(Pipeline::default_list()),
         Some("first_token") => {
             json!([{"function": "remove_whitespace"}, {"function": "take_first"}])

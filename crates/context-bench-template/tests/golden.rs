@@ -399,3 +399,68 @@ fn one_template_renders_on_many_threads() {
         }
     });
 }
+
+/// Whatever a file holds, reading it ends with a value or an error.
+#[test]
+fn nothing_panics() {
+    let yaml_texts = cases(include_str!("golden/yaml.json"));
+    let golden: Value = serde_json::from_str(include_str!("golden/jinja.json")).unwrap();
+    let templates = golden["cases"].as_array().unwrap();
+    let record = golden["record"].as_object().unwrap();
+    let patterns = cases(include_str!("golden/regex.json"));
+    let literals = cases(include_str!("golden/literal.json"));
+    let marks = [
+        "{{", "}}", "{%", "%}", "'", "\"", "\\", "|", "- ", ": ", "\n", "\t", "[", "(", "é", "😀",
+        "%", "*", "&a", "!", "#", "\u{0}", "?<", "{2", "\\x", "0x", "\r",
+    ];
+    let mut state = 1_u64;
+    let mut next = |n: usize| {
+        state = state
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
+        (state >> 33) as usize % n.max(1)
+    };
+    for _ in 0..3000 {
+        let pools = [
+            (&yaml_texts, "text"),
+            (templates, "template"),
+            (&patterns, "pattern"),
+            (&literals, "text"),
+        ];
+        let (pool, key) = pools[next(4)];
+        let mut text = pool[next(pool.len())][key].as_str().unwrap().to_owned();
+        for _ in 0..1 + next(4) {
+            let places: Vec<usize> = text
+                .char_indices()
+                .map(|(at, _)| at)
+                .chain([text.len()])
+                .collect();
+            let (a, b) = (places[next(places.len())], places[next(places.len())]);
+            match next(3) {
+                0 => text.insert_str(a, marks[next(marks.len())]),
+                1 => text.replace_range(a.min(b)..a.max(b), ""),
+                _ => {
+                    let part = text[a.min(b)..a.max(b)].to_owned();
+                    text.push_str(&part);
+                }
+            }
+        }
+        if let Ok(document) = yaml::parse(text.as_bytes(), "x.yaml") {
+            let written = yaml::emit(&document.root);
+            let again = yaml::parse(written.as_bytes(), "y.yaml");
+            assert_eq!(
+                again.map(|again| spell(&again.root)).ok(),
+                Some(spell(&document.root)),
+                "{text:?}"
+            );
+        }
+        if let Ok(template) = Template::compile("t", &text) {
+            let _ = template.render(record);
+            let _ = template.evaluate(record);
+        }
+        if let Ok(regex) = Regex::new(&text) {
+            let _ = regex.sub("[\\g<0>]", "The answer is (B).\n1,234 é", 0);
+        }
+        let _ = python::literal_eval(&text);
+    }
+}

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use context_bench_template::place::Place;
 
-use crate::error::{Error, Result, Warning};
+use crate::error::{Result, Warning};
 use crate::file::Kind;
 use reading::{Reading, list};
 
@@ -59,15 +59,16 @@ impl Index {
     /// Reads the names of all trees.
     pub fn build(options: &IndexOptions) -> Result<Self> {
         let mut index = Self::default();
-        let known = options
-            .cache
-            .as_deref()
-            .map(cache::load)
-            .unwrap_or_default();
+        // Folders are walked while what the last run kept is read.
+        let (known, lists) = std::thread::scope(|scope| {
+            let known = scope.spawn(|| options.cache.as_deref().map(cache::load));
+            let lists: Result<Vec<_>> = options.roots.iter().map(|root| list(root)).collect();
+            (known.join().ok().flatten().unwrap_or_default(), lists)
+        });
         let n_known = known.len();
         let mut reading = Reading {
             known,
-            fresh: HashMap::new(),
+            fresh: HashMap::with_capacity(n_known),
             n_read: 0,
             merged: HashMap::new(),
             threads: match options.threads {
@@ -75,13 +76,7 @@ impl Index {
                 n => n,
             },
         };
-        for root in &options.roots {
-            if !root.is_dir() {
-                let shown = root.display();
-                return Err(Error::new(format!("`{shown}` is no folder"))
-                    .with_hint("`--include-path` takes folders with task files"));
-            }
-            let files = list(root)?;
+        for files in lists? {
             index.n_files += files.len();
             reading.read(&files);
             let paths: Vec<&String> = files.iter().map(|(path, _)| path).collect();
@@ -92,7 +87,7 @@ impl Index {
         index.n_read = reading.n_read;
         if let Some(file) = &options.cache {
             let changed = reading.n_read > 0 || reading.fresh.len() != n_known;
-            if let (true, Err(error)) = (changed, cache::store(file, &reading.fresh)) {
+            if changed && let Err(error) = cache::store(file, &reading.fresh) {
                 let shown = file.display();
                 let message = format!("the index could not be kept in `{shown}`: {error}");
                 index.warnings.push(Warning::new(message));
@@ -104,6 +99,11 @@ impl Index {
     /// Adds a later tree: its names win, its tags are merged.
     fn add_tree(&mut self, tree: Index) {
         self.warnings.extend(tree.warnings);
+        if self.entries.is_empty() && self.tags.is_empty() {
+            self.entries = tree.entries;
+            self.tags = tree.tags;
+            return;
+        }
         for (name, entry) in tree.entries {
             if let Some(old) = self.entries.get(&name) {
                 self.warnings.push(Warning::at(
@@ -176,6 +176,9 @@ fn place(path: &Path) -> Place {
 /// The names of one tree: of files with the same name the first by path stays.
 fn tree(paths: &[&String], reading: &mut Reading, home: Option<&Path>) -> Index {
     let mut index = Index::default();
+    // Sorted once at the end: names of a tree share long beginnings.
+    let mut entries: HashMap<String, Entry> = HashMap::with_capacity(paths.len());
+    let mut tasks_of: HashMap<String, Vec<String>> = HashMap::new();
     let warn = |index: &mut Index, message: String, path: &str| {
         index
             .warnings
@@ -202,7 +205,7 @@ fn tree(paths: &[&String], reading: &mut Reading, home: Option<&Path>) -> Index 
             Some((name, _)) if kind != Kind::Group => name.to_owned(),
             _ => name,
         };
-        if let Some(first) = index.entries.get(&name) {
+        if let Some(first) = entries.get(&name) {
             let message = format!(
                 "`{name}` is already defined in `{}`; this file is not used",
                 first.path.display()
@@ -210,7 +213,7 @@ fn tree(paths: &[&String], reading: &mut Reading, home: Option<&Path>) -> Index 
             warn(&mut index, message, path);
             continue;
         }
-        if index.tags.contains_key(&name) {
+        if tasks_of.contains_key(&name) {
             let message = format!("`{name}` is already the name of a tag; this file is not used");
             warn(&mut index, message, path);
             continue;
@@ -220,19 +223,20 @@ fn tree(paths: &[&String], reading: &mut Reading, home: Option<&Path>) -> Index 
             _ => head.tags.unwrap_or_default(),
         };
         for tag in &tags {
-            if index.entries.contains_key(tag) || *tag == name {
+            if entries.contains_key(tag) || *tag == name {
                 let message =
                     format!("tag `{tag}` has the name of a task or group and is not used");
                 warn(&mut index, message, path);
                 continue;
             }
-            index
-                .tags
-                .entry(tag.clone())
-                .or_default()
-                .insert(name.clone());
+            match tasks_of.get_mut(tag) {
+                Some(tasks) => tasks.push(name.clone()),
+                None => {
+                    tasks_of.insert(tag.clone(), vec![name.clone()]);
+                }
+            }
         }
-        index.entries.insert(
+        entries.insert(
             name,
             Entry {
                 kind,
@@ -242,6 +246,11 @@ fn tree(paths: &[&String], reading: &mut Reading, home: Option<&Path>) -> Index 
             },
         );
     }
+    index.entries = entries.into_iter().collect();
+    let tags = tasks_of.into_iter();
+    index.tags = tags
+        .map(|(tag, tasks)| (tag, tasks.into_iter().collect()))
+        .collect();
     if unnamed > 0 {
         let message =
             format!("{unnamed} files define neither a task nor a group and are templates");

@@ -15,6 +15,11 @@ const CHUNK: usize = 64;
 
 /// All `*.yaml` files below a folder, sorted by path.
 pub(super) fn list(root: &Path) -> Result<Vec<(String, Stamp)>> {
+    if !root.is_dir() {
+        let shown = root.display();
+        return Err(Error::new(format!("`{shown}` is no folder"))
+            .with_hint("`--include-path` takes folders with task files"));
+    }
     let mut files = Vec::new();
     let mut folders = vec![root.to_owned()];
     while let Some(folder) = folders.pop() {
@@ -85,24 +90,9 @@ impl Reading {
 
     /// Reads what files include, level by level.
     pub(super) fn read_includes(&mut self, paths: &[&String], home: Option<&Path>) {
-        let mut level: Vec<String> = paths.iter().map(|path| (*path).clone()).collect();
         let mut seen: HashSet<String> = HashSet::new();
-        while !level.is_empty() {
-            let mut next: Vec<String> = Vec::new();
-            for path in &level {
-                let Some((_, head)) = self.fresh.get(path) else {
-                    continue;
-                };
-                if head.group.is_some() && !head.class {
-                    continue;
-                }
-                for include in &head.includes {
-                    let target = resolve(include, path, home);
-                    if seen.insert(target.clone()) {
-                        next.push(target);
-                    }
-                }
-            }
+        let mut next = self.targets(paths.iter().map(|path| path.as_str()), home, &mut seen);
+        while !next.is_empty() {
             let stamps: Vec<(String, Stamp)> = next
                 .iter()
                 .filter_map(|path| {
@@ -111,8 +101,34 @@ impl Reading {
                 })
                 .collect();
             self.read(&stamps);
-            level = next;
+            next = self.targets(next.iter().map(String::as_str), home, &mut seen);
         }
+    }
+
+    /// What some files include and was not seen yet.
+    fn targets<'p>(
+        &self,
+        paths: impl Iterator<Item = &'p str>,
+        home: Option<&Path>,
+        seen: &mut HashSet<String>,
+    ) -> Vec<String> {
+        let mut found = Vec::new();
+        for path in paths {
+            let Some((_, head)) = self.fresh.get(path) else {
+                continue;
+            };
+            if head.group.is_some() && !head.class {
+                continue;
+            }
+            for include in &head.includes {
+                let target = resolve(include, path, home);
+                if !seen.contains(&target) {
+                    seen.insert(target.clone());
+                    found.push(target);
+                }
+            }
+        }
+        found
     }
 
     /// The head of a file on top of what it includes.

@@ -12,6 +12,11 @@ pub fn pass_at_k(n: usize, c: usize, k: usize) -> Option<f64> {
     Some(1.0 - missed)
 }
 
+/// The name of a metric's pass@k in results.
+pub fn name(k: usize, metric: &str) -> String {
+    format!("pass@{k}({metric})")
+}
+
 /// The values of `k` that are reported for `n` tries.
 pub fn default_ks(n: usize) -> Vec<usize> {
     let mut ks: Vec<usize> = [1, 3, 5, 10, 20, 50, 100]

@@ -3,7 +3,7 @@
 use context_bench_template::python;
 use serde_json::{Map, Value, json};
 
-use super::{Metric, MetricKind};
+use super::{Metric, MetricKind, repeats};
 use crate::error::{Error, Result};
 use crate::function::Host;
 
@@ -194,12 +194,13 @@ pub fn generation(
     prediction: &Value,
     host: &dyn Host,
 ) -> Result<Scores> {
-    // A pipeline that does not reduce leaves a list; the first response counts.
-    let prediction = match prediction {
-        Value::Array(items) => items.first().unwrap_or(&Value::Null),
-        one => one,
+    // A pipeline that does not reduce leaves a list: exact matches become pass@k, of
+    // all else the first response counts.
+    let several_tries = match prediction {
+        Value::Array(items) => &items[..],
+        one => std::slice::from_ref(one),
     };
-    let text = python::str(prediction);
+    let text = python::str(several_tries.first().unwrap_or(&Value::Null));
     let named = |target: &Value| match (target, choices) {
         (Value::Number(_), Some(choices)) => gold(target, choices)
             .first()
@@ -216,11 +217,24 @@ pub fn generation(
     for metric in metrics {
         match &metric.kind {
             MetricKind::Exact(exact) => {
-                let mut hit = false;
-                for reference in &references {
-                    hit |= exact.matches(&text, reference)?;
+                let mut right = 0;
+                for prediction in several_tries {
+                    let text = python::str(prediction);
+                    let mut hit = false;
+                    for reference in &references {
+                        hit |= exact.matches(&text, reference)?;
+                    }
+                    right += usize::from(hit);
                 }
-                scores.insert(metric.name.clone(), json!(f64::from(u8::from(hit))));
+                let n = several_tries.len();
+                if n == 1 {
+                    scores.insert(metric.name.clone(), json!(right as f64));
+                } else {
+                    for k in repeats::default_ks(n) {
+                        let name = repeats::name(k, &metric.name);
+                        scores.insert(name, json!(repeats::pass_at_k(n, right, k)));
+                    }
+                }
             }
             MetricKind::Builtin if metric.name == "bypass" => {
                 scores.insert(metric.name.clone(), json!(999));

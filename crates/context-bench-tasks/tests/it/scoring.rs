@@ -1,10 +1,14 @@
 //! Filters, metrics, aggregations and helpers against the reference's worked cases.
 
+use context_bench_tasks::config::{Config, Origin};
 use context_bench_tasks::filter::{Filter, Pipeline, Record};
 use context_bench_tasks::metric::repeats::pass_at_k;
 use context_bench_tasks::metric::score::{self, Likelihoods};
 use context_bench_tasks::metric::{Aggregation, Metric};
-use context_bench_tasks::{NoHost, OutputType, arguments, generation, likelihood};
+use context_bench_tasks::outcome::Resampling;
+use context_bench_tasks::{
+    Dataset, NoHost, Options, OutputType, Response, Task, arguments, generation, likelihood,
+};
 use serde_json::{Map, Value, json};
 
 use crate::vectors::{check, vectors};
@@ -306,4 +310,94 @@ fn wrong_filters_and_metrics_are_explained() {
             error.hint()
         );
     }
+}
+
+fn built(config: &Value) -> Task {
+    let config = Config::from_json(config.as_object().unwrap(), &Origin::other("case"));
+    Task::from_config("t", &config, None).unwrap()
+}
+
+#[test]
+fn responses_become_scores_and_failures_are_left_out() {
+    let task = built(&json!({
+        "task": "t", "test_split": "test", "doc_to_text": "q", "doc_to_target": "a",
+        "filter_list": [
+            {"name": "number", "filter": [{"function": "regex", "regex_pattern": "(\\d+)"}, {"function": "take_first"}]},
+            {"name": "raw", "filter": [{"function": "take_first"}]},
+        ],
+    }));
+    let data: Dataset = serde_json::from_value(
+        json!({"test": [{"q": "x", "a": "4"}, {"q": "y", "a": "5"}, {"q": "z", "a": "6"}]}),
+    )
+    .unwrap();
+    let requests = task.requests(&data, &Options::default(), &NoHost).unwrap();
+    let said = |text: &str| Some(Response::Texts(vec![text.to_owned()]));
+    let scores = task
+        .score(&requests, &[said("it is 4"), None, said("7")], &NoHost)
+        .unwrap();
+    let scored: Vec<usize> = scores.filters["raw"]
+        .iter()
+        .map(|one| one.request)
+        .collect();
+    assert_eq!(scored, [0, 2]);
+    let sums = task
+        .sum_up(&scores.values(), Resampling::default(), &NoHost)
+        .unwrap();
+    assert_eq!(sums["exact_match,number"], 0.5);
+    assert_eq!(sums["exact_match,raw"], 0.0);
+    assert!(task.score(&requests, &[None], &NoHost).is_err());
+    let wrong = [Some(Response::Rolling(-1.0)), None, None];
+    assert!(
+        task.score(&requests, &wrong, &NoHost)
+            .unwrap_err()
+            .message()
+            .contains("another kind")
+    );
+}
+
+#[test]
+fn several_answers_give_pass_at_k() {
+    let task = built(
+        &json!({"task": "t", "test_split": "test", "doc_to_text": "q", "doc_to_target": "a", "repeats": 4}),
+    );
+    let data: Dataset = serde_json::from_value(json!({"test": [{"q": "x", "a": "4"}]})).unwrap();
+    let requests = task.requests(&data, &Options::default(), &NoHost).unwrap();
+    let texts = ["4", "5", "4", "6"].map(str::to_owned).to_vec();
+    let scores = task
+        .score(&requests, &[Some(Response::Texts(texts))], &NoHost)
+        .unwrap();
+    let found = Value::Object(scores.filters["none"][0].scores.clone());
+    assert_eq!(
+        found,
+        json!({"pass@1(exact_match)": 0.5, "pass@3(exact_match)": 1.0, "pass@4(exact_match)": 1.0})
+    );
+    assert!(task.directions()["pass@3(exact_match)"]);
+}
+
+#[test]
+fn answers_outside_the_choices_are_counted() {
+    let task = built(
+        &json!({"task": "t", "test_split": "test", "doc_to_text": "q", "doc_to_target": "a", "doc_to_choice": ["x", "y"], "output_type": "multiple_choice"}),
+    );
+    let data: Dataset =
+        serde_json::from_value(json!({"test": [{"q": "1", "a": "y"}, {"q": "2", "a": 7}]}))
+            .unwrap();
+    let requests = task.requests(&data, &Options::default(), &NoHost).unwrap();
+    let response = Some(Response::Choices {
+        likelihoods: vec![(-2.0, false), (-1.0, true)],
+        unconditional: None,
+    });
+    let scores = task
+        .score(&requests, &[response.clone(), response], &NoHost)
+        .unwrap();
+    assert!(
+        scores.warnings[0].message.contains("1 of 2 documents"),
+        "{:?}",
+        scores.warnings
+    );
+    let found: Vec<Option<f64>> = scores.filters["none"]
+        .iter()
+        .map(|one| one.scores["acc"].as_f64())
+        .collect();
+    assert_eq!(found, [Some(1.0), Some(0.0)]);
 }

@@ -241,7 +241,19 @@ fn an_index_is_kept_and_noticed_to_be_old() {
     };
     let build = || Index::build(&options).unwrap();
     assert_eq!(build().n_read, 7);
+    let written = || {
+        std::fs::metadata(cache.path().join("index.bin"))
+            .unwrap()
+            .modified()
+            .unwrap()
+    };
+    let before = written();
     assert_eq!(build().n_read, 0);
+    assert_eq!(
+        written(),
+        before,
+        "what did not change is not written again"
+    );
     std::fs::write(folder.path().join("law.yaml"), task("mmlu_laws", "")).unwrap();
     let changed = build();
     assert_eq!(changed.n_read, 1);

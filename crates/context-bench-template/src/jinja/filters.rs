@@ -13,7 +13,7 @@ use minijinja::{Environment, Error, ErrorKind};
 
 use super::args::{Args, wrong};
 use super::json::tojson;
-use super::{methods, percent, value};
+use super::{percent, value};
 use crate::python;
 use crate::python::regex::Regex;
 
@@ -32,7 +32,7 @@ pub(crate) fn add(environment: &mut Environment<'static>) {
     environment.add_filter("replace", replace);
     environment.add_filter("join", join);
     environment.add_filter("capitalize", |this: Value| {
-        text(&this).map(|t| methods::capitalize(&t))
+        text(&this).map(|t| super::text::capitalize(&t))
     });
     environment.add_filter("center", center);
     environment.add_filter("truncate", truncate);
@@ -153,7 +153,7 @@ fn trim(this: Value, given: Given, named: Kwargs) -> Result<String, Error> {
 fn replace(this: Value, given: Given, named: Kwargs) -> Result<String, Error> {
     let args = Args::of("replace", &given, &named, &["old", "new", "count"], 2)?;
     let part = |i| args.get(i).map(value::str).unwrap_or_default();
-    Ok(methods::replace(
+    Ok(super::text::replace(
         &text(&this)?,
         &part(0),
         &part(1),
@@ -186,7 +186,7 @@ fn join(this: Value, given: Given, named: Kwargs) -> Result<String, Error> {
 
 fn center(this: Value, given: Given, named: Kwargs) -> Result<String, Error> {
     let args = Args::of("center", &given, &named, &["width"], 0)?;
-    methods::pad(&text(&this)?, "center", args.int(0)?.unwrap_or(80), ' ')
+    super::text::pad(&text(&this)?, "center", args.int(0)?.unwrap_or(80), ' ')
 }
 
 fn truncate(this: Value, given: Given, named: Kwargs) -> Result<String, Error> {

@@ -10,6 +10,7 @@ mod filters;
 mod json;
 mod methods;
 mod percent;
+mod text;
 mod value;
 
 pub use error::Error;

@@ -6,18 +6,17 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use libyaml_safer::{Event, EventData, MappingStyle, Mark, Parser, ScalarStyle, SequenceStyle};
+use libyaml_safer::{Event, EventData, MappingStyle, Mark, Parser, SequenceStyle};
 
+use super::construct::Key;
 use super::error::{DuplicateKey, Error};
 use super::node::{Entry, Map, Node, Style, Yaml};
-use super::scalar;
 use crate::place::{Place, Position};
 
 /// How deep collections may be nested.
 const MAX_DEPTH: usize = 200;
 /// How many bytes aliases and merge keys may add to a document when written out.
 const MAX_EXPANSION: u64 = 32 << 20;
-const CORE: &str = "tag:yaml.org,2002:";
 
 /// A node and what it would weigh with all aliases written out.
 struct Composed {
@@ -35,14 +34,18 @@ enum Anchor {
 
 pub(crate) struct Composer<'t> {
     file: Arc<str>,
-    text: &'t str,
+    pub(super) text: &'t str,
+    /// Whether the last break of the text is not the file's own.
+    pub(super) added_break: bool,
     parser: Parser<&'t [u8]>,
+    /// Where the last event ended.
+    last: Mark,
     anchors: HashMap<String, Anchor>,
     expansion: u64,
     pub(crate) duplicates: Vec<DuplicateKey>,
 }
 
-fn position(mark: Mark) -> Position {
+pub(super) fn position(mark: Mark) -> Position {
     Position {
         line: u32::try_from(mark.line.saturating_add(1)).unwrap_or(u32::MAX),
         column: u32::try_from(mark.column.saturating_add(1)).unwrap_or(u32::MAX),
@@ -50,14 +53,16 @@ fn position(mark: Mark) -> Position {
 }
 
 impl<'t> Composer<'t> {
-    pub(crate) fn new(text: &'t str, file: &str) -> Self {
+    pub(crate) fn new(text: &'t str, added_break: bool, file: &str) -> Self {
         let mut parser = Parser::new();
         parser.set_encoding(libyaml_safer::Encoding::Utf8);
         parser.set_input(text.as_bytes());
         Self {
             file: file.into(),
             text,
+            added_break,
             parser,
+            last: Mark::default(),
             anchors: HashMap::new(),
             expansion: 0,
             duplicates: Vec::new(),
@@ -89,17 +94,28 @@ impl<'t> Composer<'t> {
         Ok(root.unwrap_or_else(|| Arc::new(Node::new(Yaml::Null))))
     }
 
+    /// The next event. libyaml-safer 0.3.0 panics on a few texts, such as `[!x, y]`;
+    /// that must not end the program.
     fn next(&mut self) -> Result<Event, Error> {
-        self.parser
-            .parse()
-            .map_err(|error| self.syntax_error(&error))
+        let parser = &mut self.parser;
+        let parsed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| parser.parse()));
+        match parsed {
+            Ok(Ok(event)) => {
+                self.last = event.end_mark;
+                Ok(event)
+            }
+            Ok(Err(error)) => Err(self.syntax_error(&error)),
+            Err(_) => Err(self
+                .error("the YAML parser cannot read what follows", self.last)
+                .with_hint("put a space behind a tag and quotes around special characters")),
+        }
     }
 
-    fn error(&self, message: impl Into<String>, mark: Mark) -> Error {
+    pub(super) fn error(&self, message: impl Into<String>, mark: Mark) -> Error {
         Error::new(message, Place::new(self.file.clone(), position(mark)))
     }
 
-    fn line(&self, line: u64) -> &'t str {
+    pub(super) fn line(&self, line: u64) -> &'t str {
         usize::try_from(line)
             .ok()
             .and_then(|line| self.text.lines().nth(line))
@@ -174,6 +190,7 @@ impl<'t> Composer<'t> {
                     "=" if plain_implicit && tag.is_none() => Some("="),
                     _ => None,
                 };
+                let value = self.without_added_break(value, style, start, end);
                 let node = self.scalar(tag, value, plain_implicit, style, start)?;
                 let weight = 16
                     + match &node.value {
@@ -283,110 +300,6 @@ impl<'t> Composer<'t> {
         }
     }
 
-    /// A tag as this crate knows it: one of YAML's, or one of one's own (`!name`).
-    fn known_tag(&self, tag: Option<String>, at: Mark) -> Result<Option<String>, Error> {
-        match tag {
-            // `!` alone only says that no tag is meant.
-            Some(tag) if tag == "!" => Ok(None),
-            Some(tag) if tag.starts_with('!') || tag.starts_with(CORE) => Ok(Some(tag)),
-            Some(tag) => Err(self
-                .error(format!("unknown tag `{tag}`"), at)
-                .with_hint("tags of your own begin with `!`")),
-            None => Ok(None),
-        }
-    }
-
-    fn unknown_tag(&self, tag: &str, what: &str, at: Mark) -> Error {
-        self.error(format!("tag `!!{tag}` does not apply to {what}"), at)
-    }
-
-    fn scalar(
-        &self,
-        tag: Option<String>,
-        text: String,
-        plain_implicit: bool,
-        style: ScalarStyle,
-        at: Mark,
-    ) -> Result<Node, Error> {
-        let core = tag.as_deref().map(|tag| tag.strip_prefix(CORE));
-        let value = match core {
-            None if plain_implicit && matches!(text.as_str(), "<<" | "=") => {
-                Ok(Yaml::Text(text.into()))
-            }
-            None if plain_implicit => scalar::resolve(&text),
-            None | Some(None) => Ok(Yaml::Text(text.into())),
-            Some(Some(core)) => match core {
-                "str" => Ok(Yaml::Text(text.into())),
-                "null" => Ok(Yaml::Null),
-                "bool" => scalar::tagged_bool(&text),
-                "int" => scalar::int(&text),
-                "float" => scalar::float(&text).map(Yaml::Float),
-                "timestamp" => scalar::timestamp(&text),
-                "binary" => scalar::binary(&text),
-                other => return Err(self.unknown_tag(other, "text", at)),
-            },
-        };
-        let value = value.map_err(|message| {
-            self.error(message, at)
-                .with_hint("put quotes around it if it is meant as text")
-        })?;
-        Ok(Node {
-            value,
-            position: position(at),
-            tag: tag.filter(|tag| !tag.starts_with(CORE)).map(Arc::from),
-            style: match style {
-                ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted => Style::Quoted,
-                ScalarStyle::Literal | ScalarStyle::Folded => Style::Block,
-                _ => Style::Plain,
-            },
-        })
-    }
-
-    fn sequence(
-        &self,
-        tag: Option<String>,
-        list: Vec<Arc<Node>>,
-        flow: bool,
-        at: Mark,
-    ) -> Result<Node, Error> {
-        match tag.as_deref().and_then(|tag| tag.strip_prefix(CORE)) {
-            None | Some("seq") => {}
-            Some("omap" | "pairs") => {
-                let single = |node: &Arc<Node>| node.as_map().is_some_and(|m| m.entries.len() == 1);
-                if !list.iter().all(single) {
-                    return Err(self.error("every entry must be one `key: value` pair", at));
-                }
-            }
-            Some(other) => return Err(self.unknown_tag(other, "a list", at)),
-        }
-        Ok(Node {
-            value: Yaml::List(list),
-            position: position(at),
-            tag: tag.filter(|tag| !tag.starts_with(CORE)).map(Arc::from),
-            style: if flow { Style::Flow } else { Style::Plain },
-        })
-    }
-
-    fn tagged_mapping(
-        &self,
-        tag: Option<String>,
-        map: Map,
-        flow: bool,
-        at: Mark,
-    ) -> Result<Node, Error> {
-        let value = match tag.as_deref().and_then(|tag| tag.strip_prefix(CORE)) {
-            None | Some("map") => Yaml::Map(map),
-            Some("set") => Yaml::Set(map.entries.into_iter().map(|entry| entry.key).collect()),
-            Some(other) => return Err(self.unknown_tag(other, "a mapping", at)),
-        };
-        Ok(Node {
-            value,
-            position: position(at),
-            tag: tag.filter(|tag| !tag.starts_with(CORE)).map(Arc::from),
-            style: if flow { Style::Flow } else { Style::Plain },
-        })
-    }
-
     /// All entries up to the end of a mapping, merged keys first.
     fn mapping(&mut self, depth: usize, start: Mark, flow: bool) -> Result<(Map, u64), Error> {
         let mut own: Vec<Entry> = Vec::new();
@@ -493,31 +406,4 @@ fn unquoted_template(line: &str) -> bool {
         line.find(open)
             .is_some_and(|at| matches!(line[..at].trim_end().chars().last(), Some(':' | '-')))
     })
-}
-
-/// A key as Python compares keys: `true`, `1` and `1.0` are one.
-#[derive(PartialEq, Eq, Hash)]
-enum Key {
-    Null,
-    Int(i64),
-    Float(u64),
-    Text(Arc<str>),
-    Other(Arc<str>),
-    Bytes(Arc<[u8]>),
-}
-
-impl Key {
-    fn of(value: &Yaml) -> Self {
-        match value {
-            Yaml::Bool(truth) => Key::Int(i64::from(*truth)),
-            Yaml::Int(int) => Key::Int(*int),
-            // Exact for the integers a double can hold without rounding.
-            Yaml::Float(x) if x.fract() == 0.0 && x.abs() < 9.0e15 => Key::Int(*x as i64),
-            Yaml::Float(x) => Key::Float(x.to_bits()),
-            Yaml::Text(text) => Key::Text(text.clone()),
-            Yaml::BigInt(text) | Yaml::Timestamp(text) => Key::Other(text.clone()),
-            Yaml::Bytes(bytes) => Key::Bytes(bytes.clone()),
-            Yaml::Null | Yaml::List(_) | Yaml::Map(_) | Yaml::Set(_) => Key::Null,
-        }
-    }
 }

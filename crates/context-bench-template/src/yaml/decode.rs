@@ -44,3 +44,14 @@ fn utf16<'b>(bytes: &[u8], unit: fn([u8; 2]) -> u16, file: &str) -> Result<Cow<'
     let text: Result<String, _> = char::decode_utf16(units).collect();
     text.map(Cow::Owned).map_err(|_| wrong())
 }
+
+/// The text with a line break at its end, and whether it had none.
+///
+/// The scanner panics on a block scalar or an escape that the end of the text cuts off
+/// (libyaml-safer 0.3.0); the composer takes the break back where it would be seen.
+pub(crate) fn ended(text: Cow<'_, str>) -> (Cow<'_, str>, bool) {
+    if text.is_empty() || text.ends_with(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}']) {
+        return (text, false);
+    }
+    (Cow::Owned(text.into_owned() + "\n"), true)
+}

@@ -126,6 +126,10 @@ fn end_line(out: &mut String) {
 }
 
 fn write_key(out: &mut String, key: &Node) {
+    if let Some(tag) = &key.tag {
+        write_tag(out, tag);
+        out.push(' ');
+    }
     match &key.value {
         Yaml::Text(text) if is_plain(text) && text.len() <= 100 => out.push_str(text),
         Yaml::Text(text) => write_quoted(out, text),

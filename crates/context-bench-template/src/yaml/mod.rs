@@ -4,6 +4,7 @@
 //! keys are reported. Size and depth of what a text can make are bounded.
 
 mod compose;
+mod construct;
 mod decode;
 mod emit;
 mod error;
@@ -37,8 +38,8 @@ pub struct Document {
 /// # Ok::<(), yaml::Error>(())
 /// ```
 pub fn parse(bytes: &[u8], file: &str) -> Result<Document, Error> {
-    let text = decode::decode(bytes, file)?;
-    let mut composer = compose::Composer::new(&text, file);
+    let (text, added_break) = decode::ended(decode::decode(bytes, file)?);
+    let mut composer = compose::Composer::new(&text, added_break, file);
     let root = composer.document()?;
     Ok(Document {
         root,

@@ -87,7 +87,8 @@ TEXTS = [
     "a:\n- b\n- c\n", "a:\n  - b\n  -\n    c: d\n", "- - a\n  - b\n- c\n", "-\n", "a:\n", "a: \n  b:\n", "a: # c\n  b\n",
     "until:\n  - \"\\n\"\n  - '\\n'\n  - \"</s>\"\n", "x: ''\ny: \"\"\nz:\n", "a: - b\n", "a: !\n", "a: ! b\n", "a: &x\n  b: 1\nc:\n  <<: *x\n  b: 2\n",
     "a: 1 \nb:  2\n", "a:1\n", "a :1\n", "a : 1\n", "\"a\":1\n", "{\"a\":1}\n", "{a:1}\n", "[a:1]\n", "'a' : b\n", "a: 'b' c\n", "{a: [}\n", "]\n", "- a\nb: c\n", "a: 1\n- b\n", "a: 1\n b: 2\n", " a: 1\nb: 2\n",
-    "a: \"b\n---\nc\"\n", "a\n...\nb\n", "--- a\n", "--- |\n  x\n", "...\n", "a: ? b\n", "? |\n  block key\n: - one\n  - two\n", "[? a : b, c]\n", "a: [b\n, c]\n", "a: [\n]\n", "a: {\n}\n", "#\n#\n", "a: b#c\n", "a: 'b'#c\n", "!a !b x\n", "&a &b x\n", "*a\n", "- *a : b\n",
+    "a: \"b\n---\nc\"\n", "a\n...\nb\n", "--- a\n", "--- |\n  x\n", "...\n", "a: ? b\n", "? |\n  block key\n: - one\n  - two\n", "[? a : b, c]\n", "a: [b\n, c]\n", "a: [\n]\n", "a: {\n}\n", "#\n#\n", "a: b#c\n", "a: 'b'#c\n", "!a !b x\n", "&a &b x\n",
+    "a: |\n  x", "a: |-\n  x", "a: |+\n  x", "a: >\n  x\n  y", "a: >+\n  x\n\n  y", "a: |\n  x\n  ", "a: |+\n  x\n  ", "a: |\n  x\n    ", "a: |\n  x\n   \n ", "a: |\n  x\n   \n  ", "a: |\n  x\n   \n   ", "a: |+\n  x\n\n", "a: |\n\n  x\n ", "a: |", "a: |+", "a: >-", "a: | # c\n  x+", "a: |\n  x\n# c", "a: |\n  x\nb: c", "a: b", "- |\n x\n- y", "--- |\n x", "a: !t |\n  x", "a: \"\\", "a: \"b\\", "a: \"\\x4", "a: 'b", "a: |2\n    x", "? |\n  k", "a: |\n  x\n\t", "a: |\n  \ty", "a: >\n  x\n   y", "a: |\r\n  x\r\n  y", "a: |\n  \u00e9", "*a\n", "- *a : b\n",
 ]
 
 
