@@ -8,5 +8,6 @@
     reason = "tests"
 )]
 
+mod python;
 mod trees;
 mod vectors;
