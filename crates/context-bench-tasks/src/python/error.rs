@@ -100,11 +100,16 @@ impl PythonError {
     /// What the user can do next.
     pub fn hint(&self) -> Option<String> {
         match &self.problem {
-            Problem::Start { .. } => Some("name a Python of version 3.8 or later with `--python`".into()),
-            Problem::Load(exception) if exception.class == "ModuleNotFoundError" => {
-                Some("install the missing module for that Python, or name another with `--python`".into())
+            Problem::Start { .. } => {
+                Some("name a Python of version 3.8 or later with `--python`".into())
             }
-            Problem::TimedOut { .. } => Some("allow more time for calls, if the function needs it".into()),
+            Problem::Load(exception) if exception.class == "ModuleNotFoundError" => Some(
+                "install the missing module for that Python, or name another with `--python`"
+                    .into(),
+            ),
+            Problem::TimedOut { .. } => {
+                Some("allow more time for calls, if the function needs it".into())
+            }
             _ => None,
         }
     }
@@ -112,11 +117,19 @@ impl PythonError {
 
 impl fmt::Display for PythonError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { name, directory, .. } = self;
+        let Self {
+            name, directory, ..
+        } = self;
         let function = format!("`!function {name}` in `{directory}`");
         match &self.problem {
-            Problem::Start { interpreter, reason } => {
-                write!(f, "{function} needs Python, and `{interpreter}` did not start: {reason}")
+            Problem::Start {
+                interpreter,
+                reason,
+            } => {
+                write!(
+                    f,
+                    "{function} needs Python, and `{interpreter}` did not start: {reason}"
+                )
             }
             Problem::Reference(exception) => {
                 write!(f, "{function} cannot be found: {}", exception.message)
@@ -130,17 +143,26 @@ impl fmt::Display for PythonError {
                 details(f, &exception.traceback, &exception.printed)
             }
             Problem::Value(exception) => {
-                write!(f, "{function}: a value cannot be passed between Python and here: {}", exception.message)
+                write!(
+                    f,
+                    "{function}: a value cannot be passed between Python and here: {}",
+                    exception.message
+                )
             }
             Problem::Ended { how, printed } => {
-                write!(f, "{function}: the Python process ended in the middle of the call ({how})")?;
+                write!(
+                    f,
+                    "{function}: the Python process ended in the middle of the call ({how})"
+                )?;
                 details(f, "", printed)
             }
             Problem::TimedOut { limit, printed } => {
                 write!(f, "{function} took longer than {limit:?} and was ended")?;
                 details(f, "", printed)
             }
-            Problem::Protocol(line) => write!(f, "{function}: unexpected reply from Python: {line}"),
+            Problem::Protocol(line) => {
+                write!(f, "{function}: unexpected reply from Python: {line}")
+            }
         }
     }
 }

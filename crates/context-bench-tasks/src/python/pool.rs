@@ -178,7 +178,10 @@ impl PythonPool {
             Ok(all)
         })?;
         done.sort_by_key(|(at, _)| *at);
-        Ok(done.into_iter().flat_map(|(_, outcomes)| outcomes).collect())
+        Ok(done
+            .into_iter()
+            .flat_map(|(_, outcomes)| outcomes)
+            .collect())
     }
 
     /// Calls in one process; in a new one after a call that takes it down.
@@ -199,7 +202,11 @@ impl PythonPool {
                 }
                 for _ in before..calls.len() {
                     let result = process.result();
-                    let lost = result.as_ref().err().filter(|problem| is_lost(problem)).cloned();
+                    let lost = result
+                        .as_ref()
+                        .err()
+                        .filter(|problem| is_lost(problem))
+                        .cloned();
                     outcomes.push(result.map_err(|problem| PythonError::new(function, problem)));
                     if let Some(problem) = lost {
                         return Err(problem);
@@ -221,20 +228,24 @@ impl PythonPool {
     fn with<T>(
         &self,
         function: &Function,
-        work: impl FnOnce(&mut Process) -> std::result::Result<T, Problem>,
+        mut work: impl FnMut(&mut Process) -> std::result::Result<T, Problem>,
     ) -> std::result::Result<T, PythonError> {
-        let (place, idle) = self.place();
-        let told = match idle.map_or_else(|| Process::start(&self.settings), Ok) {
-            Ok(mut process) => {
-                let told = work(&mut process);
-                if !told.as_ref().is_err_and(is_lost) {
-                    place.keep(process);
-                }
-                told
+        let fail = |problem| PythonError::new(function, problem);
+        loop {
+            let (place, idle) = self.place();
+            let was_idle = idle.is_some();
+            let started = idle.map_or_else(|| Process::start(&self.settings), Ok);
+            let mut process = started.map_err(fail)?;
+            process.answered = false;
+            let told = work(&mut process);
+            match &told {
+                // It was ended while it had nothing to do, and that only shows now.
+                Err(Problem::Ended { .. }) if was_idle && !process.answered => continue,
+                Err(problem) if is_lost(problem) => {}
+                _ => place.keep(process),
             }
-            Err(problem) => Err(problem),
-        };
-        told.map_err(|problem| PythonError::new(function, problem))
+            return told.map_err(fail);
+        }
     }
 
     /// Waits for a place among the processes; with one that has nothing to do, if any.
@@ -250,7 +261,10 @@ impl PythonPool {
                 state.started += 1;
                 return (Place(self), None);
             }
-            state = self.freed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self
+                .freed
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
         }
     }
 
@@ -281,7 +295,9 @@ impl Host for PythonPool {
     fn call_many(&self, function: &Function, calls: &[Vec<Value>]) -> Result<Vec<Result<Value>>> {
         let outcomes = Self::call_many(self, function, calls)?;
         let outcomes = outcomes.into_iter();
-        Ok(outcomes.map(|outcome| outcome.map_err(Into::into)).collect())
+        Ok(outcomes
+            .map(|outcome| outcome.map_err(Into::into))
+            .collect())
     }
 
     fn rows(&self, function: &Function, rows: &[Value]) -> Result<Vec<Value>> {

@@ -92,6 +92,8 @@ pub(super) struct Process {
     printed: Arc<Mutex<Vec<u8>>>,
     printed_all: Receiver<()>,
     timeout: Duration,
+    /// Whether a reply came since this was last set to false.
+    pub(super) answered: bool,
 }
 
 impl Process {
@@ -141,6 +143,7 @@ impl Process {
             printed,
             printed_all,
             timeout: START_TIMEOUT,
+            answered: false,
         };
         process.send(&PROGRAM);
         match process.receive() {
@@ -149,7 +152,11 @@ impl Process {
             Err(Problem::Ended { how, printed }) => {
                 let printed = printed.trim();
                 let last = printed.lines().last().unwrap_or_default();
-                return Err(failed(if last.is_empty() { how } else { last.to_owned() }));
+                return Err(failed(if last.is_empty() {
+                    how
+                } else {
+                    last.to_owned()
+                }));
             }
             Err(_) => return Err(failed(format!("no answer within {START_TIMEOUT:?}"))),
         }
@@ -170,10 +177,14 @@ impl Process {
     /// The next line of the child. After an error the process is of no more use.
     pub(super) fn receive(&mut self) -> Result<Reply, Problem> {
         match self.replies.recv_timeout(self.timeout) {
-            Ok(line) => serde_json::from_slice(&line).map_err(|error| {
-                let start: String = String::from_utf8_lossy(&line).chars().take(200).collect();
-                Problem::Protocol(format!("{start} ({error})"))
-            }),
+            Ok(line) => {
+                self.answered = true;
+                serde_json::from_slice(&line).map_err(|error| {
+                    let line = String::from_utf8_lossy(&line);
+                    let start: String = line.chars().take(200).collect();
+                    Problem::Protocol(format!("{start} ({error})"))
+                })
+            }
             Err(RecvTimeoutError::Timeout) => {
                 self.kill();
                 let (limit, printed) = (self.timeout, self.printed());

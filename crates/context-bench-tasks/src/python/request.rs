@@ -87,7 +87,10 @@ pub(super) enum Request<'a> {
     /// What it makes of the answers, which were staged.
     Scores {},
     /// One number of many.
-    Aggregate { metric: &'a str, values: &'a [Value] },
+    Aggregate {
+        metric: &'a str,
+        values: &'a [Value],
+    },
 }
 
 impl<'a> Request<'a> {

@@ -102,7 +102,10 @@ mod tests {
                 json!({ TAG: "dict", "value": [[1, "x"], [true, 2], [tuple(json!([3])), 4], ["k", 5]] }),
                 json!({ "1": "x", "True": 2, "[3]": 4, "k": 5 }),
             ),
-            (json!({ TAG: "date", "value": "2024-02-29" }), json!("2024-02-29")),
+            (
+                json!({ TAG: "date", "value": "2024-02-29" }),
+                json!("2024-02-29"),
+            ),
             (
                 json!({ TAG: "float", "value": "nan" }),
                 json!({ TAG: "float", "value": "nan" }),

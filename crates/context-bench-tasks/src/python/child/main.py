@@ -107,7 +107,7 @@ def described(error, printed):
         chain += [part.__cause__, part.__context__]
     kind = type(error)
     name = kind.__qualname__
-    if kind.__module__ not in ("builtins", "__main__"):
+    if kind.__module__ not in ("builtins", "__main__", __name__):
         name = kind.__module__ + "." + name
     try:
         message = str(error)
@@ -295,7 +295,7 @@ class Child:
         def aggregate():
             functions = self.task.aggregation()
             if request["metric"] not in functions:
-                raise KeyError("no aggregation for the metric `%s`; there are %s"
+                raise LookupError("no aggregation for the metric `%s`; there are %s"
                                % (request["metric"], sorted(functions)))
             return functions[request["metric"]](decode(request["values"]))
 

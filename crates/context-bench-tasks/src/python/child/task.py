@@ -57,6 +57,8 @@ class Task:
     OUTPUT_TYPE = None
     DATASET_PATH = None
     DATASET_NAME = None
+    # The texts of such a class carry their own space.
+    _SEAM = ""
 
     def __init__(self, data_dir=None, cache_dir=None, download_mode=None, config=None):
         self._config = TaskConfig(config or {})
@@ -108,7 +110,7 @@ class Task:
         if name is None:
             return None
         if name not in self.dataset:
-            raise KeyError("split `%s` of the task `%s`; there are %s"
+            raise LookupError("no split `%s` for the task `%s`; there are %s"
                            % (name, self.task_name, sorted(self.dataset)))
         process = self._config.get("process_docs")
         return process(self.dataset[name]) if callable(process) else self.dataset[name]
@@ -132,6 +134,8 @@ class Task:
         return self._split("test_split")
 
     def fewshot_docs(self):
+        if self._config.get("fewshot_split") is not None:
+            return self._split("fewshot_split")
         for has, docs in ((self.has_training_docs, self.training_docs),
                           (self.has_validation_docs, self.validation_docs)):
             if has():
@@ -168,18 +172,33 @@ class Task:
     def fewshot_examples(self, k, rnd):
         return rnd.sample(list(self.fewshot_docs()), k)
 
+    def _shown(self, doc, n):
+        """The examples for a document. Where it could be among them, one more is drawn."""
+        settings = dict(self._config.get("fewshot_config") or {})
+        sampler = settings.pop("sampler", "default")
+        if settings or sampler not in ("default", "first_n"):
+            raise Unsupported("`fewshot_config` with %s" % (sorted(settings) or sampler))
+        if sampler == "first_n":
+            return [one for one in self.fewshot_docs() if one != doc][:n]
+        if not hasattr(self, "_rng"):
+            self._rng = random.Random(self._fewshot_seed)
+        same_name = self._config.get("fewshot_split") == self._config.get("test_split")
+        evaluated = not self.has_training_docs() and not (
+            self.has_validation_docs() and self.has_test_docs())
+        if not same_name and not evaluated:
+            return self.fewshot_examples(n, self._rng)
+        return [one for one in self.fewshot_examples(n + 1, self._rng) if one != doc][:n]
+
     def fewshot_context(self, doc, num_fewshot=0, **_):
-        parts = []
-        if num_fewshot:
-            if not hasattr(self, "_rng"):
-                self._rng = random.Random(self._fewshot_seed)
-            drawn = self.fewshot_examples(num_fewshot + 1, self._rng)
-            shown = [one for one in drawn if one != doc][:num_fewshot]
-            between = self._config.get("fewshot_delimiter", "\n\n")
-            seam = self._config.get("target_delimiter", " ") if isinstance(self, ConfigurableTask) else ""
-            for one in shown:
-                parts.append("%s%s%s%s" % (self.doc_to_text(one), seam, self._answer(one), between))
-        return str(self._config.get("description") or "") + "".join(parts) + str(self.doc_to_text(doc))
+        for key in ("gen_prefix", "use_prompt"):
+            if self._config.get(key):
+                raise Unsupported("`%s` in a class" % key)
+        between = self._config.get("fewshot_delimiter", "\n\n")
+        seam = self._config.get("target_delimiter", self._SEAM)
+        text = rendered(self._config.get("description") or "", doc)
+        for one in self._shown(doc, num_fewshot) if num_fewshot else ():
+            text += "%s%s%s%s" % (self.doc_to_text(one), seam, self._answer(one), between)
+        return text + str(self.doc_to_text(doc))
 
     def _answer(self, doc):
         return self.doc_to_target(doc)
@@ -254,6 +273,7 @@ class Task:
 
 class ConfigurableTask(Task):
     CONFIG = None
+    _SEAM = " "
 
     def __init__(self, data_dir=None, cache_dir=None, download_mode=None, config=None):
         merged = dict(self.CONFIG or {})

@@ -3,6 +3,7 @@
 import base64
 import datetime
 import decimal
+import json
 import math
 from collections.abc import Iterable, Mapping
 
@@ -55,10 +56,9 @@ def _encode(value, keep, inside):
     if isinstance(value, float):
         return _encode_float(float(value))
     if isinstance(value, (set, frozenset)):
-        # Sorted, because the order of a set means nothing and must not vary.
         name = "frozenset" if isinstance(value, frozenset) else "set"
-        items = sorted(value, key=lambda item: (type(item).__name__, repr(item)))
-        return tagged(name, [_encode(item, keep, inside) for item in items])
+        inside = inside + (0,)
+        return tagged(name, [_encode(item, keep, inside) for item in in_order(value)])
     if isinstance(value, (bytes, bytearray, memoryview)):
         return tagged("bytes", base64.b64encode(bytes(value)).decode("ascii"))
     for base in (datetime.datetime, datetime.date, datetime.time):
@@ -121,6 +121,13 @@ def _encode_mapping(value, keep, inside):
     return tagged("dict", pairs)
 
 
+def in_order(items):
+    """The items of a set; their own order means nothing and must not vary."""
+    if len({type(item) for item in items} | {int, str}) == 2:
+        return sorted(items, key=lambda item: (type(item) is str, item))
+    return sorted(items, key=lambda item: json.dumps(encode(item)))
+
+
 def as_row(value):
     """A record as a column store keeps it: tuples and sets are lists, keys are text."""
     if isinstance(value, Mapping):
@@ -128,7 +135,7 @@ def as_row(value):
     if isinstance(value, (list, tuple)):
         return [as_row(item) for item in value]
     if isinstance(value, (set, frozenset)):
-        return [as_row(item) for item in sorted(value, key=repr)]
+        return [as_row(item) for item in in_order(value)]
     return value
 
 

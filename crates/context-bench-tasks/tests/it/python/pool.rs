@@ -60,7 +60,11 @@ def hang(x):
     return x
 
 def half(x):
-    os.write(3, b'{"ok":')
+    for fd in range(3, 20):
+        try:
+            os.write(fd, b'{"ok":')
+        except OSError:
+            pass
     os._exit(0)
 
 def total(values):
@@ -77,7 +81,9 @@ class Upper:
 "#;
 
 fn call(fixture: &Fixture, name: &str, args: &[Value]) -> Result<Value, String> {
-    let outcome = fixture.pool.call_one(&fixture.function(name), args, &Map::new());
+    let outcome = fixture
+        .pool
+        .call_one(&fixture.function(name), args, &Map::new());
     outcome.map_err(|error| error.to_string())
 }
 
@@ -86,7 +92,10 @@ fn nothing_starts_before_the_first_call() {
     let fixture = Fixture::new(&[("utils.py", UTILS)]);
     assert_eq!(fixture.pool.started(), 0);
     assert_eq!(call(&fixture, "utils.double", &[json!(21)]), Ok(json!(42)));
-    assert_eq!(call(&fixture, "utils.double", &[json!("a")]), Ok(json!("aa")));
+    assert_eq!(
+        call(&fixture, "utils.double", &[json!("a")]),
+        Ok(json!("aa"))
+    );
     assert_eq!(fixture.pool.started(), 1);
     let refused = NoHost.call(&fixture.function("utils.double"), &[]);
     assert!(refused.unwrap_err().message().contains("needs Python"));
@@ -105,7 +114,10 @@ fn printing_and_reading_do_not_disturb() {
 fn ten_thousand_calls_keep_their_order_and_use_all_processes() {
     let fixture = Fixture::new(&[("utils.py", UTILS)]);
     let calls: Vec<Vec<Value>> = (0..10_000).map(|x| vec![json!(x)]).collect();
-    let outcomes = fixture.pool.call_many(&fixture.function("utils.who"), &calls).unwrap();
+    let outcomes = fixture
+        .pool
+        .call_many(&fixture.function("utils.who"), &calls)
+        .unwrap();
     assert_eq!(outcomes.len(), calls.len());
     let mut processes = std::collections::HashSet::new();
     for (call, outcome) in calls.iter().zip(outcomes) {
@@ -115,7 +127,13 @@ fn ten_thousand_calls_keep_their_order_and_use_all_processes() {
     }
     assert_eq!(fixture.pool.started(), processes.len());
     assert_eq!(processes.len(), 2);
-    assert_eq!(fixture.pool.call_many(&fixture.function("utils.who"), &[]).unwrap(), []);
+    assert_eq!(
+        fixture
+            .pool
+            .call_many(&fixture.function("utils.who"), &[])
+            .unwrap(),
+        []
+    );
 }
 
 #[test]
@@ -139,41 +157,76 @@ fn threads_share_the_processes() {
 fn exceptions_tell_where_and_what_was_printed() {
     let fixture = Fixture::new(&[("utils.py", UTILS)]);
     let function = fixture.function("utils.deep");
-    let error = fixture.pool.call_one(&function, &[json!("x")], &Map::new()).unwrap_err();
-    let Problem::Raised(exception) = &error.problem else { panic!("{error:?}") };
-    assert_eq!((exception.class.as_str(), exception.message.as_str()), ("ValueError", "cannot use 'x'"));
+    let error = fixture
+        .pool
+        .call_one(&function, &[json!("x")], &Map::new())
+        .unwrap_err();
+    let Problem::Raised(exception) = &error.problem else {
+        panic!("{error:?}")
+    };
+    assert_eq!(
+        (exception.class.as_str(), exception.message.as_str()),
+        ("ValueError", "cannot use 'x'")
+    );
     assert_eq!(exception.printed, "looking at x\n");
     assert!(exception.file.as_ref().unwrap().ends_with("utils.py"));
-    assert!(!exception.traceback.contains("context-bench"), "{}", exception.traceback);
+    assert!(
+        !exception.traceback.contains("context-bench"),
+        "{}",
+        exception.traceback
+    );
     let text = error.to_string();
-    for part in ["`!function utils.deep` in `", "raised ValueError: cannot use 'x'", "in deep", "in inner", "looking at x"] {
+    for part in [
+        "`!function utils.deep` in `",
+        "raised ValueError: cannot use 'x'",
+        "in deep",
+        "in inner",
+        "looking at x",
+    ] {
         assert!(text.contains(part), "{text}");
     }
     let error = context_bench_tasks::Error::from(error);
     let place = error.place().unwrap();
     assert!(place.file.ends_with("utils.py"));
-    let line = UTILS.lines().position(|line| line.contains("cannot use")).unwrap() + 1;
+    let line = UTILS
+        .lines()
+        .position(|line| line.contains("cannot use"))
+        .unwrap()
+        + 1;
     assert_eq!(place.position.unwrap().line as usize, line);
 
     let text = call(&fixture, "utils.chained", &[json!(1)]).unwrap_err();
-    assert!(text.contains("RuntimeError: wrapped") && text.contains("KeyError: 'missing'"), "{text}");
+    assert!(
+        text.contains("RuntimeError: wrapped") && text.contains("KeyError: 'missing'"),
+        "{text}"
+    );
     let text = call(&fixture, "utils.leave", &[json!(1)]).unwrap_err();
     assert!(text.contains("raised SystemExit: 3"), "{text}");
-    assert_eq!(fixture.pool.started(), 1, "an exception does not cost the process");
+    assert_eq!(
+        fixture.pool.started(),
+        1,
+        "an exception does not cost the process"
+    );
 }
 
 #[test]
 fn a_process_that_ends_costs_one_call() {
     let fixture = Fixture::new(&[("utils.py", UTILS)]);
     let calls: Vec<Vec<Value>> = (0..20).map(|x| vec![json!(x)]).collect();
-    let outcomes = fixture.pool.call_many(&fixture.function("utils.die"), &calls).unwrap();
+    let outcomes = fixture
+        .pool
+        .call_many(&fixture.function("utils.die"), &calls)
+        .unwrap();
     for (x, outcome) in outcomes.into_iter().enumerate() {
         match outcome {
             Ok(value) => assert_eq!(value, json!(x)),
             Err(error) => {
                 assert_eq!(x, 13);
                 let text = error.to_string();
-                assert!(text.contains("utils.die") && text.contains("exit status: 7"), "{text}");
+                assert!(
+                    text.contains("utils.die") && text.contains("exit status: 7"),
+                    "{text}"
+                );
                 assert!(text.contains("last words"), "{text}");
             }
         }
@@ -189,11 +242,17 @@ fn a_process_that_ends_costs_one_call() {
 fn a_call_that_hangs_is_ended() {
     let fixture = Fixture::with(&[("utils.py", UTILS)], 1, Duration::from_secs(2));
     let calls: Vec<Vec<Value>> = (0..8).map(|x| vec![json!(x)]).collect();
-    let outcomes = fixture.pool.call_many(&fixture.function("utils.hang"), &calls).unwrap();
+    let outcomes = fixture
+        .pool
+        .call_many(&fixture.function("utils.hang"), &calls)
+        .unwrap();
     for (x, outcome) in outcomes.into_iter().enumerate() {
         if x == 5 {
             let error = outcome.unwrap_err();
-            assert!(matches!(error.problem, Problem::TimedOut { .. }), "{error:?}");
+            assert!(
+                matches!(error.problem, Problem::TimedOut { .. }),
+                "{error:?}"
+            );
             assert!(error.to_string().contains("about to wait"), "{error}");
         } else {
             assert_eq!(outcome.unwrap(), json!(x));
@@ -212,10 +271,14 @@ fn is_running(process: u64) -> bool {
 fn one_that_was_killed_while_idle_costs_nothing_and_all_end_with_the_pool() {
     let fixture = Fixture::with(&[("utils.py", UTILS)], 1, Duration::from_secs(60));
     let process = |fixture: &Fixture| {
-        call(fixture, "utils.who", &[json!(0)]).unwrap()[1].as_u64().unwrap()
+        call(fixture, "utils.who", &[json!(0)]).unwrap()[1]
+            .as_u64()
+            .unwrap()
     };
     let first = process(&fixture);
-    let status = std::process::Command::new("kill").args(["-9", &first.to_string()]).status();
+    let status = std::process::Command::new("kill")
+        .args(["-9", &first.to_string()])
+        .status();
     assert!(status.unwrap().success());
     let start = Instant::now();
     while is_running(first) && start.elapsed() < Duration::from_secs(10) {
@@ -233,33 +296,63 @@ fn keywords_filters_metrics_and_aggregations() {
     let fixture = Fixture::new(&[("utils.py", UTILS)]);
     let with = |name: &str, keywords: Value| {
         let keywords = keywords.as_object().unwrap();
-        fixture.pool.call_with(&fixture.function(name), keywords).unwrap()
+        fixture
+            .pool
+            .call_with(&fixture.function(name), keywords)
+            .unwrap()
     };
-    assert_eq!(with("utils.metric", json!({ "references": ["a"], "predictions": ["a"] })), json!(1.0));
+    assert_eq!(
+        with(
+            "utils.metric",
+            json!({ "references": ["a"], "predictions": ["a"] })
+        ),
+        json!(1.0)
+    );
     let other = json!({ "references": ["a"], "predictions": ["b"], "case": false });
     assert_eq!(with("utils.metric", other), json!(10.0));
     let filter = json!({
         "resps": [["a", "b"], ["c"]], "docs": [{ "end": "1" }, { "end": "2" }], "suffix": "!",
     });
-    assert_eq!(with("utils.Upper", filter), json!([["A1!", "B1!"], ["C2!"]]));
-    assert_eq!(call(&fixture, "utils.total", &[json!([1, 2.5])]), Ok(json!(3.5)));
+    assert_eq!(
+        with("utils.Upper", filter),
+        json!([["A1!", "B1!"], ["C2!"]])
+    );
+    assert_eq!(
+        call(&fixture, "utils.total", &[json!([1, 2.5])]),
+        Ok(json!(3.5))
+    );
 }
 
 #[test]
 fn modules_of_two_folders_do_not_meet() {
     let fixture = Fixture::with(
         &[
-            ("a/utils.py", "import shared\nfrom . import other\ndef f():\n    import late\n    return [shared.name, other.name, late.name]\n"),
+            (
+                "a/utils.py",
+                "import shared\nfrom . import other\ndef f():\n    import late\n    return [shared.name, other.name, late.name]\n",
+            ),
             ("a/shared.py", "name = 'a.shared'"),
             ("a/other.py", "name = 'a.other'"),
             ("a/late.py", "name = 'a.late'"),
-            ("b/utils.py", "import shared\nfrom .other import name\ndef f():\n    import late\n    return [shared.name, name, late.name]\n"),
+            (
+                "b/utils.py",
+                "import shared\nfrom .other import name\ndef f():\n    import late\n    return [shared.name, name, late.name]\n",
+            ),
             ("b/shared.py", "name = 'b.shared'"),
             ("b/other.py", "name = 'b.other'"),
             ("b/late.py", "name = 'b.late'"),
-            ("b/sub/deep.py", "from ..other import name\ndef f():\n    return name\n"),
-            ("b/json.py", "raise SystemError('hides the standard library')"),
-            ("b/uses.py", "import json\ndef f():\n    return json.dumps([1])\n"),
+            (
+                "b/sub/deep.py",
+                "from ..other import name\ndef f():\n    return name\n",
+            ),
+            (
+                "b/json.py",
+                "raise SystemError('hides the standard library')",
+            ),
+            (
+                "b/uses.py",
+                "import json\ndef f():\n    return json.dumps([1])\n",
+            ),
         ],
         1,
         Duration::from_secs(60),
@@ -267,17 +360,29 @@ fn modules_of_two_folders_do_not_meet() {
     let path = fixture.folder.path();
     let at = |folder: &str, name: &str| {
         let function = function(&path.join(folder), name);
-        fixture.pool.call(&function, &[]).map_err(|error| error.to_string())
+        fixture
+            .pool
+            .call(&function, &[])
+            .map_err(|error| error.to_string())
     };
     for _ in 0..2 {
-        assert_eq!(at("a", "utils.f"), Ok(json!(["a.shared", "a.other", "a.late"])));
-        assert_eq!(at("b", "utils.f"), Ok(json!(["b.shared", "b.other", "b.late"])));
+        assert_eq!(
+            at("a", "utils.f"),
+            Ok(json!(["a.shared", "a.other", "a.late"]))
+        );
+        assert_eq!(
+            at("b", "utils.f"),
+            Ok(json!(["b.shared", "b.other", "b.late"]))
+        );
     }
     assert_eq!(at("b", "sub.deep.f"), Ok(json!("b.other")));
     assert_eq!(at("b", "uses.f"), Ok(json!("[1]")));
     // A module of the environment.
     let environment = function(&path.join("a"), "os.path.basename");
-    assert_eq!(fixture.pool.call(&environment, &[json!("x/y")]).unwrap(), json!("y"));
+    assert_eq!(
+        fixture.pool.call(&environment, &[json!("x/y")]).unwrap(),
+        json!("y")
+    );
     assert!(!path.join("a/__pycache__").exists());
 }
 
@@ -288,7 +393,12 @@ fn a_changed_file_is_read_again() {
     let path = fixture.folder.path().join("utils.py");
     std::fs::write(&path, "def f():\n    return 2\n").unwrap();
     let later = std::time::SystemTime::now() + Duration::from_secs(2);
-    std::fs::File::options().append(true).open(&path).unwrap().set_modified(later).unwrap();
+    std::fs::File::options()
+        .append(true)
+        .open(&path)
+        .unwrap()
+        .set_modified(later)
+        .unwrap();
     assert_eq!(call(&fixture, "utils.f", &[]), Ok(json!(2)));
 }
 
@@ -297,14 +407,20 @@ fn references_that_lead_nowhere() {
     let fixture = Fixture::new(&[
         ("utils.py", "def process_docs(x):\n    return x\n"),
         ("broken.py", "def f(:\n    pass\n"),
-        ("failing.py", "import os\n\ndef helper():\n    raise OSError('no disk')\n\nhelper()\n"),
+        (
+            "failing.py",
+            "import os\n\ndef helper():\n    raise OSError('no disk')\n\nhelper()\n",
+        ),
         ("needs.py", "import a_module_that_nobody_has\n"),
     ]);
     let folder = fixture.folder.path().display().to_string();
     let cases = [
         ("process_docs", "it has no dot"),
         (".f", "it has no dot"),
-        ("missing.f", "no file `missing.py` beside the YAML file and no module `missing`"),
+        (
+            "missing.f",
+            "no file `missing.py` beside the YAML file and no module `missing`",
+        ),
         ("utils.proces_docs", "did you mean `process_docs`?"),
         ("broken.f", "SyntaxError"),
         ("failing.f", "OSError: no disk"),
@@ -315,24 +431,37 @@ fn references_that_lead_nowhere() {
         assert!(error.contains(expected), "{name}: {error}");
         assert!(error.contains(&folder), "{name}: {error}");
     }
-    let error = fixture.pool.call(&fixture.function("failing.f"), &[]).unwrap_err();
+    let error = fixture
+        .pool
+        .call(&fixture.function("failing.f"), &[])
+        .unwrap_err();
     assert!(error.place().unwrap().file.ends_with("failing.py"));
     assert_eq!(error.place().unwrap().position.unwrap().line, 4);
-    let error = fixture.pool.call(&fixture.function("needs.f"), &[]).unwrap_err();
+    let error = fixture
+        .pool
+        .call(&fixture.function("needs.f"), &[])
+        .unwrap_err();
     assert!(error.hint().unwrap().contains("--python"));
     // For a batch it is one error, not one per call.
-    let batch = fixture.pool.call_many(&fixture.function("missing.f"), &vec![vec![]; 500]);
+    let batch = fixture
+        .pool
+        .call_many(&fixture.function("missing.f"), &vec![vec![]; 500]);
     assert!(matches!(batch.unwrap_err().problem, Problem::Reference(_)));
 }
 
 #[test]
 fn an_interpreter_that_is_none() {
-    for (interpreter, expected) in [("/nowhere/python3", "No such file"), ("false", "exit status: 1")] {
+    for (interpreter, expected) in [
+        ("/nowhere/python3", "No such file"),
+        ("false", "exit status: 1"),
+    ] {
         let pool = PythonPool::new(PythonSettings {
             interpreter: interpreter.into(),
             ..PythonSettings::default()
         });
-        let error = pool.call(&function(Path::new("."), "os.getcwd"), &[]).unwrap_err();
+        let error = pool
+            .call(&function(Path::new("."), "os.getcwd"), &[])
+            .unwrap_err();
         assert!(error.message().contains(expected), "{error}");
         assert!(error.hint().unwrap().contains("--python"));
         assert_eq!(pool.started(), 0);

@@ -101,13 +101,19 @@ def strange():
 fn python_values_come_back_as_they_were() {
     let fixture = Fixture::new(&[("utils.py", UTILS)]);
     let seeds: Vec<Vec<Value>> = (0..1500).map(|seed| vec![json!(seed)]).collect();
-    let made = fixture.pool.call_many(&fixture.function("utils.make"), &seeds).unwrap();
+    let made = fixture
+        .pool
+        .call_many(&fixture.function("utils.make"), &seeds)
+        .unwrap();
     let pairs: Vec<Vec<Value>> = made
         .into_iter()
         .enumerate()
         .map(|(seed, value)| vec![json!(seed), value.unwrap()])
         .collect();
-    let outcomes = fixture.pool.call_many(&fixture.function("utils.same"), &pairs).unwrap();
+    let outcomes = fixture
+        .pool
+        .call_many(&fixture.function("utils.same"), &pairs)
+        .unwrap();
     for (pair, outcome) in pairs.iter().zip(outcomes) {
         assert_eq!(outcome.unwrap(), json!(true), "{}", pair[1]);
     }
@@ -116,7 +122,9 @@ fn python_values_come_back_as_they_were() {
 /// JSON values from a seed.
 fn json_value(state: &mut u64, depth: u32) -> Value {
     let mut draw = |n: u64| {
-        *state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        *state = state
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
         (*state >> 33) % n
     };
     match draw(if depth < 4 { 9 } else { 7 }) {
@@ -127,7 +135,10 @@ fn json_value(state: &mut u64, depth: u32) -> Value {
         4 => json!(f64::from_bits((draw(1 << 31) << 32) | draw(1 << 31))),
         5 => json!(-0.0),
         6 => (0..draw(6))
-            .map(|_| ['a', '"', '\\', '\n', '\0', 'é', '\u{2028}', '😀'][usize::try_from(draw(8)).unwrap()])
+            .map(|_| {
+                ['a', '"', '\\', '\n', '\0', 'é', '\u{2028}', '😀']
+                    [usize::try_from(draw(8)).unwrap()]
+            })
             .collect::<String>()
             .into(),
         7 => (0..draw(4)).map(|_| json_value(state, depth + 1)).collect(),
@@ -144,7 +155,10 @@ fn json_values_come_back_as_they_were() {
     let fixture = Fixture::new(&[("utils.py", UTILS)]);
     let mut state = 7;
     let calls: Vec<Vec<Value>> = (0..1500).map(|_| vec![json_value(&mut state, 0)]).collect();
-    let outcomes = fixture.pool.call_many(&fixture.function("utils.same_value"), &calls).unwrap();
+    let outcomes = fixture
+        .pool
+        .call_many(&fixture.function("utils.same_value"), &calls)
+        .unwrap();
     for (call, outcome) in calls.iter().zip(outcomes) {
         let value = outcome.unwrap();
         assert_eq!(value, call[0]);
@@ -157,24 +171,45 @@ fn json_values_come_back_as_they_were() {
 fn deep_circular_and_strange_values() {
     let fixture = Fixture::new(&[("utils.py", UTILS)]);
     let call = |name: &str, args: &[Value]| {
-        fixture.pool.call_one(&fixture.function(name), args, &serde_json::Map::new())
+        fixture
+            .pool
+            .call_one(&fixture.function(name), args, &serde_json::Map::new())
     };
     assert!(call("utils.nested", &[json!(100)]).is_ok());
-    for (name, args) in [("utils.nested", vec![json!(200)]), ("utils.circular", vec![])] {
+    for (name, args) in [
+        ("utils.nested", vec![json!(200)]),
+        ("utils.circular", vec![]),
+    ] {
         let error = call(name, &args).unwrap_err().to_string();
-        assert!(error.contains("contains itself, or is nested too deep"), "{error}");
+        assert!(
+            error.contains("contains itself, or is nested too deep"),
+            "{error}"
+        );
     }
     let error = call("utils.strange", &[]).unwrap_err().to_string();
-    assert!(error.contains("a value of type `builtins.object`"), "{error}");
-    let unknown = call("utils.same_value", &[json!({ "$python": "tupel", "value": [] })]);
-    assert!(unknown.unwrap_err().to_string().contains("unknown tag `tupel`"));
+    assert!(
+        error.contains("a value of type `builtins.object`"),
+        "{error}"
+    );
+    let unknown = call(
+        "utils.same_value",
+        &[json!({ "$python": "tupel", "value": [] })],
+    );
+    assert!(
+        unknown
+            .unwrap_err()
+            .to_string()
+            .contains("unknown tag `tupel`")
+    );
 }
 
 #[test]
 fn what_acts_like_a_list_is_one() {
     let fixture = Fixture::new(&[("utils.py", UTILS)]);
     let call = |name: &str, args: &[Value]| {
-        fixture.pool.call_one(&fixture.function(name), args, &serde_json::Map::new())
+        fixture
+            .pool
+            .call_one(&fixture.function(name), args, &serde_json::Map::new())
     };
     assert_eq!(
         call("utils.like_numpy", &[]).unwrap(),
@@ -187,7 +222,11 @@ fn what_acts_like_a_list_is_one() {
     let rows = call("utils.count", &[json!(100_000)]).unwrap();
     let rows = rows.as_array().unwrap();
     assert_eq!(rows.len(), 100_000);
-    assert!(rows.iter().enumerate().all(|(i, row)| row == &json!({ "i": i })));
+    assert!(
+        rows.iter()
+            .enumerate()
+            .all(|(i, row)| row == &json!({ "i": i }))
+    );
     assert_eq!(call("utils.count", &[json!(0)]).unwrap(), json!([]));
     // Half a list is no list, and the next call is not confused.
     let error = call("utils.count_then_fail", &[json!(2000)]).unwrap_err();
