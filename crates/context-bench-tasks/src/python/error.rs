@@ -34,13 +34,13 @@ pub enum Problem {
         reason: String,
     },
     /// The reference leads nowhere: no dot, no module, no such name.
-    Reference(Exception),
+    Reference(Box<Exception>),
     /// The module raised while it was loaded.
-    Load(Exception),
+    Load(Box<Exception>),
     /// The function raised.
-    Raised(Exception),
+    Raised(Box<Exception>),
     /// An argument or the result is nothing that can be passed on.
-    Value(Exception),
+    Value(Box<Exception>),
     /// The process ended in the middle of the call.
     Ended {
         /// How, such as `signal 11`.

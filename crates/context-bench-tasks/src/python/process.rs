@@ -73,6 +73,7 @@ pub(super) struct Failed {
 
 impl From<Failed> for Problem {
     fn from(Failed { kind, exception }: Failed) -> Self {
+        let exception = Box::new(exception);
         match kind.as_str() {
             "reference" => Self::Reference(exception),
             "load" => Self::Load(exception),

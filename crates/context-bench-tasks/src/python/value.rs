@@ -4,7 +4,7 @@
 //! side. A value keeps its tag as long as it may go back to Python; [`plain`] is for
 //! those who only want to look at it.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 /// The key that marks a tagged value.
 pub const TAG: &str = "$python";
@@ -16,7 +16,9 @@ pub fn tagged(value: &Value) -> Option<(&str, &Value)> {
 }
 
 pub(super) fn tuple(items: Vec<Value>) -> Value {
-    json!({ TAG: "tuple", "value": items })
+    let entries = [(TAG, Value::from("tuple")), ("value", Value::Array(items))];
+    let entries = entries.map(|(key, value)| (key.to_owned(), value));
+    Value::Object(Map::from_iter(entries))
 }
 
 /// A number of Python: a JSON number, a boolean, an infinity, NaN, a large integer (to
@@ -89,6 +91,8 @@ fn key_text(key: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]

@@ -86,7 +86,7 @@ _METRICS = {f.__name__: f for f in (mean, median, nanmean, perplexity, weighted_
                                     weighted_perplexity, bits_per_byte)}
 _LOGGER = logging.getLogger("lm-eval")
 
-# Names per module; modules with `None` are packages.
+# What each module offers.
 MODULES = {
     "lm_eval": {},
     "lm_eval.api": {},

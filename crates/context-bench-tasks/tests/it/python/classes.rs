@@ -127,7 +127,9 @@ fn objects_keep_their_state_and_give_handles() {
     let child = object.call("child", &[], &none).unwrap();
     assert_eq!(child["type"], json!("Child"));
     assert_eq!(
-        object.call("how_many", &[child.clone()], &none).unwrap(),
+        object
+            .call("how_many", std::slice::from_ref(&child), &none)
+            .unwrap(),
         json!(7)
     );
     assert_eq!(
