@@ -1,7 +1,7 @@
 //! References to Python functions and classes, and who calls them.
 //!
-//! This crate never runs Python. A host does; without one, a task that needs a
-//! function is an error that says so.
+//! A host runs Python; without one, a task that needs a function is an error that says
+//! so. [`crate::python`] has the one that starts child processes.
 
 use std::path::{Path, PathBuf};
 
@@ -62,6 +62,65 @@ pub trait Host: Send + Sync {
 
     /// Calls a function with keywords; `custom_dataset` needs it.
     fn call_with(&self, function: &Function, keywords: &Map<String, Value>) -> Result<Value>;
+
+    /// Calls a function once per list of arguments, with outcomes in the same order. An
+    /// error as a whole means that there is no such function.
+    fn call_many(&self, function: &Function, calls: &[Vec<Value>]) -> Result<Vec<Result<Value>>> {
+        Ok(calls.iter().map(|args| self.call(function, args)).collect())
+    }
+
+    /// Hands a table to a function such as `process_docs`; gives the rows it returns.
+    fn rows(&self, function: &Function, rows: &[Value]) -> Result<Vec<Value>> {
+        let _ = rows;
+        Err(refused(function))
+    }
+
+    /// Calls a function such as `custom_dataset`; gives the rows of each split.
+    fn splits(
+        &self,
+        function: &Function,
+        keywords: &Map<String, Value>,
+    ) -> Result<Vec<(String, Vec<Value>)>> {
+        let _ = keywords;
+        Err(refused(function))
+    }
+
+    /// Makes an object of a class: `Class(config=…)` if its constructor has `config`,
+    /// else `Class()`. The splits are for classes that load no data themselves.
+    fn object(
+        &self,
+        class: &Function,
+        config: &Map<String, Value>,
+        splits: &[(String, Vec<Value>)],
+    ) -> Result<Box<dyn Object>> {
+        let _ = (config, splits);
+        Err(refused(class))
+    }
+}
+
+/// A task that is a Python object.
+pub trait Object: Send + Sync {
+    /// Calls a method.
+    fn call(&self, method: &str, args: &[Value], keywords: &Map<String, Value>) -> Result<Value>;
+
+    /// Reads an attribute.
+    fn get(&self, attribute: &str) -> Result<Value>;
+
+    /// Sets an attribute.
+    fn set(&self, attribute: &str, value: &Value) -> Result<()>;
+
+    /// Lets the task build its requests; the keywords (`limit`, `samples`, …) are for
+    /// its `build_all_requests`. Each has `request_type`, `arguments`, `doc_id`, `idx`
+    /// and `repeats`.
+    fn requests(&self, keywords: &Map<String, Value>) -> Result<Vec<Value>>;
+
+    /// Gives each request the list of its responses, and the task's filters and
+    /// `process_results` the word. One entry per document and filter: `doc_id`,
+    /// `filter`, `filtered_resps`, `metrics`.
+    fn scores(&self, responses: &[Value]) -> Result<Vec<Value>>;
+
+    /// The aggregate of a metric, as the task's `aggregation` computes it.
+    fn aggregate(&self, metric: &str, values: &[Value]) -> Result<Value>;
 }
 
 /// The host of those who have none: every call is an error.

@@ -3,7 +3,7 @@
 //!
 //! Files are indexed and loaded, names selected, groups resolved with their overrides,
 //! prompts rendered, responses filtered and scored, scores aggregated and shown. There
-//! is no network, no Python and no runtime in here: functions go through a [`Host`].
+//! is no network and no runtime in here: Python functions go through a [`Host`].
 
 pub mod aggregate;
 pub mod arguments;
@@ -29,6 +29,7 @@ mod path;
 pub mod pattern;
 mod pool;
 pub mod prompt;
+pub mod python;
 pub mod random;
 pub mod request;
 pub mod results;
@@ -46,7 +47,7 @@ pub mod validate;
 
 pub use catalog::Catalog;
 pub use error::{Error, Result, Warning};
-pub use function::{Function, Host, NoHost};
+pub use function::{Function, Host, NoHost, Object};
 pub use index::{Index, IndexOptions};
 pub use options::Options;
 pub use outcome::TaskResult;

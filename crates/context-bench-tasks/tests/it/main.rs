@@ -11,6 +11,7 @@
 mod examples;
 mod mmlu;
 mod prompts;
+mod python;
 mod scoring;
 mod tables;
 mod trees;

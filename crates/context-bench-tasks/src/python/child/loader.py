@@ -1,0 +1,150 @@
+# Finds `!function module.name` as a task file means it: a Python file beside the YAML
+# file, else a module of the environment.
+import contextlib
+import difflib
+import hashlib
+import importlib
+import importlib.machinery
+import importlib.util
+import os
+import sys
+import types
+
+
+class LoadError(Exception):
+    """A reference that leads nowhere; the message says why."""
+
+
+class Folder:
+    """The modules of one directory. They are kept apart from those of other
+    directories: every second task has a `utils.py` of its own."""
+
+    def __init__(self, path):
+        self.path = path
+        self.package = "_task_" + hashlib.sha1(os.fsencode(path)).hexdigest()[:16]
+        self.loaded = {}
+        self.siblings = {}
+        self._depth = 0
+
+    def _packages(self, parents):
+        # Packages without code of their own, so that `from . import x` finds siblings.
+        name, path = self.package, self.path
+        for part in [None] + parents:
+            if part is not None:
+                name, path = name + "." + part, os.path.join(path, part)
+            if name not in sys.modules:
+                package = types.ModuleType(name)
+                package.__path__ = [path]
+                sys.modules[name] = package
+        return name
+
+    def module(self, dotted):
+        """The module in the file that the name leads to, `None` if there is no file."""
+        parts = dotted.split(".")
+        path = os.path.join(self.path, *parts) + ".py"
+        try:
+            modified = os.stat(path).st_mtime_ns
+        except OSError:
+            return None
+        known = self.loaded.get(path)
+        if known is not None and known[0] == modified:
+            return known[1]
+        name = self._packages(parts[:-1]) + "." + parts[-1]
+        # Read afresh: a cached `.pyc` knows whole seconds only.
+        loader = _SourceLoader(name, path)
+        module = importlib.util.module_from_spec(
+            importlib.util.spec_from_file_location(name, path, loader=loader))
+        sys.modules[name] = module
+        try:
+            loader.exec_module(module)
+        except BaseException:
+            sys.modules.pop(name, None)
+            raise
+        self.loaded[path] = (modified, module)
+        return module
+
+    @contextlib.contextmanager
+    def entered(self):
+        """While inside, plain `import sibling` works too, also late in a function. The
+        directory comes last: it must not hide a module of the environment."""
+        self._depth += 1
+        if self._depth > 1:
+            try:
+                yield
+            finally:
+                self._depth -= 1
+            return
+        sys.modules.update(self.siblings)
+        before, count = set(sys.modules), len(sys.modules)
+        sys.path.append(self.path)
+        try:
+            yield
+        finally:
+            self._depth = 0
+            with contextlib.suppress(ValueError):
+                sys.path.remove(self.path)
+            if len(sys.modules) != count:
+                for name in set(sys.modules) - before:
+                    file = getattr(sys.modules[name], "__file__", None) or ""
+                    if file.startswith(self.path + os.sep) and not name.startswith("_task_"):
+                        self.siblings[name] = sys.modules[name]
+            for name, module in self.siblings.items():
+                if sys.modules.get(name) is module:
+                    del sys.modules[name]
+
+
+class _SourceLoader(importlib.machinery.SourceFileLoader):
+    def get_code(self, fullname):
+        return self.source_to_code(self.get_data(self.path), self.path)
+
+
+_folders = {}
+
+
+def folder(directory):
+    path = os.path.abspath(directory)
+    if path not in _folders:
+        _folders[path] = Folder(path)
+        for parent in _parents(path):
+            if os.path.basename(parent) == "tasks" and parent not in TASK_ROOTS:
+                TASK_ROOTS.append(parent)
+    return _folders[path]
+
+
+# Folders that `lm_eval.tasks` stands for when that package is not installed.
+TASK_ROOTS = []
+
+
+def _parents(path):
+    while True:
+        yield path
+        path, last = os.path.split(path)
+        if not last:
+            return
+
+
+def find(directory, name):
+    """The function or class that a reference names."""
+    module_name, dot, attribute = name.rpartition(".")
+    if not dot or not module_name or not attribute:
+        raise LoadError("it has no dot: a module and a name are needed, as in `utils.process`")
+    home = folder(directory)
+    module = home.module(module_name)
+    if module is None:
+        if not os.path.isdir(home.path):
+            raise LoadError("its directory does not exist")
+        try:
+            module = importlib.import_module(module_name)
+        except ModuleNotFoundError as error:
+            if error.name and (module_name + ".").startswith(error.name + "."):
+                file = os.path.join(*module_name.split(".")) + ".py"
+                raise LoadError("there is no file `%s` beside the YAML file and no module `%s` "
+                                "for %s" % (file, module_name, sys.executable)) from None
+            raise
+    try:
+        return getattr(module, attribute)
+    except AttributeError:
+        near = difflib.get_close_matches(attribute, list(vars(module)), 1)
+        where = getattr(module, "__file__", None) or module_name
+        raise LoadError("there is no `%s` in `%s`%s" % (
+            attribute, where, "; did you mean `%s`?" % near[0] if near else "")) from None
