@@ -18,6 +18,7 @@ mod interrupt;
 mod judge;
 mod outputs;
 mod program;
+mod repeats;
 #[cfg(target_os = "linux")]
 mod sandbox;
 mod store;
