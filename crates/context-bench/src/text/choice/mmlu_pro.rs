@@ -17,7 +17,8 @@ pub(super) fn extract(text: &str) -> Option<char> {
 /// The option that counts when a text has no letter: a draw with a seed that is
 /// set anew each time, so it depends on the number of options alone. Made with
 /// CPython's `random.seed(12345); random.randint(0, n - 1)` for n = 1 to 10, and
-/// equal to the published `pred` of all such outputs in our samples.
+/// equal to the published `pred` of all such outputs that we have; the script
+/// itself was not at hand.
 pub(super) fn draw(n_options: usize) -> Option<char> {
     const DRAWN: [char; 10] = ['A', 'B', 'B', 'D', 'D', 'D', 'D', 'G', 'G', 'G'];
     DRAWN.get(n_options.checked_sub(1)?).copied()
