@@ -23,3 +23,6 @@ mod repeats;
 mod sandbox;
 mod store;
 mod systems;
+mod tasks;
+mod tasks_broken;
+mod tasks_examples;

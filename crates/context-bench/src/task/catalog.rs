@@ -92,10 +92,11 @@ impl TaskCatalog {
     ///
     /// When a value names nothing, or what it names is not right.
     pub fn select<S: AsRef<str>>(&self, values: &[S]) -> Result<(Tree, Vec<Warning>)> {
-        let (tree, warnings) = context_bench_tasks::select(&self.tasks, values)?;
+        let (tree, mut warnings) = context_bench_tasks::select(&self.tasks, values)?;
         for leaf in tree.leaves() {
             if leaf.is_native() {
                 validate::native(leaf)?;
+                warnings.extend(without_effect(leaf));
             }
             self.dataset(leaf)?;
         }
@@ -155,6 +156,22 @@ pub(super) fn config(datasets: &Catalogue, dataset: &str, split: Option<&str>) -
         ))
         .with_hint("write a group with a task for each")),
     }
+}
+
+/// A dataset as it is takes no prompts and no examples from those around it.
+fn without_effect(leaf: &Leaf) -> Vec<Warning> {
+    let used = ["task", "task_alias", "dataset", "metadata"];
+    let mut warnings = Vec::new();
+    for (key, setting) in leaf.config.iter() {
+        if !used.contains(&key) && !setting.value.is_null() && setting.value != 0 {
+            let message = format!(
+                "`{key}` has no effect on `{}`, a dataset that is asked in its own way",
+                leaf.name
+            );
+            warnings.push(Warning::at(message, setting.origin.place.clone()));
+        }
+    }
+    warnings
 }
 
 /// An error of datasets in the words of tasks.
