@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use context_bench::MaxWorkers;
 
-use crate::list_args::{FetchArgs, ListFormat, LsArgs, ShowArgs};
+use crate::list_args::{FetchArgs, ListFormat, LsArgs, RenderArgs, ShowArgs, ValidateArgs};
 
 /// Measure what a context layer costs and what it loses.
 #[derive(Debug, Parser)]
@@ -40,10 +40,14 @@ pub(crate) enum Command {
     Run(Box<RunArgs>),
     /// Run the built-in comparison: no key, no network.
     Demo(DemoArgs),
-    /// List datasets, systems, evaluators, metrics and output formats.
+    /// List datasets, systems, evaluators, metrics, output formats, tasks, groups and tags.
     Ls(LsArgs),
-    /// Show a dataset: its description, one example, the messages a system gets.
-    Show(ShowArgs),
+    /// Show a dataset or a task: its description, and what a system gets for one example.
+    Show(Box<ShowArgs>),
+    /// Check tasks without running them.
+    Validate(ValidateArgs),
+    /// Write what a system would get for each document of some tasks.
+    Render(Box<RenderArgs>),
     /// Fetch datasets into the cache, for use offline.
     Fetch(FetchArgs),
     /// Score the stored answers of a run again; no system is called.
@@ -81,8 +85,13 @@ pub(crate) struct RunArgs {
     /// Dataset as NAME[:CONFIG][@SPLIT], NAME=PATH for a local copy of it, or a file of examples; repeatable.
     #[arg(long, value_name = "NAME_OR_PATH", help_heading = "Data")]
     pub(crate) dataset: Vec<String>,
-    /// YAML file, or folder of them, that describes datasets of your own; repeatable.
-    #[arg(long, value_name = "PATH", help_heading = "Data")]
+    /// File, or folder of files, of tasks and datasets of your own; repeatable.
+    #[arg(
+        long,
+        visible_alias = "include_path",
+        value_name = "PATH",
+        help_heading = "Data"
+    )]
     pub(crate) include_path: Vec<PathBuf>,
     /// Use the first N records of each dataset only.
     #[arg(short = 'n', long, value_name = "N", help_heading = "Data")]

@@ -10,13 +10,13 @@ use context_bench::registry::{DatasetRequest, Registry};
 use crate::args::RunArgs;
 use crate::failure::Failure;
 use crate::scoring::Scoring;
-use crate::{hub, output};
+use crate::{hub, output, tasks};
 
 /// The registry with the datasets that the user's own files describe.
 pub(crate) fn included(registry: &Registry, paths: &[PathBuf]) -> Result<Registry, Failure> {
     let mut registry = registry.clone();
-    for path in paths {
-        registry.catalogue.include(path)?;
+    if !paths.is_empty() {
+        registry.catalogue = tasks::catalog(&registry, paths)?.datasets;
     }
     Ok(registry)
 }

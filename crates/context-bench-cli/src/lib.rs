@@ -19,6 +19,8 @@ mod scoring;
 mod signals;
 mod stores;
 mod systems;
+mod task_args;
+mod tasks;
 
 use std::ffi::OsString;
 use std::panic::AssertUnwindSafe;
@@ -80,6 +82,8 @@ fn call(cli: &Cli, registry: &Registry, command: &str) -> Result<Exit, Failure> 
         Some(Command::Demo(args)) => commands::demo::main(args, registry),
         Some(Command::Ls(args)) => commands::ls::main(args, registry),
         Some(Command::Show(args)) => commands::show::main(args, registry),
+        Some(Command::Validate(args)) => commands::validate::main(args, registry),
+        Some(Command::Render(args)) => commands::render::main(args, registry),
         Some(Command::Fetch(args)) => commands::fetch::main(args, registry),
         Some(Command::Completions { shell }) => commands::completions::main(*shell),
     }

@@ -16,6 +16,7 @@ pub(crate) const FIELDS: &[&str] = &[
     "tag",
     "class",
     "metadata",
+    "dataset",
     "dataset_path",
     "dataset_name",
     "dataset_kwargs",

@@ -61,7 +61,7 @@ impl Config {
         };
         let copy = LocalCopy::find(self, &path)?;
         let tally = Tally::default();
-        let open = || self.sieved(copy.rows(self)?, settings, &tally);
+        let open = || self.sieved(copy.rows(self, self.record_settings())?, settings, &tally);
         let mut len = None;
         if copy.bytes() <= CHECKED_BYTES {
             let mut n_good = 0;
@@ -92,7 +92,7 @@ impl Config {
         }
         let access = settings.hub.as_ref();
         let access = access.ok_or(CatalogueError::NoHub { dataset })?;
-        let (rows, origin) = self.remote_rows(access, settings)?;
+        let (rows, origin) = self.remote_rows(access, settings, self.record_settings())?;
         let tally = Tally::default();
         let examples = self.sieved(rows, settings, &tally)?;
         let dataset = Dataset::from_results(examples);
@@ -116,7 +116,10 @@ impl Config {
     }
 
     /// The local copy that is asked for, or that the dataset itself names.
-    fn local_path(&self, settings: &LoadSettings) -> Result<Option<PathBuf>, DatasetError> {
+    pub(super) fn local_path(
+        &self,
+        settings: &LoadSettings,
+    ) -> Result<Option<PathBuf>, DatasetError> {
         let path = match (&settings.path, &self.spec.file) {
             (Some(path), _) => path.clone(),
             (None, Some(file)) if self.spec.source.hub.is_none() => {
@@ -163,8 +166,13 @@ impl Config {
     pub(super) fn record_settings(&self) -> TableSettings {
         TableSettings {
             columns: engine::columns(self),
-            ..table_settings(&self.spec.source.records)
+            ..self.all_columns()
         }
+    }
+
+    /// The same with every column, for those who read more than the fields do.
+    pub(super) fn all_columns(&self) -> TableSettings {
+        table_settings(&self.spec.source.records)
     }
 }
 
@@ -189,13 +197,13 @@ pub(super) fn prepared(config: &Config, rows: Rows, tables: Tables) -> Result<Ro
 }
 
 /// The files of a local copy.
-struct LocalCopy {
+pub(super) struct LocalCopy {
     records: Vec<PathBuf>,
     tables: Vec<(String, Vec<PathBuf>, Table)>,
 }
 
 impl LocalCopy {
-    fn find(config: &Config, path: &Path) -> Result<Self, DatasetError> {
+    pub(super) fn find(config: &Config, path: &Path) -> Result<Self, DatasetError> {
         let wanted = config.records_wanted();
         let (records, folder) = if path.is_dir() {
             let found = locate::in_folder(path, &wanted)?;
@@ -224,13 +232,21 @@ impl LocalCopy {
         Ok(Self { records, tables })
     }
 
-    fn rows(&self, config: &Config) -> Result<Rows, DatasetError> {
+    pub(super) fn record_files(&self) -> &[PathBuf] {
+        &self.records
+    }
+
+    pub(super) fn rows(
+        &self,
+        config: &Config,
+        settings: TableSettings,
+    ) -> Result<Rows, DatasetError> {
         let mut tables = Tables::new();
         for (name, files, table) in &self.tables {
             let rows = rows::of_files(files.clone(), table_settings(table))?;
             tables.insert(name.clone(), rows.collect::<Result<_, _>>()?);
         }
-        let rows = rows::of_files(self.records.clone(), config.record_settings())?;
+        let rows = rows::of_files(self.records.clone(), settings)?;
         prepared(config, rows, tables)
     }
 
