@@ -26,8 +26,19 @@ const BACKENDS: &[(&str, Backend)] = &[
 
 /// Names of `--model` that run a model in the reference's own process.
 const IN_PROCESS: &[&str] = &[
-    "hf", "hf-auto", "huggingface", "vllm", "sglang", "gguf", "ggml", "mamba_ssm", "nemo_lm",
-    "openvino", "neuronx", "steered", "dummy",
+    "hf",
+    "hf-auto",
+    "huggingface",
+    "vllm",
+    "sglang",
+    "gguf",
+    "ggml",
+    "mamba_ssm",
+    "nemo_lm",
+    "openvino",
+    "neuronx",
+    "steered",
+    "dummy",
 ];
 
 /// Arguments that mean something to the reference and nothing here.
@@ -144,9 +155,11 @@ fn name_endpoint(
 ) -> Result<(), Failure> {
     let url = text(given, "base_url").or_else(|| backend.url.map(str::to_owned));
     let Some(url) = url else {
-        return Err(Failure::bad_input(format!("`--model {name}` needs an address")).hint(
-            "add `--model-args base_url=http://localhost:8000/v1/completions,model=NAME`",
-        ));
+        return Err(
+            Failure::bad_input(format!("`--model {name}` needs an address")).hint(
+                "add `--model-args base_url=http://localhost:8000/v1/completions,model=NAME`",
+            ),
+        );
     };
     if !args.proxy.is_empty() {
         return Err(Failure::bad_input(format!(
@@ -177,9 +190,14 @@ fn name_endpoint(
     }
     args.timeout = match given.shift_remove("timeout") {
         None => 300.0,
-        Some(value) => value.as_f64().filter(|seconds| *seconds > 0.0).ok_or_else(|| {
-            Failure::bad_input(format!("`timeout` must be a number of seconds, found `{value}`"))
-        })?,
+        Some(value) => value
+            .as_f64()
+            .filter(|seconds| *seconds > 0.0)
+            .ok_or_else(|| {
+                Failure::bad_input(format!(
+                    "`timeout` must be a number of seconds, found `{value}`"
+                ))
+            })?,
     };
     let is_chat_without_messages =
         backend.is_chat && args.task.select.prompt.apply_chat_template.is_none();
@@ -187,7 +205,9 @@ fn name_endpoint(
         return Err(Failure::bad_input(format!(
             "`--model {name}` takes messages, and prompts are plain text"
         ))
-        .hint("add `--apply-chat-template`, or use `--proxy URL` to send a prompt as one message"));
+        .hint(
+            "add `--apply-chat-template`, or use `--proxy URL` to send a prompt as one message",
+        ));
     }
     Ok(())
 }
@@ -248,7 +268,8 @@ mod tests {
         let likelihoods = settings.likelihoods.expect("plain text");
         assert_eq!((likelihoods.max_length, likelihoods.batch_size), (4095, 1));
         assert_eq!(settings.seed, Some(1234));
-        let (args, _) = of("--model local-completions -a base_url=http://h,model=m").expect("valid");
+        let (args, _) =
+            of("--model local-completions -a base_url=http://h,model=m").expect("valid");
         assert_eq!(args.proxy, ["http://h/v1/completions"]);
     }
 
@@ -256,7 +277,12 @@ mod tests {
     fn endpoints_for_chats_give_no_likelihoods() {
         let chat = "--model local-chat-completions --model_args base_url=http://h,model=m";
         let error = of(chat).expect_err("no messages");
-        assert!(error.hint.expect("advice").contains("--apply-chat-template"));
+        assert!(
+            error
+                .hint
+                .expect("advice")
+                .contains("--apply-chat-template")
+        );
         let (_, settings) = of(&format!("{chat} --apply_chat_template")).expect("valid");
         assert!(settings.likelihoods.is_none());
         let (_, settings) = of("--proxy http://h/v1/chat/completions").expect("valid");
@@ -268,10 +294,19 @@ mod tests {
     #[test]
     fn what_cannot_be_is_said() {
         for (line, expected) in [
-            ("--model hf --model_args pretrained=gpt2", "in its own process"),
+            (
+                "--model hf --model_args pretrained=gpt2",
+                "in its own process",
+            ),
             ("--model local-completions", "needs an address"),
-            ("--model local-completions -a base_url=http://h", "needs the name of a model"),
-            ("--model local-completions -a base_url=http://h,model=m --proxy http://i", "both"),
+            (
+                "--model local-completions -a base_url=http://h",
+                "needs the name of a model",
+            ),
+            (
+                "--model local-completions -a base_url=http://h,model=m --proxy http://i",
+                "both",
+            ),
             ("--proxy http://h -a nope=1", "no argument `nope`"),
             ("--proxy http://h -a max_length=x", "whole number"),
         ] {

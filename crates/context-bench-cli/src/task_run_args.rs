@@ -60,7 +60,11 @@ pub(crate) struct TaskRunArgs {
     )]
     pub(crate) log_samples: bool,
     /// Allow tasks that run code which a model wrote.
-    #[arg(long, visible_alias = "confirm_run_unsafe_code", help_heading = "Tasks")]
+    #[arg(
+        long,
+        visible_alias = "confirm_run_unsafe_code",
+        help_heading = "Tasks"
+    )]
     pub(crate) confirm_run_unsafe_code: bool,
     /// JSON object over the metadata of every task; Python functions of tasks see it.
     #[arg(long, value_name = "JSON", help_heading = "Tasks")]

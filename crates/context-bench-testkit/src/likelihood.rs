@@ -86,9 +86,11 @@ pub fn likelihood(
         }
         let texts: Vec<String> = match &body["prompt"] {
             Value::String(text) => vec![text.clone()],
-            Value::Array(list) if list.iter().all(Value::is_string) => {
-                list.iter().filter_map(Value::as_str).map(str::to_owned).collect()
-            }
+            Value::Array(list) if list.iter().all(Value::is_string) => list
+                .iter()
+                .filter_map(Value::as_str)
+                .map(str::to_owned)
+                .collect(),
             Value::Array(ids) => vec![words(&vocabulary, ids)],
             _ => return Reply::status(400).message("no prompt"),
         };
@@ -129,7 +131,11 @@ fn echoed(
     let (mut logprobs, mut tops, mut starts) = (Vec::new(), Vec::new(), Vec::new());
     let mut at = 0;
     for (i, token) in shown.iter().enumerate() {
-        let before = if i + 1 == shown.len() { text } else { &text[..at] };
+        let before = if i + 1 == shown.len() {
+            text
+        } else {
+            &text[..at]
+        };
         starts.push(before.chars().count());
         let is_mark = i == 0 && mark.is_some();
         if i == 0 {
@@ -162,10 +168,13 @@ fn numbers(vocabulary: &Mutex<Vec<String>>, text: &str) -> Vec<usize> {
     tokens(text)
         .into_iter()
         .map(|token| {
-            known.iter().position(|other| other == token).unwrap_or_else(|| {
-                known.push(token.to_owned());
-                known.len() - 1
-            })
+            known
+                .iter()
+                .position(|other| other == token)
+                .unwrap_or_else(|| {
+                    known.push(token.to_owned());
+                    known.len() - 1
+                })
         })
         .collect()
 }
@@ -173,7 +182,9 @@ fn numbers(vocabulary: &Mutex<Vec<String>>, text: &str) -> Vec<usize> {
 fn words(vocabulary: &Mutex<Vec<String>>, ids: &[Value]) -> String {
     let known = vocabulary.lock().expect("no test panics here");
     let word = |id: &Value| known.get(usize::try_from(id.as_u64()?).ok()?).cloned();
-    ids.iter().map(|id| word(id).expect("a number that was given")).collect()
+    ids.iter()
+        .map(|id| word(id).expect("a number that was given"))
+        .collect()
 }
 
 #[cfg(test)]
@@ -212,7 +223,11 @@ mod tests {
 
     #[test]
     fn without_echo_the_inner_script_answers() {
-        let reply = ask(EchoStyle::default(), "/v1/completions", json!({"prompt": "x"}));
+        let reply = ask(
+            EchoStyle::default(),
+            "/v1/completions",
+            json!({"prompt": "x"}),
+        );
         assert!(reply.to_string().contains("inner"));
     }
 }
