@@ -45,8 +45,13 @@ impl Default for EchoStyle {
 /// The token that follows every prompt.
 const NEXT: &str = " .";
 
-/// Words with the white space before them; together they are the text.
+/// Words with the white space before them, and marks such as `<|start|>` by themselves;
+/// together they are the text.
 pub fn tokens(text: &str) -> Vec<&str> {
+    if let Some(at) = text.find("|>").filter(|_| text.starts_with("<|")) {
+        let (mark, rest) = text.split_at(at + 2);
+        return std::iter::once(mark).chain(tokens(rest)).collect();
+    }
     let mut tokens = Vec::new();
     let mut start = 0;
     let mut in_word = false;
@@ -207,6 +212,7 @@ mod tests {
     #[test]
     fn prompts_are_echoed_with_what_the_test_says() {
         assert_eq!(tokens("a  bc\nd "), ["a", "  bc", "\nd", " "]);
+        assert_eq!(tokens("<|a|>b"), ["<|a|>", "b"]);
         let body = json!({"prompt": ["é b", "c"], "echo": true, "logprobs": 1, "model": "m"});
         let reply = ask(EchoStyle::default(), "/v1/completions", body);
         let first = &reply["choices"][0]["logprobs"];

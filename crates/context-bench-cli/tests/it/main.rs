@@ -23,3 +23,4 @@ mod repeats;
 mod sandbox;
 mod store;
 mod systems;
+mod tasks;

@@ -3,7 +3,8 @@
 //!
 //! One example is one document; its texts go in requests of `batch_size` each.
 
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use context_bench_tasks::likelihood::{disjoint, rolling_windows};
 use serde_json::{Map, Value, json};
@@ -50,14 +51,12 @@ pub(super) struct LikelihoodClient {
     model: String,
     extra_body: Map<String, Value>,
     settings: LikelihoodSettings,
-    state: AtomicU8,
+    /// Whether a likelihood has come.
+    works: AtomicBool,
+    /// Why none will come.
+    refusal: OnceLock<SystemError>,
     no_tokenizer: AtomicBool,
 }
-
-/// What is known of the endpoint.
-const UNKNOWN: u8 = 0;
-const WORKS: u8 = 1;
-const REFUSES: u8 = 2;
 
 /// A text, and how many bytes of it are context.
 struct Asked {
@@ -94,7 +93,8 @@ impl LikelihoodClient {
             model,
             extra_body,
             settings,
-            state: AtomicU8::new(UNKNOWN),
+            works: AtomicBool::new(false),
+            refusal: OnceLock::new(),
             no_tokenizer: AtomicBool::new(false),
         })
     }
@@ -113,15 +113,15 @@ impl LikelihoodClient {
 
     /// Answers an example that asks for likelihoods.
     pub(super) async fn process(&self, example: &Example) -> Result<Output, SystemError> {
-        if self.state.load(Ordering::Relaxed) == REFUSES {
+        if let Some(refusal) = self.refusal.get() {
             // It was told once; thousands of calls would tell the same.
-            return Err(self.unsupported("the endpoint gave no likelihoods before"));
+            return Err(refusal.clone());
         }
         let mut cost = Cost::default();
         let done = self.answer(example, &mut cost).await;
         match done {
             Ok(output) => {
-                self.state.store(WORKS, Ordering::Relaxed);
+                self.works.store(true, Ordering::Relaxed);
                 let output = match cost.usage.is_empty() {
                     true => output,
                     false => output.with("api_usage", cost.usage),
@@ -129,10 +129,14 @@ impl LikelihoodClient {
                 Ok(output.with_call(cost.call))
             }
             Err(error) => {
-                if error.failure.kind == FailureKind::Unsupported {
-                    let refuses = |known| (known == UNKNOWN).then_some(REFUSES);
-                    let order = Ordering::Relaxed;
-                    let _ = self.state.fetch_update(order, order, refuses);
+                let unsupported = error.failure.kind == FailureKind::Unsupported;
+                if unsupported && !self.works.load(Ordering::Relaxed) {
+                    let refusal = SystemError {
+                        call: None,
+                        ..error.clone()
+                    };
+                    // Another call may have said the same before.
+                    let _ = self.refusal.set(refusal);
                 }
                 let mut call = cost.call;
                 if let Some(last) = error.call {
