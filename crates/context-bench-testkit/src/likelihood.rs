@@ -134,14 +134,10 @@ fn echoed(
     shown.extend(tokens(text));
     shown.push(NEXT);
     let (mut logprobs, mut tops, mut starts) = (Vec::new(), Vec::new(), Vec::new());
-    let mut at = 0;
+    let (mut at, mut n_chars) = (0, 0);
     for (i, token) in shown.iter().enumerate() {
-        let before = if i + 1 == shown.len() {
-            text
-        } else {
-            &text[..at]
-        };
-        starts.push(before.chars().count());
+        let before = &text[..at];
+        starts.push(n_chars);
         let is_mark = i == 0 && mark.is_some();
         if i == 0 {
             // Nothing comes before the first token, so nobody knows how likely it is.
@@ -158,6 +154,7 @@ fn echoed(
         }
         if !is_mark && i + 1 < shown.len() {
             at += token.len();
+            n_chars += token.chars().count();
         }
     }
     let mut out = json!({"tokens": shown, "token_logprobs": logprobs, "top_logprobs": tops});

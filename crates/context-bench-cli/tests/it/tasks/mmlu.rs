@@ -113,6 +113,8 @@ fn all_of_mmlu_over_the_mock_endpoint() {
             "16",
             "--tokenizer",
             "whitespace",
+            "--timeout",
+            "300",
             "--output",
             "json",
         ],
