@@ -85,7 +85,7 @@ struct Failed {
 
 /// What an attempt brought, before anyone looked into it.
 enum Received {
-    Streamed(ChatReply),
+    Streamed(Box<ChatReply>),
     Whole(Vec<u8>),
 }
 
@@ -178,7 +178,7 @@ impl ChatClient {
     /// The failure of the last attempt, with what the call cost.
     pub async fn send(&self, request: &ChatRequest) -> Result<ChatReply, ChatError> {
         self.call(request, |received| match received {
-            Received::Streamed(reply) => Ok(reply),
+            Received::Streamed(reply) => Ok(*reply),
             Received::Whole(body) => wire::parse(&body, &self.secrets),
         })
         .await
@@ -309,7 +309,7 @@ impl ChatClient {
         if streamed {
             let reply = self.read_stream(&mut response, &clock, sent_at).await?;
             times.first_token = reply.call.first_token;
-            return Ok((Received::Streamed(reply), times));
+            return Ok((Received::Streamed(Box::new(reply)), times));
         }
         // A server may ignore the wish for a stream and answer in one piece.
         let body = self.read_whole(&mut response, &clock).await?;

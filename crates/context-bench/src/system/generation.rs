@@ -96,7 +96,7 @@ pub(crate) fn prompt(messages: &[Value]) -> String {
 mod tests {
     use super::*;
 
-    fn asked(settings: Value, url: &str, model: &str) -> Value {
+    fn asked(settings: &Value, url: &str, model: &str) -> Value {
         let endpoint = Endpoint::parse(url).expect("valid");
         Value::Object(members(
             settings.as_object().expect("a map"),
@@ -112,19 +112,19 @@ mod tests {
             "max_gen_toks": 32, "top_p": 0.9, "think_end_token": "</think>",
         });
         assert_eq!(
-            asked(settings.clone(), "http://h", "m"),
+            asked(&settings, "http://h", "m"),
             json!({"max_tokens": 32, "temperature": 0.0, "stop": ["\n", "a", "b", "c"], "top_p": 0.9})
         );
         assert_eq!(
-            asked(settings.clone(), "http://h/v1/completions", "m")["stop"],
+            asked(&settings, "http://h/v1/completions", "m")["stop"],
             json!(["\n", "a", "b", "c", "d"])
         );
         assert_eq!(
-            asked(settings, "https://api.openai.com/v1", "o3-mini"),
+            asked(&settings, "https://api.openai.com/v1", "o3-mini"),
             json!({"max_completion_tokens": 32, "temperature": 1.0, "top_p": 0.9})
         );
         assert_eq!(
-            asked(json!({"until": "x", "temperature": 0.5}), "http://h", "m"),
+            asked(&json!({"until": "x", "temperature": 0.5}), "http://h", "m"),
             json!({"temperature": 0.5, "stop": ["x"]})
         );
     }

@@ -22,6 +22,7 @@ pub(super) enum Lack {
 pub(super) type Likelihood = (f64, bool);
 
 /// The echoed tokens of one choice of a reply.
+#[derive(Debug)]
 pub(super) struct Echo<'r> {
     tokens: Vec<&'r str>,
     logprobs: &'r [Value],
@@ -229,7 +230,7 @@ mod tests {
             }
         }
         assert!(matches!(after(&no_first, "A dog", 1), Err(Lack::Misfit(_))));
-        let echo = Echo::read(&no_first).ok().expect("readable");
+        let echo = Echo::read(&no_first).expect("readable");
         assert_eq!(echo.of_tokens(1..2), Ok((-1.0, false)));
         assert!(echo.of_tokens(1..3).is_err());
     }

@@ -69,7 +69,7 @@ impl DocumentCounts {
         self.scored == self.planned
     }
 
-    fn lost(&mut self, document: impl ToString, why: &str) {
+    fn lost(&mut self, document: &impl ToString, why: &str) {
         self.first
             .get_or_insert_with(|| (document.to_string(), why.to_owned()));
     }
@@ -180,10 +180,10 @@ fn of_planned(
             counts.scored += 1;
         } else if let Some(why) = failures.get(&id) {
             counts.failed += 1;
-            counts.lost(id, why);
+            counts.lost(&id, why);
         } else if let Some(why) = unscored.get(&id) {
             counts.unscored += 1;
-            counts.lost(id, why);
+            counts.lost(&id, why);
         } else {
             counts.not_run += 1;
         }

@@ -100,7 +100,7 @@ mod tests {
     use context_bench_tasks::request::Context;
     use serde_json::json;
 
-    fn output(value: Value) -> Output {
+    fn output(value: &Value) -> Output {
         Output::from(value.as_object().cloned().expect("a map"))
     }
 
@@ -114,7 +114,7 @@ mod tests {
             (json!(null), ""),
             (json!(7), "7"),
         ] {
-            let output = output(json!({"response": said}));
+            let output = output(&json!({"response": said}));
             assert_eq!(answer(settings, &output), expected, "{said}");
         }
     }
@@ -127,7 +127,7 @@ mod tests {
         };
         let given = json!({"likelihoods": [[-1.0, true], [-2, false]]});
         assert_eq!(
-            response(&ask, &output(given)),
+            response(&ask, &output(&given)),
             Ok(Response::Choices {
                 likelihoods: vec![(-1.0, true), (-2.0, false)],
                 unconditional: None
@@ -148,7 +148,7 @@ mod tests {
                 "list of 2 numbers",
             ),
         ] {
-            let error = response(&ask, &output(given.clone())).expect_err("incomplete");
+            let error = response(&ask, &output(&given)).expect_err("incomplete");
             assert!(error.contains(expected), "{given}: {error}");
         }
     }
