@@ -135,6 +135,11 @@ impl Catalog {
     pub(crate) fn unknown(&self, spec: &str) -> Error {
         let name = spec.split('@').next().unwrap_or(spec);
         let name = name.split("::").next().unwrap_or(name);
+        // A file that could not be used is the reason, not a typo.
+        let left_out = self.index.left_out(name);
+        if let Some(Err(error)) = left_out.map(|path| self.loader.load(path)) {
+            return error;
+        }
         let names = self.index.names();
         let n = names.len();
         let hint = did_you_mean(name, names)
@@ -333,6 +338,10 @@ impl Catalog {
     }
 
     pub(crate) fn unknown_member(&self, name: &str, group: &str) -> Error {
+        let left_out = self.index.left_out(name);
+        if let Some(Err(error)) = left_out.map(|path| self.loader.load(path)) {
+            return error;
+        }
         let hint = did_you_mean(name, self.index.names()).unwrap_or_else(|| {
             let keys = quoted_list(DEFINING, "or");
             format!("a task of its own needs {keys}")

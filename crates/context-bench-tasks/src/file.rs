@@ -158,10 +158,10 @@ impl Loader {
                 .map(|p| p.display().to_string())
                 .collect();
             cycle.push(path.display().to_string());
-            return Err(Error::new(format!(
-                "files include each other: {}",
-                cycle.join(" -> ")
-            )));
+            return Err(
+                Error::new(format!("files include each other: {}", cycle.join(" -> ")))
+                    .with_hint("take `include` out of one of them"),
+            );
         }
         if stack.len() >= MAX_DEPTH {
             return Err(Error::new(format!(

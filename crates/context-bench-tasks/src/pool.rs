@@ -56,8 +56,8 @@ impl Task {
         match process {
             None => Ok(records.clone()),
             Some(function) => {
-                let rows = records.iter().cloned().map(Value::Object).collect();
-                records_of(host.call(function, &[rows])?)
+                let rows: Vec<Value> = records.iter().cloned().map(Value::Object).collect();
+                records_of(host.rows(function, &rows)?.into())
             }
         }
     }

@@ -25,8 +25,9 @@ pub struct Report {
 /// Checks what some values select: files, members, fields, templates, filters, metrics.
 pub fn validate<S: AsRef<str>>(catalog: &Catalog, values: &[S]) -> Report {
     let mut report = Report::default();
-    for value in values {
-        let (tree, warnings) = match select(catalog, &[value.as_ref()]) {
+    let values = values.iter().flat_map(|value| value.as_ref().split(','));
+    for value in values.map(str::trim).filter(|value| !value.is_empty()) {
+        let (tree, warnings) = match select(catalog, &[value]) {
             Ok(found) => found,
             Err(error) => {
                 report.errors.push(error);

@@ -194,13 +194,13 @@ mod tests {
     use super::*;
     use crate::reply::Kind;
 
-    fn ask(style: EchoStyle, path: &str, body: Value) -> Value {
+    fn ask(style: EchoStyle, path: &str, body: &Value) -> Value {
         let score = |before: &str, token: &str| TokenScore {
             logprob: -(token.len() as f64),
             best: if before.is_empty() { 0.0 } else { -100.0 },
         };
         let script = likelihood(style, score, |_| Reply::text("inner"));
-        match script(&Request::post(path, &body, 0, 0)).kind {
+        match script(&Request::post(path, body, 0, 0)).kind {
             Kind::Json(body) => (*body).clone(),
             other => json!(format!("{other:?}")),
         }
@@ -211,7 +211,7 @@ mod tests {
         assert_eq!(tokens("a  bc\nd "), ["a", "  bc", "\nd", " "]);
         assert_eq!(tokens("<|a|>b"), ["<|a|>", "b"]);
         let body = json!({"prompt": ["é b", "c"], "echo": true, "logprobs": 1, "model": "m"});
-        let reply = ask(EchoStyle::default(), "/v1/completions", body);
+        let reply = ask(EchoStyle::default(), "/v1/completions", &body);
         let first = &reply["choices"][0]["logprobs"];
         assert_eq!(first["tokens"], json!(["<s>", "é", " b", " ."]));
         assert_eq!(first["token_logprobs"], json!([null, -2.0, -2.0, -2.0]));
@@ -229,7 +229,7 @@ mod tests {
         let reply = ask(
             EchoStyle::default(),
             "/v1/completions",
-            json!({"prompt": "x"}),
+            &json!({"prompt": "x"}),
         );
         assert!(reply.to_string().contains("inner"));
     }

@@ -59,7 +59,7 @@ fn is_task(name: &str, registry: &Registry) -> bool {
         DatasetTarget::Local(_) => name.ends_with(".yaml") || name.ends_with(".yml"),
         DatasetTarget::Named(named) => {
             let split = named.split.as_deref();
-            let by_format = split.is_some_and(|split| format::is_known(split));
+            let by_format = split.is_some_and(format::is_known);
             let known = registry.datasets.get(&named.name).is_ok()
                 || registry.catalogue.get(&named.name).is_ok();
             name.contains("::") || by_format || !known

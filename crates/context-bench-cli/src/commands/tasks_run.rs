@@ -222,9 +222,7 @@ fn plan(
         } else {
             let task = planner.task(leaf)?;
             let data = planner.data.load(&task, &planner.options, &*planner.host)?;
-            let requests = task
-                .requests(&data, &planner.options, &*planner.host)
-                .map_err(|error| error.prefixed(format!("task `{key}`")))?;
+            let requests = task.requests(&data, &planner.options, &*planner.host)?;
             plan.add(&key, task, requests);
         }
     }

@@ -43,6 +43,8 @@ pub struct Index {
     pub n_read: usize,
     /// Files that describe datasets, which are tasks of their own.
     pub datasets: Vec<PathBuf>,
+    /// Files that cannot be used, by the name they would have, or their own.
+    left_out: BTreeMap<String, PathBuf>,
 }
 
 /// What to index and where to keep the result.
@@ -159,6 +161,7 @@ impl Index {
     fn add_tree(&mut self, tree: Index) {
         self.warnings.extend(tree.warnings);
         self.datasets.extend(tree.datasets);
+        self.left_out.extend(tree.left_out);
         if self.entries.is_empty() && self.tags.is_empty() {
             self.entries = tree.entries;
             self.tags = tree.tags;
@@ -191,6 +194,11 @@ impl Index {
     /// The entry of a task or a group.
     pub fn entry(&self, name: &str) -> Option<&Entry> {
         self.entries.get(name)
+    }
+
+    /// The file that would define a name if it could be used.
+    pub fn left_out(&self, name: &str) -> Option<&Path> {
+        self.left_out.get(name).map(PathBuf::as_path)
     }
 
     /// The tasks of a tag, by name.
@@ -253,6 +261,13 @@ fn tree(paths: &[&String], reading: &mut Reading, home: Option<&Path>) -> Index 
         }
         if let Some(problem) = head.problem {
             warn(&mut index, format!("file left out: {problem}"), path);
+            let path = PathBuf::from(path);
+            let stem = path
+                .file_stem()
+                .map(|stem| stem.to_string_lossy().into_owned());
+            if let Some(name) = head.group.or(head.task).or(stem) {
+                index.left_out.insert(name, path);
+            }
             continue;
         }
         let (kind, name) = match (head.class, head.group, head.task) {

@@ -92,10 +92,11 @@ impl TaskCatalog {
     ///
     /// When a value names nothing, or what it names is not right.
     pub fn select<S: AsRef<str>>(&self, values: &[S]) -> Result<(Tree, Vec<Warning>)> {
-        let (tree, warnings) = context_bench_tasks::select(&self.tasks, values)?;
+        let (tree, mut warnings) = context_bench_tasks::select(&self.tasks, values)?;
         for leaf in tree.leaves() {
             if leaf.is_native() {
                 validate::native(leaf)?;
+                warnings.extend(without_effect(leaf));
             }
             self.dataset(leaf)?;
         }
@@ -155,6 +156,22 @@ pub(super) fn config(datasets: &Catalogue, dataset: &str, split: Option<&str>) -
         ))
         .with_hint("write a group with a task for each")),
     }
+}
+
+/// A dataset as it is takes no prompts and no examples from those around it.
+fn without_effect(leaf: &Leaf) -> Vec<Warning> {
+    let used = ["task", "task_alias", "dataset", "metadata"];
+    let mut warnings = Vec::new();
+    for (key, setting) in leaf.config.iter() {
+        if !used.contains(&key) && !setting.value.is_null() && setting.value != 0 {
+            let message = format!(
+                "`{key}` has no effect on `{}`, a dataset that is asked in its own way",
+                leaf.name
+            );
+            warnings.push(Warning::at(message, setting.origin.place.clone()));
+        }
+    }
+    warnings
 }
 
 /// An error of datasets in the words of tasks.
@@ -263,5 +280,79 @@ impl Files {
             serde_json::Value::from(members)
         );
         self.0.add(path(&format!("{group}.yaml")), text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use context_bench_tasks::Task;
+
+    fn catalog() -> TaskCatalog {
+        TaskCatalog::build(&Catalogue::builtin(), &CatalogSettings::default()).expect("sound")
+    }
+
+    #[test]
+    fn the_list_is_the_folder() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/catalog/tasks");
+        let mut files: Vec<String> = std::fs::read_dir(folder)
+            .expect("the folder is there")
+            .map(|entry| entry.expect("readable").file_name())
+            .map(|name| name.to_string_lossy().into_owned())
+            .collect();
+        files.sort();
+        let listed: Vec<&str> = EMBEDDED.iter().map(|(file, _)| *file).collect();
+        assert_eq!(files, listed);
+    }
+
+    #[test]
+    fn everything_that_comes_with_the_program_is_sound() {
+        let catalog = catalog();
+        let index = &catalog.tasks.index;
+        assert!(index.warnings.is_empty(), "{:?}", index.warnings);
+        let groups: Vec<&str> = index.groups().map(|(name, _)| name).collect();
+        let tasks: Vec<&str> = index.tasks().map(|(name, _)| name).collect();
+        for name in groups.iter().chain(&tasks) {
+            let (tree, warnings) = catalog.select(&[name]).expect(name);
+            assert!(warnings.is_empty(), "{name}: {warnings:?}");
+            for leaf in tree.leaves() {
+                let config = catalog.dataset(leaf).expect(name);
+                assert!(config.is_some(), "{name}");
+                if !leaf.is_native() {
+                    let task = Task::build(leaf).expect(name);
+                    assert!(task.warnings.is_empty(), "{name}: {:?}", task.warnings);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_config_of_every_dataset_is_one_task() {
+        let catalog = catalog();
+        for name in catalog.datasets.names() {
+            let spec = catalog.datasets.get(name).expect(name);
+            for config in spec.config_names() {
+                let full = format!("{name}:{config}");
+                let (tree, _) = catalog.select(&[&full]).expect(&full);
+                let leaves = tree.leaves();
+                assert_eq!(leaves.len(), 1, "{full}");
+                assert_eq!(leaves[0].dataset(), Some(full.as_str()));
+            }
+        }
+    }
+
+    #[test]
+    fn every_subject_is_in_one_area() {
+        let (tree, warnings) = catalog().select(&["mmlu"]).expect("a group");
+        assert!(warnings.is_empty(), "{warnings:?}");
+        let mut subjects: Vec<&str> = tree
+            .leaves()
+            .iter()
+            .filter_map(|leaf| leaf.dataset())
+            .collect();
+        assert_eq!(subjects.len(), 57);
+        subjects.sort_unstable();
+        subjects.dedup();
+        assert_eq!(subjects.len(), 57);
     }
 }

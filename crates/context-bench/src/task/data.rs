@@ -94,8 +94,8 @@ impl TaskData {
         for split in missing {
             let records = self.split(task, split).map_err(|error| {
                 let error = named(error.prefixed(format!("split `{split}`")));
-                at(error, task, &["dataset", "dataset_path"])
-                    .with_hint(format!("`--data {split}=FILE` reads it from a file"))
+                let error = at(error, task, &["dataset", "dataset_path"]);
+                advised(error, task, split)
             })?;
             dataset.insert(split.to_owned(), records);
         }
@@ -301,6 +301,21 @@ fn custom(task: &Task, function: &Function, host: &dyn Host) -> Result<Vec<(Stri
             Ok((split, records?))
         })
         .collect()
+}
+
+/// The error with what else can be done about a split that is not there.
+fn advised(error: Error, task: &Task, split: &str) -> Error {
+    let mut advice = format!("`--data {split}=FILE` reads it from a file");
+    if task
+        .evaluated_split()
+        .is_ok_and(|evaluated| evaluated != split)
+    {
+        advice += ", `--num-fewshot 0` does without examples";
+    }
+    match error.hint() {
+        Some(hint) => error.hinted(format!("{hint}; {advice}")),
+        None => error.hinted(advice),
+    }
 }
 
 /// The error at the first of some keys that the task has.

@@ -125,9 +125,13 @@ pub(super) fn in_folder(
         .filter(|file| Format::of(Path::new(file)).is_some())
         .cloned()
         .collect();
-    let mut found = of_dataset(&data, &wanted.config.spec.name);
-    found = of_config(found, wanted).ok_or_else(|| wanted.not_in(folder, &data))?;
-    found = of_split(found, wanted.split()).ok_or_else(|| wanted.not_in(folder, &data))?;
+    let own = of_dataset(&data, &wanted.config.spec.name);
+    let not_in = || {
+        let own: Vec<String> = own.iter().map(|file| (*file).clone()).collect();
+        wanted.not_in(folder, &own)
+    };
+    let found = of_config(own.clone(), wanted).ok_or_else(not_in)?;
+    let found = of_split(found, wanted.split()).ok_or_else(not_in)?;
     if found.is_empty() {
         return Err(wanted.not_in(folder, &all));
     }
