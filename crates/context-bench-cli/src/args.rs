@@ -7,6 +7,7 @@ use clap_complete::Shell;
 use context_bench::MaxWorkers;
 
 use crate::list_args::{FetchArgs, ListFormat, LsArgs, RenderArgs, ShowArgs, ValidateArgs};
+use crate::task_run_args::TaskRunArgs;
 
 /// Measure what a context layer costs and what it loses.
 #[derive(Debug, Parser)]
@@ -30,6 +31,8 @@ Examples:
   context-bench --proxy http://localhost:7878 --dataset questions.jsonl
   context-bench --system passthrough --system extractive:ratio=0.3 \\
                 --relay http://localhost:8000 --dataset questions.jsonl --max-workers 16
+  context-bench --tasks mmlu --model local-completions \\
+                --model-args base_url=http://localhost:8000/v1/completions,model=NAME
 
 Exit codes: 0 done, 1 bug, 2 bad input or configuration, 3 rows failed (above
 --max-error-rate), 4 threshold missed (reserved), 130 interrupted.";
@@ -103,14 +106,20 @@ pub(crate) struct RunArgs {
     #[arg(long, help_heading = "Data")]
     pub(crate) skip_bad_lines: bool,
     /// Decides the order of options where the source always puts the right one first.
-    #[arg(long, value_name = "N", default_value_t = 42, help_heading = "Data")]
-    pub(crate) seed: u64,
+    /// In tasks, which examples a prompt gets; default 42 and 1234.
+    #[arg(long, value_name = "N", value_parser = crate::task_args::seed, help_heading = "Data")]
+    pub(crate) seed: Option<i64>,
     /// Leave options in the order of the source.
     #[arg(long, help_heading = "Data")]
     pub(crate) keep_order: bool,
 
-    /// Model to ask for.
+    /// Tasks to run, in place of datasets.
+    #[command(flatten)]
+    pub(crate) task: TaskRunArgs,
+
+    /// Model to ask for; for tasks also local-completions and the like, with --model-args.
     #[arg(
+        short = 'M',
         long,
         value_name = "MODEL",
         default_value = "claude-haiku-4-5-20251001",
@@ -220,6 +229,13 @@ pub(crate) struct RunArgs {
     /// Show no progress.
     #[arg(short, long, help_heading = "Output")]
     pub(crate) quiet: bool,
+}
+
+impl RunArgs {
+    /// What decides the order of options.
+    pub(crate) fn dataset_seed(&self) -> u64 {
+        self.seed.map_or(42, i64::cast_unsigned)
+    }
 }
 
 /// Flags of the demo.

@@ -4,6 +4,7 @@
 //! Only this crate knows terminals, environment variables and exit codes.
 
 mod args;
+mod backend;
 mod command_line;
 mod commands;
 mod datasets;
@@ -20,6 +21,8 @@ mod signals;
 mod stores;
 mod systems;
 mod task_args;
+mod task_files;
+mod task_run_args;
 mod tasks;
 
 use std::ffi::OsString;

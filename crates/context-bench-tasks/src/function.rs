@@ -69,6 +69,16 @@ pub trait Host: Send + Sync {
         Ok(calls.iter().map(|args| self.call(function, args)).collect())
     }
 
+    /// The same with keywords, as metrics are called.
+    fn call_many_with(
+        &self,
+        function: &Function,
+        calls: &[Map<String, Value>],
+    ) -> Result<Vec<Result<Value>>> {
+        let call = |keywords| self.call_with(function, keywords);
+        Ok(calls.iter().map(call).collect())
+    }
+
     /// Hands a table to a function such as `process_docs`; gives the rows it returns. A
     /// host that knows no tables hands over a list.
     fn rows(&self, function: &Function, rows: &[Value]) -> Result<Vec<Value>> {

@@ -13,4 +13,5 @@ pub(crate) mod run;
 pub(crate) mod runs;
 pub(crate) mod show;
 mod show_task;
+mod tasks_run;
 pub(crate) mod validate;

@@ -4,10 +4,11 @@
 
 use std::path::{Path, PathBuf};
 
+use context_bench_tasks::config::Config;
 use context_bench_tasks::function::Function;
 use context_bench_tasks::prompt::Dataset;
 use context_bench_tasks::suggest::quoted_list;
-use context_bench_tasks::{Error, Host, Options, Result, Task};
+use context_bench_tasks::{Error, Host, Leaf, Options, Result, Task};
 use serde_json::{Map, Value};
 
 use super::catalog::{config, told};
@@ -99,6 +100,63 @@ impl TaskData {
             dataset.insert(split.to_owned(), records);
         }
         Ok(dataset)
+    }
+
+    /// All splits that a task in Python names, or that the user gives files for.
+    ///
+    /// # Errors
+    ///
+    /// When a split cannot be found or read.
+    pub fn splits_of(&self, leaf: &Leaf, host: &dyn Host) -> Result<Vec<(String, Vec<Value>)>> {
+        const KEYS: [&str; 9] = [
+            "dataset",
+            "dataset_path",
+            "dataset_name",
+            "dataset_kwargs",
+            "custom_dataset",
+            "training_split",
+            "validation_split",
+            "test_split",
+            "fewshot_split",
+        ];
+        // The other keys are for the class.
+        let mut config = Config::new();
+        for (key, setting) in leaf.config.iter().filter(|(key, _)| KEYS.contains(key)) {
+            config.set(key, setting.value.clone(), setting.origin.clone());
+        }
+        let task = Task::from_config(&leaf.name, &config, None)?;
+        let roles = Self::roles(&task);
+        let mut splits: Vec<(String, Vec<Value>)> = Vec::new();
+        let mut add = |split: &str, records: Vec<Record>| {
+            let rows = records.into_iter().map(Value::Object).collect();
+            splits.push((split.to_owned(), rows));
+        };
+        let mut seen: Vec<&str> = Vec::new();
+        let has_data = KEYS[..5].iter().any(|key| config.get(key).is_some());
+        if let Some(function) = config.get("custom_dataset").and_then(Function::from_json) {
+            for (split, records) in custom(&task, &function, host)? {
+                add(&split, records);
+            }
+            return Ok(splits);
+        }
+        for (_, split) in &roles {
+            if seen.contains(split) {
+                continue;
+            }
+            seen.push(split);
+            match self.replacement(&task, split) {
+                Some(path) => add(split, files::read(path).map_err(|error| told(&error))?),
+                None if has_data => add(split, self.split(&task, split)?),
+                None => {}
+            }
+        }
+        for (split, path) in &self.settings.replaced {
+            let is_role = roles.iter().any(|(role, _)| role == split);
+            if !seen.contains(&split.as_str()) && !is_role {
+                add(split, files::read(path).map_err(|error| told(&error))?);
+            }
+        }
+        Ok(splits)
     }
 
     /// The splits of a task by what they are for.
