@@ -7,13 +7,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
-
 use super::prepared::Prepared;
 use super::queue::{Abandoned, Queue};
 use super::reuse::Reuse;
 use super::wiring::Wiring;
 use crate::dataset::{Dataset, DatasetError, Used};
+use crate::model::map_weight;
 
 /// How many examples are read ahead of the systems.
 const AHEAD: usize = 256;
@@ -93,7 +92,7 @@ impl Feed {
                     }
                     Some((position, Ok(example))) => {
                         self.used.note(&example);
-                        let size = example.fields().values().map(size).sum();
+                        let size = map_weight(example.fields());
                         bytes += size;
                         batch.sizes.push(size);
                         let prepared = Prepared::new(example, position, &mut tag);
@@ -176,15 +175,4 @@ impl Drop for Delivery {
     fn drop(&mut self) {
         self.queue.end();
     }
-}
-
-/// About how many bytes of memory a value takes.
-fn size(value: &Value) -> usize {
-    size_of::<Value>()
-        + match value {
-            Value::String(text) => text.len(),
-            Value::Array(items) => items.iter().map(size).sum(),
-            Value::Object(fields) => fields.values().map(size).sum(),
-            _ => 0,
-        }
 }
