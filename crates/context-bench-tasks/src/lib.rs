@@ -44,6 +44,7 @@ pub mod suggest;
 pub mod table;
 pub mod task;
 pub mod tree;
+mod use_prompt;
 pub mod validate;
 
 pub use catalog::Catalog;
