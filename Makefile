@@ -32,7 +32,7 @@ SECONDS ?= 60
 fuzz: ## Mutate texts through every pure evaluator: make fuzz SECONDS=120
 	$(CARGO) run --locked --package context-bench --example fuzz -- --seconds $(SECONDS)
 
-bench: ## Measure throughput, latency, memory, store, scoring and start-up (optimised build, minutes); ONLY=scoring for one part
+bench: ## Measure throughput, latency, memory, store, scoring, tasks and start-up (optimised build, minutes); ONLY=scoring for one part
 	$(CARGO) bench --locked --package context-bench-cli --bench throughput -- --bench $(if $(ONLY),--only $(ONLY))
 	$(if $(ONLY),,$(CARGO) bench --locked --package context-bench-records --bench records -- --bench)
 

@@ -67,7 +67,7 @@ impl Config {
         let tally = Tally::default();
         // For a slice, reading ahead would mostly read what nobody asks for.
         let many = settings.max_examples.is_none_or(|max| max >= AHEAD_FROM);
-        let rows = copy.rows(self)?;
+        let rows = copy.rows(self, self.record_settings())?;
         let rows = if many { ahead(rows) } else { rows };
         let mut examples = self.sieved(rows, settings, &tally);
         let origin = Origin {
@@ -98,7 +98,7 @@ impl Config {
         }
         let access = settings.hub.as_ref();
         let access = access.ok_or(CatalogueError::NoHub { dataset })?;
-        let (rows, origin) = self.remote_rows(access, settings)?;
+        let (rows, origin) = self.remote_rows(access, settings, self.record_settings())?;
         let tally = Tally::default();
         let examples = self.sieved(rows, settings, &tally);
         let dataset = Dataset::from_results(examples);
@@ -117,7 +117,10 @@ impl Config {
     }
 
     /// The local copy that is asked for, or that the dataset itself names.
-    fn local_path(&self, settings: &LoadSettings) -> Result<Option<PathBuf>, DatasetError> {
+    pub(super) fn local_path(
+        &self,
+        settings: &LoadSettings,
+    ) -> Result<Option<PathBuf>, DatasetError> {
         let path = match (&settings.path, &self.spec.file) {
             (Some(path), _) => path.clone(),
             (None, Some(file)) if self.spec.source.hub.is_none() => {
@@ -164,8 +167,13 @@ impl Config {
     pub(super) fn record_settings(&self) -> TableSettings {
         TableSettings {
             columns: engine::columns(self),
-            ..table_settings(&self.spec.source.records)
+            ..self.all_columns()
         }
+    }
+
+    /// The same with every column, for those who read more than the fields do.
+    pub(super) fn all_columns(&self) -> TableSettings {
+        table_settings(&self.spec.source.records)
     }
 }
 
@@ -190,13 +198,13 @@ pub(super) fn prepared(config: &Config, rows: Rows, tables: Tables) -> Result<Ro
 }
 
 /// The files of a local copy.
-struct LocalCopy {
+pub(super) struct LocalCopy {
     records: Vec<PathBuf>,
     tables: Vec<(String, Vec<PathBuf>, Table)>,
 }
 
 impl LocalCopy {
-    fn find(config: &Config, path: &Path) -> Result<Self, DatasetError> {
+    pub(super) fn find(config: &Config, path: &Path) -> Result<Self, DatasetError> {
         let wanted = config.records_wanted();
         let (records, folder) = if path.is_dir() {
             let found = locate::in_folder(path, &wanted)?;
@@ -225,13 +233,21 @@ impl LocalCopy {
         Ok(Self { records, tables })
     }
 
-    fn rows(&self, config: &Config) -> Result<Rows, DatasetError> {
+    pub(super) fn record_files(&self) -> &[PathBuf] {
+        &self.records
+    }
+
+    pub(super) fn rows(
+        &self,
+        config: &Config,
+        settings: TableSettings,
+    ) -> Result<Rows, DatasetError> {
         let mut tables = Tables::new();
         for (name, files, table) in &self.tables {
             let rows = rows::of_files(files.clone(), table_settings(table))?;
             tables.insert(name.clone(), rows.collect::<Result<_, _>>()?);
         }
-        let rows = rows::of_files(self.records.clone(), config.record_settings())?;
+        let rows = rows::of_files(self.records.clone(), settings)?;
         prepared(config, rows, tables)
     }
 }
