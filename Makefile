@@ -25,7 +25,7 @@ VENV_PYTHON := $(VENV)/bin/python
 
 $(VENV)/tools: Makefile
 	$(PYTHON) -m venv $(VENV)
-	$(VENV_PYTHON) -m pip install --quiet 'maturin>=1.9,<2' pytest mypy pandas pyarrow polars
+	$(VENV_PYTHON) -m pip install --quiet 'maturin>=1.9,<2' pytest mypy 'pyright[nodejs]' pandas pyarrow polars
 	touch $@
 
 python: $(VENV)/tools ## Build the Python package and install it into target/venv
@@ -39,6 +39,7 @@ test: test-rust test-python ## Run every test
 test-python: python ## Run the tests of the Python package, on every interpreter that is there
 	$(VENV_PYTHON) -m pytest --quiet python/tests
 	$(VENV_PYTHON) -m mypy --no-error-summary python/context_bench python/tests/typed.py
+	$(VENV)/bin/pyright --pythonpath $(VENV_PYTHON) python/context_bench python/tests/typed.py
 	@for version in 3.10 3.11 3.12 3.13; do PYTHON=$(VENV_PYTHON) sh python/tests/on_version.sh $$version || exit 1; done
 
 test-rust: ## Run the Rust tests, doc tests and examples

@@ -31,7 +31,7 @@ class Loop:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
                 self._thread = threading.Thread(
-                    target=self._loop.run_forever, name="context-bench-async", daemon=True
+                    target=_run, args=(self._loop,), name="context-bench-async", daemon=True
                 )
                 self._thread.start()
             loop = self._loop
@@ -54,9 +54,14 @@ class Loop:
 
         loop.call_soon_threadsafe(stop)
         thread.join(timeout=1.0)
-        if not thread.is_alive():
-            loop.run_until_complete(loop.shutdown_asyncgens())
-            loop.close()
+
+
+def _run(loop: asyncio.AbstractEventLoop) -> None:
+    try:
+        loop.run_forever()
+        loop.run_until_complete(loop.shutdown_asyncgens())
+    finally:
+        loop.close()
 
 
 async def _settled(awaitable: Awaitable[Any], settle: Settle) -> None:

@@ -3,7 +3,9 @@
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import Field
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
+
+from typing_extensions import Self
 
 __version__: str
 

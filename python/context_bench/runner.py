@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import islice
 from typing import Any, Literal
 
 from context_bench import _native
@@ -68,18 +67,17 @@ def evaluate(
         ValueError: When names, files or settings are wrong.
     """
     names = _dataset_names(dataset)
+    examples: Any = () if names is not None else dataset
     if max_examples is not None and max_examples < 0:
         if names is not None:
             raise ValueError("`max_examples` of a dataset by name cannot be negative")
-        dataset = list(dataset)[:max_examples]
+        examples = list(dataset)[:max_examples]
         max_examples = None
-    elif max_examples is not None and names is None and isinstance(dataset, Sequence):
-        dataset = list(islice(dataset, max_examples))  # type: ignore[arg-type]
     parts = _native.evaluate(
         {
             "systems": _listed("systems", systems),
             "names": names,
-            "dataset": () if names is not None else dataset,
+            "dataset": examples,
             "evaluators": _listed("evaluators", evaluators),
             "metrics": _listed("metrics", metrics or ()),
             "max_examples": max_examples,

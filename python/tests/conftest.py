@@ -5,21 +5,16 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from kit import EXAMPLES, Counting
 
 ROOT = Path(__file__).parents[2]
-EXAMPLES = [
-    {"id": 1, "context": "Paris is the capital of France.", "question": "Capital of France?",
-     "answer": "Paris", "dataset": "geo"},
-    {"id": "b", "context": "Rome is the capital of Italy.", "question": "Capital of Italy?",
-     "answer": "Rome", "dataset": "geo"},
-    {"id": 3, "context": "2 + 2 = 4.", "question": "2 + 2?", "answer": "Paris"},
-]  # fmt: skip
 
 
 @pytest.fixture
@@ -63,13 +58,26 @@ def url(serve: Callable[..., str]) -> str:
     return serve()
 
 
-def shared(*parts: str) -> Path:
-    """Material beside the repo; tests that need it are skipped without it."""
-    root = Path(os.environ.get("CONTEXT_BENCH_SHARED", ROOT.parent / "shared"))
-    path = root.joinpath(*parts)
-    if not path.exists():
-        pytest.skip(f"{path} is not there")
-    return path
+@pytest.fixture
+def shared() -> Callable[..., Path]:
+    """Finds material beside the repo; tests that need it are skipped without it."""
+
+    def find(*parts: str) -> Path:
+        root = Path(os.environ.get("CONTEXT_BENCH_SHARED", ROOT.parent / "shared"))
+        path = root.joinpath(*parts)
+        if not path.exists():
+            pytest.skip(f"{path} is not there")
+        return path
+
+    return find
+
+
+@pytest.fixture
+def counting() -> Iterator[Counting]:
+    with Counting() as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server
+        server.shutdown()
 
 
 @pytest.fixture

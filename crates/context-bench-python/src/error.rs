@@ -54,7 +54,8 @@ impl Raised {
 
 fn traceback(py: Python<'_>, error: &PyErr) -> PyResult<String> {
     let module = py.import(intern!(py, "traceback"))?;
-    let lines = module.call_method1(intern!(py, "format_exception"), (error.value(py),))?;
+    let parts = (error.get_type(py), error.value(py), error.traceback(py));
+    let lines = module.call_method1(intern!(py, "format_exception"), parts)?;
     let lines: Vec<String> = lines.extract()?;
     Ok(lines.concat())
 }
