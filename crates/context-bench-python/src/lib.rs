@@ -3,6 +3,10 @@
 //! Nothing is computed here: values cross the border, calls go to the library
 //! and back. What users see is the pure-Python face in `python/context_bench`;
 //! `docs/adr/0012-python-binding.md` tells why it has this shape.
+#![allow(
+    clippy::needless_pass_by_value,
+    reason = "PyO3 hands extracted arguments over by value"
+)]
 
 mod blocking;
 mod call;

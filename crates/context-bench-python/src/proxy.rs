@@ -119,7 +119,7 @@ impl PyProxy {
         let silent = self.without_prompt()?;
         let output = blocking::wait(py, silent.process(&asked))?;
         let output = output.map_err(|error| failed(&error))?;
-        convert::dict(py, answered(&original, output).fields())
+        convert::dict(py, answered(&original, &output).fields())
     }
 
     /// Holds a conversation; gives the assistant's messages.
@@ -241,7 +241,7 @@ impl System for OwnMessages {
             error
         })?;
         let output = self.silent.process(&asked(example, messages)).await?;
-        Ok(answered(example, output))
+        Ok(answered(example, &output))
     }
 
     fn identity(&self) -> Option<Identity> {
@@ -281,7 +281,7 @@ fn asked(example: &Example, messages: Vec<Value>) -> Example {
 }
 
 /// The example with what was answered to its messages.
-fn answered(example: &Example, output: Output) -> Output {
+fn answered(example: &Example, output: &Output) -> Output {
     let call = output.call();
     let response = output.get("response").cloned().unwrap_or(Value::Null);
     let mut answered = Output::reply(example, response);

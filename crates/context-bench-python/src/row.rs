@@ -353,15 +353,14 @@ fn read_scores(dict: &Bound<'_, PyDict>) -> PyResult<Scores> {
     Ok(scores)
 }
 
+/// A failure as it is pickled: kind, message, traceback.
+type Told = (String, String, Option<String>);
+
 /// Makes a pickled row again.
 #[pyfunction]
 pub(crate) fn restore_row<'py>(
     fields: &Bound<'py, PyTuple>,
-    rest: (
-        Option<(String, String, Option<String>)>,
-        Bound<'py, PyDict>,
-        bool,
-    ),
+    rest: (Option<Told>, Bound<'py, PyDict>, bool),
 ) -> PyResult<Bound<'py, PyRow>> {
     let py = fields.py();
     let made = py.get_type::<PyRow>().call1(fields.clone())?;

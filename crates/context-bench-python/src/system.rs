@@ -238,6 +238,7 @@ impl NativeSystem {
 
     /// The name that reports show.
     #[getter]
+    #[allow(clippy::misnamed_getters, reason = "reports show the label")]
     fn name(&self) -> &str {
         &self.reference.label
     }

@@ -41,7 +41,7 @@ impl TokenCounter for PyCounter {
     fn count(&self, text: &str) -> u64 {
         let counted = Python::attach(|py| {
             let counted = self.function.bind(py).call1((text,));
-            counted.and_then(|counted| counted.extract::<u64>().map_err(PyErr::from))
+            counted.and_then(|counted| counted.extract::<u64>())
         });
         // Counts that are missing would make every number of the run wrong.
         counted.unwrap_or_else(|error| {
