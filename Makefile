@@ -5,7 +5,7 @@ CARGO ?= cargo
 EXAMPLES := $(basename $(notdir $(wildcard crates/context-bench/examples/*.rs)))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build python test test-rust test-python agreement fuzz bench lint fmt doc clean
+.PHONY: help demo build python test test-rust test-python agreement fuzz bench bench-python lint fmt doc clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -55,9 +55,22 @@ SECONDS ?= 60
 fuzz: ## Mutate texts through every pure evaluator: make fuzz SECONDS=120
 	$(CARGO) run --locked --package context-bench --example fuzz -- --seconds $(SECONDS)
 
-bench: ## Measure throughput, latency, memory, store, scoring and start-up (optimised build, minutes); ONLY=scoring for one part
+bench: ## Measure throughput, latency, memory, store, scoring and start-up (optimised build, minutes); ONLY=scoring for one part, ONLY=python for the package
+ifeq ($(ONLY),python)
+	@$(MAKE) --no-print-directory bench-python
+else
 	$(CARGO) bench --locked --package context-bench-cli --bench throughput -- --bench $(if $(ONLY),--only $(ONLY))
 	$(if $(ONLY),,$(CARGO) bench --locked --package context-bench-records --bench records -- --bench)
+	$(if $(ONLY),,@$(MAKE) --no-print-directory bench-python)
+endif
+
+bench-python: $(VENV)/tools
+	$(CARGO) build --locked --release --package context-bench-cli --package context-bench-testkit --bins
+	rm -rf target/wheels-release
+	$(VENV)/bin/maturin build --locked --release --out target/wheels-release
+	$(PYTHON) -m venv --clear target/venv-bench
+	target/venv-bench/bin/python -m pip install --quiet target/wheels-release/*.whl
+	target/venv-bench/bin/python python/bench/run.py --program target/release/context-bench --endpoint target/release/mock-endpoint
 
 lint: ## Check formatting, lints and documentation
 	$(CARGO) fmt --all --check

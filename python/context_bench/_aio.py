@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import asyncio
 
 Settle = Callable[[Any, "BaseException | None"], None]
 
@@ -25,6 +27,8 @@ class Loop:
 
     def submit(self, awaitable: Awaitable[Any], settle: Settle) -> None:
         """Awaits something; ``settle`` gets its value or its exception."""
+        import asyncio  # the heaviest import of all, and mostly for nothing
+
         with self._lock:
             if self._closed:
                 raise RuntimeError("the run is over")
@@ -47,6 +51,8 @@ class Loop:
             return
 
         def stop() -> None:
+            import asyncio
+
             for task in asyncio.all_tasks(loop):
                 task.cancel()
             # Cancelled tasks have a turn to clean up before the loop stops.

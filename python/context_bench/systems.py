@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -81,6 +80,8 @@ class ClaudeCLI:
 
     def process(self, example: dict[str, Any]) -> dict[str, Any]:
         """Asks ``claude`` about one example."""
+        import subprocess
+
         try:
             done = subprocess.run(
                 self._command(),

@@ -178,6 +178,35 @@ except KeyboardInterrupt:
     ok(python(PREAMBLE + program))
 
 
+def test_a_second_ctrl_c_ends_the_program_without_waiting(tmp_path: Path) -> None:
+    program = """
+class Slow:
+    name = "slow"
+    def process(self, example):
+        time.sleep(20)
+print("ready", flush=True)
+try:
+    evaluate([Slow()], some(100), [AnswerQuality()], max_workers=8, progress=False)
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+    file = tmp_path / "program.py"
+    file.write_text(PREAMBLE + program)
+    process = subprocess.Popen(
+        [sys.executable, str(file)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    assert process.stdout.readline() == "interrupted\n"
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=10)
+    # An abort would be a negative number.
+    assert process.returncode >= 0
+
+
 def test_exit_in_user_code_ends_the_program(python: Python) -> None:
     program = """
 class Quitter:
