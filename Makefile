@@ -8,7 +8,7 @@ EXAMPLES := $(basename $(notdir $(wildcard crates/context-bench/examples/*.rs)))
 .PHONY: help demo build python test test-rust test-python agreement fuzz bench bench-python lint fmt doc clean
 
 help: ## Show this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
 demo: ## Build and run the built-in comparison (no key, no network service)
 	@$(CARGO) build --locked --package context-bench-cli
