@@ -29,7 +29,8 @@ $(VENV)/tools: Makefile
 	touch $@
 
 python: $(VENV)/tools ## Build the Python package and install it into target/venv
-	$(CARGO) build --locked --package context-bench-testkit --bins
+	@# The endpoint that tests talk to is there after `make test-rust`.
+	@[ -x target/debug/mock-endpoint ] || $(CARGO) build --locked --package context-bench-testkit --package context-bench-cli --bins
 	rm -rf target/wheels
 	$(VENV)/bin/maturin build --locked --profile dev --out target/wheels
 	$(VENV_PYTHON) -m pip install --quiet --force-reinstall --no-deps target/wheels/*.whl

@@ -10,7 +10,7 @@ use context_bench::{EvalRow, ExampleId, Failure, FailureKind, Score, Scores};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyString, PyTuple, PyType};
+use pyo3::types::{PyDict, PyString, PyTuple};
 
 use crate::convert;
 use crate::system::returned_as;
@@ -237,14 +237,6 @@ impl PyRow {
     fn __copy__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let (restore, parts) = Self::__reduce__(slf)?;
         restore.call1(parts)
-    }
-
-    #[classmethod]
-    fn __class_getitem__<'py>(
-        class: &Bound<'py, PyType>,
-        _item: &Bound<'py, PyAny>,
-    ) -> Bound<'py, PyType> {
-        class.clone()
     }
 }
 
