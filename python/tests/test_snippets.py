@@ -20,6 +20,7 @@ def test_the_snippets_of_the_specification_run_as_written(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    pytest.importorskip("pandas")
     preamble, *snippets = blocks(shared("spec", "snippets.md"))
     monkeypatch.chdir(tmp_path)
     write_tasks(tmp_path / "my_tasks")

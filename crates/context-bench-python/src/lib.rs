@@ -17,6 +17,7 @@ mod error;
 mod evaluate;
 mod evaluator;
 mod examples;
+mod host;
 mod lane;
 mod metric;
 mod progress;
@@ -45,6 +46,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<metric::NativeMetric>()?;
     module.add_class::<store::NativeStore>()?;
     module.add_class::<tasks::NativeTasks>()?;
+    module.add_class::<tasks::NativeTask>()?;
+    module.add_class::<tasks::NativeRequests>()?;
     module.add_function(wrap_pyfunction!(lane::work, module)?)?;
     module.add_function(wrap_pyfunction!(evaluate::evaluate, module)?)?;
     module.add_function(wrap_pyfunction!(render::render, module)?)?;

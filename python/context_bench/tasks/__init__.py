@@ -3,21 +3,22 @@
     tm = TaskManager(include_path="my_tasks")
     loaded = tm.load(["my_benchmark::nli_tasks::cb", "mmlu@generate"])
 
-Files are read, groups resolved and settings checked natively; nothing of the
-harness needs to be installed.
+Files are read, groups resolved, prompts rendered and responses scored natively;
+nothing of the harness needs to be installed. Functions that files name with
+``!function`` run in this interpreter.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from context_bench._native import NativeTasks
+from context_bench._native import NativeRequests, NativeTask, NativeTasks
 
-__all__ = ["Group", "Loaded", "Task", "TaskManager"]
+__all__ = ["Group", "Loaded", "Requests", "Scores", "Task", "TaskManager"]
 
 _Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
@@ -39,10 +40,79 @@ class Task:
     config: dict[str, Any] = field(repr=False)
     #: Whether a Python class is the task.
     python: bool = False
+    _native: NativeTask | None = field(default=None, repr=False, compare=False)
 
     def tasks(self) -> Iterator[Task]:
         """This task."""
         yield self
+
+    def requests(
+        self,
+        splits: Mapping[str, Iterable[Mapping[str, Any]]],
+        *,
+        num_fewshot: int | None = None,
+        limit: float | None = None,
+        seed: int | None = None,
+    ) -> Requests:
+        """What a model is asked about the records of the evaluated split.
+
+        Args:
+            splits: Records by split, as the task names its splits.
+            num_fewshot: Examples per prompt; does not replace a 0 of the task.
+            limit: So many documents, or a share of them below 1.
+            seed: Decides which examples are drawn.
+        """
+        plain = {name: list(rows) for name, rows in splits.items()}
+        made, shown, warnings = self._ready().requests(plain, num_fewshot, limit, seed)
+        return Requests(shown, warnings, made)
+
+    def score(
+        self, requests: Requests, responses: Sequence[Any], *, iterations: int = 1000
+    ) -> Scores:
+        """Scores responses, one per request: a text or a list of texts for generation,
+        a list of ``(log-likelihood, is_greedy)`` for choices, ``None`` for a failure.
+
+        ``iterations`` is how often documents are drawn again for standard errors.
+        """
+        native, given = requests._native, list(responses)
+        summed, documents, warnings = self._ready().score(native, given, iterations)
+        return Scores(summed, documents, warnings)
+
+    def _ready(self) -> NativeTask:
+        if self._native is None:
+            raise NotImplementedError(
+                f"`{self.name}` is a Python class\n"
+                "hint: use its own methods; requests are built for tasks in YAML"
+            )
+        return self._native
+
+
+@dataclass(frozen=True)
+class Requests:
+    """What a model is asked, one entry per document."""
+
+    requests: list[dict[str, Any]]
+    #: What was noticed.
+    warnings: list[str]
+    _native: NativeRequests = field(repr=False, compare=False)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return iter(self.requests)
+
+    def __len__(self) -> int:
+        return len(self.requests)
+
+
+@dataclass(frozen=True)
+class Scores:
+    """What came of the responses."""
+
+    #: ``"metric,filter"`` and ``"metric_stderr,filter"`` to their values.
+    summary: dict[str, Any]
+    #: Per document and filter: ``doc_id``, ``filter``, ``filtered``, ``scores``.
+    documents: list[dict[str, Any]] = field(repr=False)
+    #: What was noticed.
+    warnings: list[str]
 
 
 @dataclass(frozen=True)
@@ -155,16 +225,18 @@ class TaskManager:
         warnings: list[str] = []
         texts = [name for name in wanted if isinstance(name, str)]
         if len(texts) == len(wanted):
-            found, noticed = self._native.load(texts, _plain(overrides))
-            return Loaded([_node(node) for node in found], noticed)
+            found, tasks, noticed = self._native.load(texts, _plain(overrides))
+            leaves = iter(tasks)
+            return Loaded([_node(node, leaves) for node in found], noticed)
         for name in wanted:
             if isinstance(name, str):
-                found, noticed = self._native.load([name], _plain(overrides))
+                found, tasks, noticed = self._native.load([name], _plain(overrides))
             else:
                 definition = {**name, **(overrides or {})}
-                node, noticed = self._native.load_inline(definition, os.getcwd())
+                node, tasks, noticed = self._native.load_inline(definition, os.getcwd())
                 found = [node]
-            nodes += [_node(node) for node in found]
+            leaves = iter(tasks)
+            nodes += [_node(node, leaves) for node in found]
             warnings += noticed
         return Loaded(nodes, warnings)
 
@@ -182,9 +254,10 @@ def _listed(paths: _Paths | None) -> list[str | os.PathLike[str]]:
     return [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
 
 
-def _node(data: dict[str, Any]) -> Group | Task:
+def _node(data: dict[str, Any], leaves: Iterator[NativeTask | None]) -> Group | Task:
+    """A node, with the native tasks in the order of its leaves."""
     if data.pop("kind") == "task":
-        return Task(**data)
-    children = tuple(_node(child) for child in data.pop("children"))
+        return Task(**data, _native=next(leaves))
+    children = tuple(_node(child, leaves) for child in data.pop("children"))
     metrics = tuple(data.pop("aggregate_metrics"))
     return Group(children=children, aggregate_metrics=metrics, **data)
