@@ -15,7 +15,7 @@ mod score;
 mod weight;
 
 pub use counts::Counts;
-pub use example::{Example, ExampleError, ExampleId, Turn};
+pub use example::{Example, ExampleError, ExampleId, Source, Turn};
 pub use failure::{Failure, FailureKind};
 pub use identity::Identity;
 pub use judge_usage::JudgeUsage;
