@@ -1,5 +1,6 @@
 //! The index of tasks, and what their prompts are made of.
 
+use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 
@@ -59,13 +60,9 @@ fn index_file(include: &[PathBuf]) -> Option<PathBuf> {
 
 /// Shows remarks once each, and not too many of them.
 pub(crate) fn warn(warnings: &[Warning]) {
-    let mut shown: Vec<String> = Vec::new();
-    for warning in warnings {
-        let text = warning.to_string();
-        if !shown.contains(&text) {
-            shown.push(text);
-        }
-    }
+    let mut seen = HashSet::new();
+    let texts = warnings.iter().map(ToString::to_string);
+    let shown: Vec<String> = texts.filter(|text| seen.insert(text.clone())).collect();
     for text in shown.iter().take(SHOWN_WARNINGS) {
         output::warning(text);
     }

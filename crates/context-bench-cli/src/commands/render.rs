@@ -4,7 +4,8 @@ use context_bench::dataset::catalogue::LoadSettings;
 use context_bench::registry::Registry;
 use context_bench::system;
 use context_bench::task::tasks::options::Limit;
-use context_bench::task::tasks::{Host, Leaf, Task};
+use context_bench::task::tasks::python::value::plain;
+use context_bench::task::tasks::{Error, Function, Host, Leaf, Task};
 use context_bench::task::{TaskCatalog, TaskData};
 use serde_json::{Map, Value, json};
 
@@ -27,7 +28,7 @@ pub(crate) fn main(args: &RenderArgs, registry: &Registry) -> Result<Exit, Failu
     let leaves = tree.leaves();
     let mut built = Vec::with_capacity(leaves.len());
     for leaf in &leaves {
-        built.push(match leaf.is_native() {
+        built.push(match leaf.is_native() || leaf.python {
             true => None,
             false => {
                 let task = Task::build(leaf)?;
@@ -46,6 +47,7 @@ pub(crate) fn main(args: &RenderArgs, registry: &Registry) -> Result<Exit, Failu
     for ((leaf, task), key) in leaves.iter().zip(&built).zip(tree.keys()) {
         let rendered = match task {
             Some(task) => renderer.task(task)?,
+            None if leaf.python => renderer.class(leaf)?,
             None => renderer.native(leaf)?,
         };
         for mut document in rendered {
@@ -86,6 +88,37 @@ impl Renderer<'_> {
             .iter()
             .map(|request| flat(request.to_json()))
             .collect())
+    }
+
+    /// A Python object builds its own requests, which are shown as they are.
+    fn class(&self, leaf: &Leaf) -> Result<Vec<Map<String, Value>>, Failure> {
+        let named = |error: Error| Failure::from(error.prefixed(format!("task `{}`", leaf.name)));
+        let class = leaf.config.get("class").and_then(Function::from_json);
+        let class =
+            class.ok_or_else(|| named(Error::new("`class` must be `!function module.Class`")))?;
+        let mut config = leaf.config.to_json();
+        config.shift_remove("class");
+        if let Some(shots) = self.args.task.prompt.num_fewshot
+            && config.get("num_fewshot") != Some(&json!(0))
+        {
+            config.insert("num_fewshot".into(), json!(shots));
+        }
+        let splits = self.data.splits_of(leaf, &*self.host).map_err(named)?;
+        let object = self.host.object(&class, &config, &splits).map_err(named)?;
+        if let Some(seed) = self.args.seed {
+            // Not every class has a seed to set.
+            let _ = object.call("set_fewshot_seed", &[json!(seed)], &Map::new());
+        }
+        let mut keywords = Map::new();
+        if let Some(Limit::Count(n)) = self.args.task.limit {
+            keywords.insert("limit".into(), json!(n));
+        }
+        let requests = object.requests(&keywords).map_err(named)?;
+        let fields = |request: Value| match plain(request) {
+            Value::Object(fields) => Some(fields),
+            _ => None,
+        };
+        Ok(requests.into_iter().filter_map(fields).collect())
     }
 
     /// A dataset of the catalogue is asked in its own way.

@@ -147,8 +147,23 @@ fn names_for_people_and_classes_are_kept() {
     );
     let done: Done = ok(&["validate", "own_code", "--include-path", GROUPS]);
     assert!(done.stderr.contains("1 task use"), "{done}");
-    run(&["render", "--tasks", "own_code", "--include-path", GROUPS])
-        .is_error(&["task `my_task`", "a Python class"]);
+    let found = prompts("own_code", &["-L", "2"]);
+    assert_eq!(tasks_of(&found), ["own_code::my_task"]);
+    assert_eq!(found.len(), 2);
+    assert_eq!(found[0]["request_type"], "generate_until");
+    assert_eq!(
+        found[0]["arguments"],
+        json!(["What is a swift?", {"until": ["\n"], "max_gen_toks": 8}])
+    );
+    run(&[
+        "render",
+        "-t",
+        "own_code",
+        "--no-python",
+        "--include-path",
+        GROUPS,
+    ])
+    .is_error(&["task `my_task`", "needs Python"]);
 }
 
 #[test]

@@ -1,0 +1,24 @@
+"""``python -m context_bench`` and the command ``context-bench``: the same program."""
+
+from __future__ import annotations
+
+import signal
+import sys
+
+from context_bench import _native
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs the program; gives its exit code."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    # The program listens for Ctrl-C itself: once finishes what is in flight.
+    if hasattr(signal, "SIGINT"):
+        try:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+        except ValueError:
+            pass  # not the main thread: whoever called decides
+    return _native.main(["context-bench", *arguments])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

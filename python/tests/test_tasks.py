@@ -1,0 +1,136 @@
+"""`TaskManager`: names, paths, formats, overrides."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from context_bench.tasks import Group, Task, TaskManager
+
+TASK = """
+task: {name}
+dataset_path: none
+output_type: {kind}
+test_split: test
+doc_to_text: question
+doc_to_target: answer
+doc_to_choice: choices
+tag: {tag}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name in ("red", "blue"):
+        text = TASK.format(name=name, kind="multiple_choice", tag="colours")
+        (tmp_path / f"{name}.yaml").write_text(text)
+    (tmp_path / "paint.yaml").write_text(
+        "group: paint\ngroup_alias: Paint\ntask:\n  - red\n  - task: blue\n    num_fewshot: 3\n"
+        "aggregate_metric_list:\n  - metric: acc\n    weight_by_size: true\n"
+    )
+    (tmp_path / "art.yaml").write_text("group: art\ntask: [paint]\n")
+    return tmp_path
+
+
+def test_names_paths_tags_and_formats(folder: Path) -> None:
+    tm = TaskManager(include_path=folder)
+    assert tm.all_subtasks == ["blue", "red"]
+    assert tm.all_groups == ["art", "paint"]
+    assert tm.all_tags == ["colours"]
+    assert tm.path("red") == folder / "red.yaml"
+    (art,) = tm.load("art").nodes
+    assert isinstance(art, Group)
+    (paint,) = art.children
+    assert isinstance(paint, Group)
+    assert paint.alias == "Paint" and paint.aggregate_metrics == ("acc",)
+    assert [task.path for task in art.tasks()] == ["paint::red", "paint::blue"]
+    assert [task.name for task in tm.load(["colours"]).tasks] == ["blue", "red"]
+    assert [task.name for task in tm.load(["art::paint::red", "b*"]).tasks] == ["red", "blue"]
+    generated = tm.load("red@generate")["red@generate"]
+    assert isinstance(generated, Task)
+    assert (generated.format, generated.output_type) == ("generate", "generate_until")
+
+
+def test_overrides_of_groups_and_of_the_caller(folder: Path) -> None:
+    tm = TaskManager([folder])
+    shots = {task.name: task.config.get("num_fewshot") for task in tm.load("paint").tasks}
+    assert shots == {"red": None, "blue": 3}
+    over = tm.load(["paint"], overrides={"num_fewshot": 1}).tasks
+    assert [task.config["num_fewshot"] for task in over] == [1, 1]
+    inline = tm.load([{"group": "mine", "task": ["red", {"task": "blue", "num_fewshot": 2}]}])
+    assert [task.config.get("num_fewshot") for task in inline.tasks] == [None, 2]
+
+
+@pytest.fixture
+def functions(tmp_path: Path) -> Path:
+    (tmp_path / "sums.yaml").write_text(
+        "task: sums\ndataset_path: none\noutput_type: generate_until\ntest_split: test\n"
+        "training_split: train\n"
+        "doc_to_text: !function utils.ask\ndoc_to_target: '{{answer}}'\n"
+        "generation_kwargs: {until: [END]}\nprocess_results: !function utils.judge\n"
+        "metric_list:\n  - metric: right\n    aggregation: mean\n    higher_is_better: true\n"
+    )
+    (tmp_path / "utils.py").write_text(
+        "import os\nCALLS = []\n"
+        "def ask(doc):\n    CALLS.append(os.getpid())\n    return '%d + 1 =' % doc['a']\n"
+        "def judge(doc, results):\n"
+        "    if doc['a'] == 6:\n        raise ValueError('six')\n"
+        "    return {'right': float(results[0].strip() == str(doc['answer']))}\n"
+    )
+    return tmp_path
+
+
+def test_functions_of_tasks_run_in_this_interpreter(functions: Path) -> None:
+    task = TaskManager(functions).load("sums").tasks[0]
+    rows = [{"a": i, "answer": str(i + 1)} for i in (0, 2, 4)]
+    asked = task.requests({"test": rows, "train": [{"a": 8, "answer": "9"}]}, num_fewshot=1)
+    assert [request["context"] for request in asked] == [
+        f"8 + 1 = 9\n\n{i} + 1 =" for i in (0, 2, 4)
+    ]
+    assert asked.requests[0]["generation_kwargs"]["until"] == ["END"]
+    scores = task.score(asked, [" 1", " 4", None])
+    assert scores.summary["right,none"] == 0.5
+    assert [one["scores"]["right"] for one in scores.documents] == [1.0, 0.0]
+    import os
+    import sys
+
+    (calls,) = {
+        module.CALLS[0]
+        for name, module in sys.modules.items()
+        if name.startswith("_task_") and hasattr(module, "CALLS")
+    }
+    assert calls == os.getpid()
+
+
+def test_an_exception_in_a_function_has_its_traceback(functions: Path) -> None:
+    task = TaskManager(functions).load("sums").tasks[0]
+    asked = task.requests({"test": [{"a": 6, "answer": "7"}]})
+    with pytest.raises(ValueError, match="(?s)ValueError: six.*utils.py") as caught:
+        task.score(asked, ["7"])
+    assert "raise ValueError('six')" in str(caught.value)
+    with pytest.raises(ValueError, match="1 requests, but 2 responses"):
+        task.score(asked, ["7", "8"])
+    (functions / "utils.py").write_text("def other(doc): return ''\n")
+    with pytest.raises(ValueError, match="there is no `ask` in"):
+        task.requests({"test": [{"a": 6, "answer": "7"}]})
+
+
+def test_choices_are_scored_by_likelihood(folder: Path) -> None:
+    task = TaskManager(folder).load("red").tasks[0]
+    rows = [{"question": "Sky?", "choices": ["red", "blue"], "answer": "blue"}] * 2
+    asked = task.requests({"test": rows})
+    assert asked.requests[0]["request_type"] == "loglikelihood"
+    scores = task.score(asked, [[(-2.0, False), (-1.0, True)], [(-1.0, True), (-2.0, False)]])
+    assert scores.summary["acc,none"] == 0.5
+
+
+def test_mistakes_are_named(folder: Path) -> None:
+    tm = TaskManager(folder)
+    with pytest.raises(ValueError, match="unknown task, group or tag `rde`\nhint: did you mean `red`"):
+        tm.load("rde")
+    with pytest.raises(ValueError, match="num_fewshto"):
+        tm.load("red", overrides={"num_fewshto": 1})
+    with pytest.raises(ValueError):
+        TaskManager(folder / "nowhere")
+    with pytest.raises(KeyError):
+        tm.path("nothing")
