@@ -56,7 +56,7 @@ SECONDS ?= 60
 fuzz: ## Mutate texts through every pure evaluator: make fuzz SECONDS=120
 	$(CARGO) run --locked --package context-bench --example fuzz -- --seconds $(SECONDS)
 
-bench: ## Measure throughput, latency, memory, store, scoring and start-up (optimised build, minutes); ONLY=scoring for one part, ONLY=python for the package
+bench: ## Measure throughput, latency, memory, store, scoring, tasks and start-up (optimised build, minutes); ONLY=scoring for one part, ONLY=python for the package
 ifeq ($(ONLY),python)
 	@$(MAKE) --no-print-directory bench-python
 else

@@ -18,6 +18,8 @@
 mod datasets;
 #[path = "throughput/scoring.rs"]
 mod scoring;
+#[path = "throughput/tasks.rs"]
+mod tasks;
 
 use std::io::Write as _;
 use std::path::Path;
@@ -35,11 +37,18 @@ use context_bench::{Dataset, EvalResult, Example, Output, evaluate};
 use context_bench_testkit::{ChatServer, Reply, handlers};
 use serde_json::json;
 
+/// The program's own.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() {
     // `cargo test --all-targets` runs benches too; only `make bench` measures.
     let args: Vec<String> = std::env::args().collect();
     if let Some(n) = args.iter().position(|arg| arg == "--memory-of") {
         return memory_child(args[n + 1].parse().unwrap(), args.get(n + 2).map(Path::new));
+    }
+    if let Some(n) = args.iter().position(|arg| arg == "--index-of") {
+        return tasks::memory_child(Path::new(&args[n + 1]));
     }
     if !args.iter().any(|arg| arg == "--bench") {
         println!("nothing measured: run `make bench`");
@@ -48,7 +57,7 @@ fn main() {
     let only = args.iter().position(|arg| arg == "--only");
     let only = only.and_then(|at| args.get(at + 1)).map(String::as_str);
     let parts = [
-        "requests", "latency", "memory", "store", "scoring", "datasets", "start-up",
+        "requests", "latency", "memory", "store", "scoring", "datasets", "tasks", "start-up",
     ];
     if let Some(unknown) = only.filter(|only| !parts.contains(only)) {
         eprintln!("no part `{unknown}`; there are {}", parts.join(", "));
@@ -75,6 +84,9 @@ fn main() {
     }
     if wanted("datasets") {
         datasets::datasets();
+    }
+    if wanted("tasks") {
+        tasks::tasks();
     }
     if wanted("start-up") {
         start_up();

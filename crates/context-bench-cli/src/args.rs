@@ -6,7 +6,8 @@ use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use context_bench::MaxWorkers;
 
-use crate::list_args::{FetchArgs, ListFormat, LsArgs, ShowArgs};
+use crate::list_args::{FetchArgs, ListFormat, LsArgs, RenderArgs, ShowArgs, ValidateArgs};
+use crate::task_run_args::TaskRunArgs;
 
 /// Measure what a context layer costs and what it loses.
 #[derive(Debug, Parser)]
@@ -30,6 +31,8 @@ Examples:
   context-bench --proxy http://localhost:7878 --dataset questions.jsonl
   context-bench --system passthrough --system extractive:ratio=0.3 \\
                 --relay http://localhost:8000 --dataset questions.jsonl --max-workers 16
+  context-bench --tasks mmlu --model local-completions \\
+                --model-args base_url=http://localhost:8000/v1/completions,model=NAME
 
 Exit codes: 0 done, 1 bug, 2 bad input or configuration, 3 rows failed (above
 --max-error-rate), 4 threshold missed (reserved), 130 interrupted.";
@@ -40,10 +43,14 @@ pub(crate) enum Command {
     Run(Box<RunArgs>),
     /// Run the built-in comparison: no key, no network.
     Demo(DemoArgs),
-    /// List datasets, systems, evaluators, metrics and output formats.
+    /// List datasets, systems, evaluators, metrics, output formats, tasks, groups and tags.
     Ls(LsArgs),
-    /// Show a dataset: its description, one example, the messages a system gets.
-    Show(ShowArgs),
+    /// Show a dataset or a task: its description, and what a system gets for one example.
+    Show(Box<ShowArgs>),
+    /// Check tasks without running them.
+    Validate(ValidateArgs),
+    /// Write what a system would get for each document of some tasks.
+    Render(Box<RenderArgs>),
     /// Fetch datasets into the cache, for use offline.
     Fetch(FetchArgs),
     /// Score the stored answers of a run again; no system is called.
@@ -81,8 +88,13 @@ pub(crate) struct RunArgs {
     /// Dataset as NAME[:CONFIG][@SPLIT], NAME=PATH for a local copy of it, or a file of examples; repeatable.
     #[arg(long, value_name = "NAME_OR_PATH", help_heading = "Data")]
     pub(crate) dataset: Vec<String>,
-    /// YAML file, or folder of them, that describes datasets of your own; repeatable.
-    #[arg(long, value_name = "PATH", help_heading = "Data")]
+    /// File, or folder of files, of tasks and datasets of your own; repeatable.
+    #[arg(
+        long,
+        visible_alias = "include_path",
+        value_name = "PATH",
+        help_heading = "Data"
+    )]
     pub(crate) include_path: Vec<PathBuf>,
     /// Use the first N records of each dataset only.
     #[arg(short = 'n', long, value_name = "N", help_heading = "Data")]
@@ -94,14 +106,20 @@ pub(crate) struct RunArgs {
     #[arg(long, help_heading = "Data")]
     pub(crate) skip_bad_lines: bool,
     /// Decides the order of options where the source always puts the right one first.
-    #[arg(long, value_name = "N", default_value_t = 42, help_heading = "Data")]
-    pub(crate) seed: u64,
+    /// In tasks, which examples a prompt gets; default 42 and 1234.
+    #[arg(long, value_name = "N", value_parser = crate::task_args::seed, help_heading = "Data")]
+    pub(crate) seed: Option<i64>,
     /// Leave options in the order of the source.
     #[arg(long, help_heading = "Data")]
     pub(crate) keep_order: bool,
 
-    /// Model to ask for.
+    /// Tasks to run, in place of datasets.
+    #[command(flatten)]
+    pub(crate) task: TaskRunArgs,
+
+    /// Model to ask for; for tasks also local-completions and the like, with --model-args.
     #[arg(
+        short = 'M',
         long,
         value_name = "MODEL",
         default_value = "claude-haiku-4-5-20251001",
@@ -211,6 +229,13 @@ pub(crate) struct RunArgs {
     /// Show no progress.
     #[arg(short, long, help_heading = "Output")]
     pub(crate) quiet: bool,
+}
+
+impl RunArgs {
+    /// What decides the order of options.
+    pub(crate) fn dataset_seed(&self) -> u64 {
+        self.seed.map_or(42, i64::cast_unsigned)
+    }
 }
 
 /// Flags of the demo.

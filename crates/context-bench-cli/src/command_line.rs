@@ -11,19 +11,24 @@ pub(crate) fn shown(args: &[OsString]) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-fn without_credentials(word: &str) -> String {
+pub(crate) fn without_credentials(word: &str) -> String {
     if word.trim_start().starts_with('{') {
         return hide_secrets(word);
     }
     let Some((scheme, rest)) = word.split_once("://") else {
         return word.to_owned();
     };
+    // `--model-args base_url=http://…,model=NAME`: what follows the URL stays.
+    let (rest, after) = match (scheme.contains('='), rest.split_once(',')) {
+        (true, Some((rest, after))) => (rest, format!(",{after}")),
+        _ => (rest, String::new()),
+    };
     // A query may carry a key.
     let rest = rest.split('?').next().unwrap_or_default();
     let end = rest.find('/').unwrap_or(rest.len());
     let (authority, path) = rest.split_at(end);
     let host = authority.rsplit('@').next().unwrap_or_default();
-    format!("{scheme}://{host}{path}")
+    format!("{scheme}://{host}{path}{after}")
 }
 
 /// A JSON object with the texts of members that look like secrets left out.
@@ -70,6 +75,10 @@ mod tests {
                 "--dataset 'my file.jsonl'",
             ),
             (vec!["it's"], r"'it'\''s'"),
+            (
+                vec!["--model-args", "base_url=http://u:p@h/v1?k=1,model=m"],
+                "--model-args base_url=http://h/v1,model=m",
+            ),
             (
                 vec![r#"{"api_key":"sk-1","temperature":0}"#],
                 r#"'{"api_key":"…","temperature":0}'"#,

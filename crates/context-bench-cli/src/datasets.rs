@@ -10,13 +10,13 @@ use context_bench::registry::{DatasetRequest, Registry};
 use crate::args::RunArgs;
 use crate::failure::Failure;
 use crate::scoring::Scoring;
-use crate::{hub, output};
+use crate::{hub, output, tasks};
 
 /// The registry with the datasets that the user's own files describe.
 pub(crate) fn included(registry: &Registry, paths: &[PathBuf]) -> Result<Registry, Failure> {
     let mut registry = registry.clone();
-    for path in paths {
-        registry.catalogue.include(path)?;
+    if !paths.is_empty() {
+        registry.catalogue = tasks::catalog(&registry, paths)?.datasets;
     }
     Ok(registry)
 }
@@ -32,13 +32,14 @@ pub(crate) struct Datasets {
 /// Opens all datasets.
 pub(crate) fn open(args: &RunArgs, registry: &Registry) -> Result<Datasets, Failure> {
     if args.dataset.is_empty() {
-        return Err(Failure::bad_input("no dataset given")
-            .hint("pass `--dataset NAME_OR_PATH`, or try `context-bench demo`"));
+        return Err(Failure::bad_input("no dataset given").hint(
+            "pass `--dataset NAME_OR_PATH` or `--tasks NAMES`, or try `context-bench demo`",
+        ));
     }
     let request = DatasetRequest {
         max_examples: args.max_examples,
         skip_bad_lines: args.skip_bad_lines,
-        seed: args.seed,
+        seed: args.dataset_seed(),
         keep_order: args.keep_order,
         hub: match args.dataset.iter().any(|typed| needs_hub(typed)) {
             true => Some(hub::access(args.quiet)?),

@@ -4,6 +4,7 @@
 //! Only this crate knows terminals, environment variables and exit codes.
 
 mod args;
+mod backend;
 mod command_line;
 mod commands;
 mod datasets;
@@ -19,6 +20,11 @@ mod scoring;
 mod signals;
 mod stores;
 mod systems;
+mod task_args;
+mod task_files;
+mod task_plan;
+mod task_run_args;
+mod tasks;
 
 use std::ffi::OsString;
 use std::panic::AssertUnwindSafe;
@@ -80,6 +86,8 @@ fn call(cli: &Cli, registry: &Registry, command: &str) -> Result<Exit, Failure> 
         Some(Command::Demo(args)) => commands::demo::main(args, registry),
         Some(Command::Ls(args)) => commands::ls::main(args, registry),
         Some(Command::Show(args)) => commands::show::main(args, registry),
+        Some(Command::Validate(args)) => commands::validate::main(args, registry),
+        Some(Command::Render(args)) => commands::render::main(args, registry),
         Some(Command::Fetch(args)) => commands::fetch::main(args, registry),
         Some(Command::Completions { shell }) => commands::completions::main(*shell),
     }

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use crate::task_args::{self, PromptArgs, TaskArgs};
+
 /// Flags of `ls`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct LsArgs {
@@ -12,21 +14,66 @@ pub(crate) struct LsArgs {
     /// How to list it.
     #[arg(long, value_name = "FORMAT", default_value = "table")]
     pub(crate) output: ListFormat,
-    /// YAML file, or folder of them, that describes datasets of your own; repeatable.
-    #[arg(long, value_name = "PATH")]
+    /// Only names that a shell pattern matches, of tasks, groups and tags.
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) pattern: Option<String>,
+    /// File, or folder of files, of tasks and datasets of your own; repeatable.
+    #[arg(long, visible_alias = "include_path", value_name = "PATH")]
     pub(crate) include_path: Vec<PathBuf>,
+}
+
+/// Flags of `validate`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ValidateArgs {
+    /// Tasks, groups, tags, patterns or files.
+    pub(crate) names: Vec<String>,
+    /// The same as a flag; commas or repeat.
+    #[arg(short = 't', long, value_name = "NAMES")]
+    pub(crate) tasks: Vec<String>,
+    /// File, or folder of files, of tasks and datasets of your own; repeatable.
+    #[arg(long, visible_alias = "include_path", value_name = "PATH")]
+    pub(crate) include_path: Vec<PathBuf>,
+}
+
+/// Flags of `render`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct RenderArgs {
+    /// Which tasks, and how their prompts are made.
+    #[command(flatten)]
+    pub(crate) task: TaskArgs,
+    /// Seed of the examples; of four numbers with commas the last.
+    #[arg(long, value_name = "N", value_parser = task_args::seed, help_heading = "Tasks")]
+    pub(crate) seed: Option<i64>,
+    /// How prompts are written.
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) output: RenderFormat,
+    /// Write to a file instead of stdout.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) output_file: Option<PathBuf>,
+    /// File, or folder of files, of tasks and datasets of your own; repeatable.
+    #[arg(long, visible_alias = "include_path", value_name = "PATH")]
+    pub(crate) include_path: Vec<PathBuf>,
+}
+
+/// How prompts are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RenderFormat {
+    /// For people.
+    Text,
+    /// One JSON object per document.
+    Jsonl,
 }
 
 /// Flags of `show`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ShowArgs {
-    /// Dataset as NAME[:CONFIG][@SPLIT][=PATH].
+    /// Dataset as NAME[:CONFIG][@SPLIT][=PATH], or task as NAME[@FORMAT] or GROUP::TASK.
     pub(crate) name: String,
     /// How to show it.
     #[arg(long, value_name = "FORMAT", default_value = "table")]
     pub(crate) output: ListFormat,
-    /// YAML file, or folder of them, that describes datasets of your own; repeatable.
-    #[arg(long, value_name = "PATH")]
+    /// File, or folder of files, of tasks and datasets of your own; repeatable.
+    #[arg(long, visible_alias = "include_path", value_name = "PATH")]
     pub(crate) include_path: Vec<PathBuf>,
     /// Decides the order of options where the source always puts the right one first.
     #[arg(long, value_name = "N", default_value_t = 42)]
@@ -34,6 +81,9 @@ pub(crate) struct ShowArgs {
     /// Leave options in the order of the source.
     #[arg(long)]
     pub(crate) keep_order: bool,
+    /// How the prompt of a task is made.
+    #[command(flatten)]
+    pub(crate) prompt: PromptArgs,
 }
 
 /// Flags of `fetch`.
@@ -45,8 +95,8 @@ pub(crate) struct FetchArgs {
     /// Fetch every dataset of the catalogue, in its usual config.
     #[arg(long, conflicts_with = "names")]
     pub(crate) all: bool,
-    /// YAML file, or folder of them, that describes datasets of your own; repeatable.
-    #[arg(long, value_name = "PATH")]
+    /// File, or folder of files, of tasks and datasets of your own; repeatable.
+    #[arg(long, visible_alias = "include_path", value_name = "PATH")]
     pub(crate) include_path: Vec<PathBuf>,
     /// Show no progress.
     #[arg(short, long)]
@@ -66,9 +116,18 @@ pub(crate) enum Kind {
     Metrics,
     /// Output formats.
     Outputs,
+    /// Everything that `--tasks` takes: groups, tags and tasks.
+    Tasks,
+    /// Groups of tasks.
+    Groups,
+    /// Tags of tasks.
+    Tags,
+    /// Tasks alone.
+    Subtasks,
 }
 
 impl Kind {
+    /// What is listed when nothing is asked for; tasks are too many.
     pub(crate) const ALL: [Self; 5] = [
         Self::Datasets,
         Self::Systems,
@@ -84,6 +143,10 @@ impl Kind {
             Self::Evaluators => "evaluators",
             Self::Metrics => "metrics",
             Self::Outputs => "outputs",
+            Self::Tasks => "tasks",
+            Self::Groups => "groups",
+            Self::Tags => "tags",
+            Self::Subtasks => "subtasks",
         }
     }
 }

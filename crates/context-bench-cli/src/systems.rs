@@ -11,10 +11,12 @@ use context_bench::registry::{Registry, SystemContext, SystemRef};
 use context_bench::system::{
     CommandSettings, CommandSystem, OpenAiProxy, OpenAiProxySettings, Reader,
 };
+use context_bench::task::TaskModel;
 use context_bench::tokens::TokenCounter;
 use serde_json::{Map, Value};
 
 use crate::args::RunArgs;
+use crate::backend::TaskSettings;
 use crate::env;
 use crate::failure::Failure;
 
@@ -23,6 +25,8 @@ pub(crate) struct Systems {
     pub(crate) systems: Vec<Arc<dyn System>>,
     endpoints: Vec<Endpoint>,
     pace: Arc<Pace>,
+    /// How models are asked about tasks, when there are any.
+    tasks: Option<TaskSettings>,
 }
 
 /// Makes all systems.
@@ -31,12 +35,14 @@ pub(crate) fn build(
     registry: &Registry,
     counter: &Arc<dyn TokenCounter>,
     pace: Arc<Pace>,
+    tasks: Option<&TaskSettings>,
 ) -> Result<Systems, Failure> {
     let extra_body = extra_body(args)?;
     let mut built = Systems {
         systems: Vec::new(),
         endpoints: Vec::new(),
         pace,
+        tasks: tasks.cloned(),
     };
     let names = names(args);
     for (url, name) in args.proxy.iter().zip(&names) {
@@ -115,6 +121,11 @@ impl Systems {
         self.endpoints.push(endpoint.clone());
     }
 
+    /// The endpoint of the first system that has one.
+    pub(crate) fn first_endpoint(&self) -> Option<&Endpoint> {
+        self.endpoints.first()
+    }
+
     /// Checks that something listens at every endpoint, so that a typo costs a
     /// second and not a run full of retries.
     pub(crate) async fn check_reachable(&self) -> Result<(), Failure> {
@@ -135,7 +146,7 @@ impl Systems {
         name: &str,
         extra_body: &Map<String, Value>,
     ) -> Result<Arc<dyn System>, Failure> {
-        let proxy = OpenAiProxy::with_settings(OpenAiProxySettings {
+        let settings = OpenAiProxySettings {
             model: args.model.clone(),
             name: Some(name.to_owned()),
             api_key: key(args)?,
@@ -146,7 +157,13 @@ impl Systems {
             stream: args.stream,
             pace: Some(Arc::clone(&self.pace)),
             ..OpenAiProxySettings::new(url)
-        })?;
+        };
+        if let Some(tasks) = &self.tasks {
+            let model = TaskModel::new(settings, tasks.likelihoods.clone())?;
+            self.endpoints.push(model.endpoint().clone());
+            return Ok(Arc::new(model));
+        }
+        let proxy = OpenAiProxy::with_settings(settings)?;
         self.endpoints.push(proxy.endpoint().clone());
         Ok(Arc::new(proxy))
     }

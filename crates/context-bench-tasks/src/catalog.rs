@@ -10,6 +10,7 @@ use crate::aggregate::AggregateMetric;
 use crate::config::{Config, Origin};
 use crate::error::{Error, Result, Warning};
 use crate::file::{Kind, Loader, kind};
+use crate::given::Given;
 use crate::index::{Entry, Index};
 use crate::member::{add_child, leaf, members, name_of, passed_down, warn_twice};
 use crate::suggest::{did_you_mean, quoted_list};
@@ -25,7 +26,7 @@ pub const STRUCTURAL: &[&str] = &[
     "metadata",
 ];
 /// Keys of any one of which a mapping is a task of its own.
-pub(crate) const DEFINING: &[&str] = &["dataset_path", "custom_dataset", "class"];
+pub(crate) const DEFINING: &[&str] = &["dataset_path", "custom_dataset", "dataset", "class"];
 /// Groups inside groups; deeper ones are mistakes.
 const MAX_DEPTH: usize = 64;
 
@@ -61,6 +62,13 @@ impl Catalog {
             index,
             loader: Loader::new(home),
         }
+    }
+
+    /// The same with the files of the index that are not on disk.
+    #[must_use]
+    pub fn with_given(mut self, given: Given) -> Self {
+        self.loader.given = given;
+        self
     }
 
     /// Resolves one name, path of names (`group::task`), name with format or file.
@@ -125,7 +133,13 @@ impl Catalog {
 
     /// The error for a name that nothing has.
     pub(crate) fn unknown(&self, spec: &str) -> Error {
-        let name = spec.split(['@', ':']).next().unwrap_or(spec);
+        let name = spec.split('@').next().unwrap_or(spec);
+        let name = name.split("::").next().unwrap_or(name);
+        // A file that could not be used is the reason, not a typo.
+        let left_out = self.index.left_out(name);
+        if let Some(Err(error)) = left_out.map(|path| self.loader.load(path)) {
+            return error;
+        }
         let names = self.index.names();
         let n = names.len();
         let hint = did_you_mean(name, names)
@@ -324,6 +338,10 @@ impl Catalog {
     }
 
     pub(crate) fn unknown_member(&self, name: &str, group: &str) -> Error {
+        let left_out = self.index.left_out(name);
+        if let Some(Err(error)) = left_out.map(|path| self.loader.load(path)) {
+            return error;
+        }
         let hint = did_you_mean(name, self.index.names()).unwrap_or_else(|| {
             let keys = quoted_list(DEFINING, "or");
             format!("a task of its own needs {keys}")

@@ -40,6 +40,13 @@ impl Error {
         self
     }
 
+    /// The same error with this advice in place of what it has.
+    #[must_use]
+    pub fn hinted(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
     /// Like [`Error::with_hint`], when there is advice.
     #[must_use]
     pub fn with_some_hint(self, hint: Option<String>) -> Self {

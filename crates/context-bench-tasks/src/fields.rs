@@ -16,6 +16,7 @@ pub(crate) const FIELDS: &[&str] = &[
     "tag",
     "class",
     "metadata",
+    "dataset",
     "dataset_path",
     "dataset_name",
     "dataset_kwargs",
@@ -70,11 +71,6 @@ pub(crate) fn check_keys(config: &Config) -> Result<()> {
 /// What is read but cannot be done; a task must not run as if it were not there.
 pub(crate) fn refuse(config: &Config) -> Result<()> {
     for (key, reason, hint) in [
-        (
-            "use_prompt",
-            "prompts of other collections are not known",
-            "write `doc_to_text` and `doc_to_target`",
-        ),
         (
             "doc_to_image",
             "images cannot be sent",

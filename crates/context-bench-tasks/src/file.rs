@@ -1,5 +1,6 @@
 //! Task and group files: YAML with `include` and `!function`.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -10,6 +11,7 @@ use context_bench_template::yaml::{self, Node};
 use crate::config::{Config, Origin};
 use crate::error::{Error, Result, Warning};
 use crate::function::Function;
+use crate::given::Given;
 
 /// Includes below includes; deeper chains are mistakes.
 const MAX_DEPTH: usize = 50;
@@ -57,6 +59,8 @@ pub fn kind(config: &Config) -> Option<Kind> {
 pub struct Loader {
     /// What `~` at the start of a path stands for.
     pub home: Option<PathBuf>,
+    /// Files that are not on disk.
+    pub given: Given,
     included: Mutex<HashMap<PathBuf, Arc<File>>>,
 }
 
@@ -65,7 +69,7 @@ impl Loader {
     pub fn new(home: Option<PathBuf>) -> Self {
         Self {
             home,
-            included: Mutex::default(),
+            ..Self::default()
         }
     }
 
@@ -82,8 +86,12 @@ impl Loader {
 
     fn read(&self, path: &Path, stack: &mut Vec<PathBuf>) -> Result<File> {
         let name: Arc<str> = path.to_string_lossy().into();
-        let bytes = std::fs::read(path)
-            .map_err(|error| Error::new(format!("cannot read `{name}`: {error}")))?;
+        let bytes: Cow<'_, [u8]> = match self.given.get(path) {
+            Some(text) => text.as_bytes().into(),
+            None => std::fs::read(path)
+                .map_err(|error| Error::new(format!("cannot read `{name}`: {error}")))?
+                .into(),
+        };
         let document = yaml::parse(&bytes, &name)?;
         let warnings = document
             .duplicates
@@ -150,10 +158,10 @@ impl Loader {
                 .map(|p| p.display().to_string())
                 .collect();
             cycle.push(path.display().to_string());
-            return Err(Error::new(format!(
-                "files include each other: {}",
-                cycle.join(" -> ")
-            )));
+            return Err(
+                Error::new(format!("files include each other: {}", cycle.join(" -> ")))
+                    .with_hint("take `include` out of one of them"),
+            );
         }
         if stack.len() >= MAX_DEPTH {
             return Err(Error::new(format!(
@@ -168,7 +176,7 @@ impl Loader {
         if let Some(file) = known {
             return Ok(file);
         }
-        if !path.is_file() {
+        if self.given.get(path).is_none() && !path.is_file() {
             let shown = path.display();
             return Err(
                 Error::new(format!("included file `{shown}` does not exist"))

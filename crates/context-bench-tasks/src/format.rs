@@ -72,6 +72,11 @@ const COT_INSTRUCTION: &str =
     "Given the following problem, reason step by step to find the final answer.\n";
 const COT_PROMPT: &str = "Your response should end with \"The final answer is [answer]\" where [answer] is the response to the problem.";
 
+/// Whether a name is that of a built-in format.
+pub fn is_known(name: &str) -> bool {
+    NAMES.contains(&name)
+}
+
 /// The fields of a built-in format.
 fn builtin(name: &str) -> Result<Map<String, Value>> {
     let fields = match name {

@@ -69,10 +69,27 @@ pub trait Host: Send + Sync {
         Ok(calls.iter().map(|args| self.call(function, args)).collect())
     }
 
-    /// Hands a table to a function such as `process_docs`; gives the rows it returns.
+    /// The same with keywords, as metrics are called.
+    fn call_many_with(
+        &self,
+        function: &Function,
+        calls: &[Map<String, Value>],
+    ) -> Result<Vec<Result<Value>>> {
+        let call = |keywords| self.call_with(function, keywords);
+        Ok(calls.iter().map(call).collect())
+    }
+
+    /// Hands a table to a function such as `process_docs`; gives the rows it returns. A
+    /// host that knows no tables hands over a list.
     fn rows(&self, function: &Function, rows: &[Value]) -> Result<Vec<Value>> {
-        let _ = rows;
-        Err(refused(function))
+        match self.call(function, &[rows.to_vec().into()])? {
+            Value::Array(rows) => Ok(rows),
+            other => Err(Error::new(format!(
+                "`!function {}` must give rows, and gave `{}`",
+                function.name,
+                crate::source::shortened(&other.to_string())
+            ))),
+        }
     }
 
     /// Calls a function such as `custom_dataset`; gives the rows of each split.

@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::function::Host;
 use crate::metric::score::Scores;
 use crate::metric::{Aggregation, AggregationKind, repeats};
+use crate::python::value::{float, plain};
 use crate::task::Task;
 
 /// Resamples for standard errors when not said otherwise.
@@ -108,14 +109,18 @@ impl Task {
         };
         match found.map_or(&mean, |metric| &metric.aggregation) {
             AggregationKind::Builtin(aggregation) => {
-                let value = aggregation.apply(values)?;
+                // Tuples of Python are pairs here.
+                let values: Vec<Value> = values.iter().cloned().map(plain).collect();
+                let value = aggregation.apply(&values)?;
                 Ok((
                     json!(value),
-                    aggregation.stderr(values, how.iterations, how.threads)?,
+                    aggregation.stderr(&values, how.iterations, how.threads)?,
                 ))
             }
             AggregationKind::Function(function) => {
-                Ok((host.call(function, &[Value::Array(values.to_vec())])?, None))
+                let value = host.call(function, &[Value::Array(values.to_vec())])?;
+                let value = float(&value).map_or_else(|| plain(value), |number| json!(number));
+                Ok((value, None))
             }
         }
     }

@@ -6,10 +6,35 @@ use crate::error::{Error, Result, Warning};
 use crate::fewshot::Samples;
 use crate::filter::Record;
 use crate::function::{Function, Host};
+use crate::options::Options;
 use crate::prompt::Dataset;
 use crate::task::Task;
 
 impl Task {
+    /// The splits that prompts are made of: the evaluated one, and the one examples are
+    /// drawn from when there are any.
+    pub fn needed_splits(&self, options: &Options) -> Result<Vec<&str>> {
+        let mut needed = vec![self.evaluated_split()?];
+        let shots = self.shots(options);
+        if let Some(split) = self.example_split().filter(|_| shots > 0)
+            && !needed.contains(&split)
+        {
+            needed.push(split);
+        }
+        Ok(needed)
+    }
+
+    /// The split that examples are drawn from; none when they stand in the file.
+    fn example_split(&self) -> Option<&str> {
+        let splits = &self.splits;
+        let named = self.shots.split.as_deref().or(splits.fewshot.as_deref());
+        if named.is_some() || self.shots.samples.is_some() {
+            return named;
+        }
+        let fallback = splits.training.as_deref().or(splits.validation.as_deref());
+        fallback.or(splits.test.as_deref())
+    }
+
     pub(crate) fn split(
         &self,
         dataset: &Dataset,
@@ -31,8 +56,8 @@ impl Task {
         match process {
             None => Ok(records.clone()),
             Some(function) => {
-                let rows = records.iter().cloned().map(Value::Object).collect();
-                records_of(host.call(function, &[rows])?)
+                let rows: Vec<Value> = records.iter().cloned().map(Value::Object).collect();
+                records_of(host.rows(function, &rows)?.into())
             }
         }
     }

@@ -63,19 +63,23 @@ impl Task {
     ) -> Result<Rendered> {
         if let Some(format) = &self.format {
             let choice = prompting.choice.as_ref();
-            return format.render(&prompting.text, &prompting.target, choice, record, host);
+            let rendered = format.render(&prompting.text, &prompting.target, choice, record, host);
+            return rendered.map_err(|error| self.placed(error, "doc_to_text"));
         }
         let choices = prompting.choice.as_ref();
         let choices = choices
             .map(|choice| choice.choices(record, host))
-            .transpose()?;
-        let text = match prompting.text.get(record, host)? {
+            .transpose()
+            .map_err(|error| self.placed(error, "doc_to_choice"))?;
+        let text = prompting.text.get(record, host);
+        let text = match text.map_err(|error| self.placed(error, "doc_to_text"))? {
             crate::source::Given::Rendered(text) if choices.is_some() && is_digits(&text) => {
                 parse(&text)
             }
             given => given.value(),
         };
-        let target = match prompting.target.get(record, host)? {
+        let target = prompting.target.get(record, host);
+        let target = match target.map_err(|error| self.placed(error, "doc_to_target"))? {
             crate::source::Given::Rendered(text) => coerced(text, choices.is_some()),
             crate::source::Given::Raw(value) => value,
         };
@@ -84,6 +88,14 @@ impl Task {
             target,
             choices,
         })
+    }
+
+    /// An error about a field, at the place of the field.
+    fn placed(&self, error: Error, field: &str) -> Error {
+        match self.config.place(field) {
+            Some(place) => error.at(place),
+            None => error,
+        }
     }
 
     /// Everything a model is sent for this task.
@@ -128,7 +140,10 @@ impl Task {
         let mut evaluated = Vec::with_capacity(ids.len());
         for id in ids {
             let record = &records[id];
-            let named = |error: Error| error.prefixed(format!("document {id} of split `{split}`"));
+            let named = |error: Error| {
+                let name = &self.name;
+                error.prefixed(format!("task `{name}`, document {id} of split `{split}`"))
+            };
             let chosen = drawing
                 .next(record)
                 .map_err(|error| error.prefixed(format!("task `{}`", self.name)))?;
@@ -137,9 +152,9 @@ impl Task {
                 let example = match rendered[at].get() {
                     Some(example) => example,
                     None => {
-                        let example = self
-                            .example(&pool[at], host)
-                            .map_err(|error| error.prefixed(format!("example {at}")))?;
+                        let example = self.example(&pool[at], host).map_err(|error| {
+                            error.prefixed(format!("task `{}`, example {at}", self.name))
+                        })?;
                         rendered[at].get_or_init(|| example)
                     }
                 };
@@ -216,7 +231,8 @@ impl Task {
         let description = self.description.as_ref();
         let description = description
             .map(|source| source.text(record, host))
-            .transpose()?;
+            .transpose()
+            .map_err(|error| self.placed(error, "description"))?;
         let system = self.system(
             options.system_instruction.as_deref(),
             description.as_deref(),

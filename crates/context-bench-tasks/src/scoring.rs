@@ -1,13 +1,16 @@
 //! From responses to scores: filters, then metrics, document by document.
 
+use context_bench_template::python;
 use indexmap::IndexMap;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::error::{Error, Result, Warning};
-use crate::filter::Record;
-use crate::function::Host;
+use crate::filter::{Filter, Record};
+use crate::function::{Function, Host};
+use crate::metric::MetricKind;
 use crate::metric::score::{self, Likelihoods, Scores};
 use crate::prompt::Requests;
+use crate::python::value::{items, plain, tagged};
 use crate::request::{Ask, Request};
 use crate::task::{OutputType, Task};
 
@@ -62,7 +65,7 @@ impl TaskScores {
 
 impl Response {
     /// What filters see.
-    fn to_json(&self) -> Vec<Value> {
+    pub fn to_json(&self) -> Vec<Value> {
         match self {
             Response::Texts(texts) => texts.iter().map(|text| json!(text)).collect(),
             Response::Choices { likelihoods, .. } => {
@@ -82,6 +85,14 @@ impl Task {
             .any(|metric| metric.name == "acc_mutual_info")
     }
 
+    /// Whether each document is scored by itself. A filter in Python sees all documents
+    /// at once, and several answers are summed up together.
+    pub fn scores_by_document(&self) -> bool {
+        let steps = self.filters.iter().flat_map(|pipeline| &pipeline.steps);
+        let mut whole = steps.filter(|step| matches!(step, Filter::Custom(_) | Filter::Class(..)));
+        whole.next().is_none()
+    }
+
     /// Scores responses; `None` is a document that failed, which is left out.
     pub fn score(
         &self,
@@ -95,28 +106,67 @@ impl Task {
                 "{asked} requests, but {given} responses"
             )));
         }
-        let present: Vec<(usize, &Response)> = responses
+        let present: Vec<Answered<'_>> = responses
             .iter()
             .enumerate()
-            .filter_map(|(i, response)| Some((i, response.as_ref()?)))
+            .filter_map(|(at, response)| {
+                Some(Answered {
+                    at,
+                    request: &requests.requests[at],
+                    record: &requests.records[at],
+                    response: response.as_ref()?,
+                })
+            })
             .collect();
-        let records: Vec<Record> = present
-            .iter()
-            .map(|(i, _)| requests.records[*i].clone())
-            .collect();
-        let mut out = TaskScores::default();
+        Ok(TaskScores {
+            filters: self.score_all(&present, host)?,
+            warnings: self.missing_gold(&requests.requests).into_iter().collect(),
+        })
+    }
+
+    /// Scores one document, by filter; see [`Task::scores_by_document`].
+    pub fn score_document(
+        &self,
+        at: usize,
+        requests: &Requests,
+        response: &Response,
+        host: &dyn Host,
+    ) -> Result<IndexMap<String, Scored>> {
+        let (Some(request), Some(record)) = (requests.requests.get(at), requests.records.get(at))
+        else {
+            return Err(Error::new(format!("there is no request {at}")));
+        };
+        let answered = Answered {
+            at,
+            request,
+            record,
+            response,
+        };
+        let filters = self.score_all(&[answered], host)?;
+        let first =
+            |(filter, scored): (String, Vec<Scored>)| Some((filter, scored.into_iter().next()?));
+        Ok(filters.into_iter().filter_map(first).collect())
+    }
+
+    fn score_all(
+        &self,
+        present: &[Answered<'_>],
+        host: &dyn Host,
+    ) -> Result<IndexMap<String, Vec<Scored>>> {
+        let mut out = IndexMap::new();
         for pipeline in &self.filters {
             // Filters are for texts; likelihoods are scored as they are.
             let filtered = if self.output_type == OutputType::GenerateUntil {
-                let raw = present
-                    .iter()
-                    .map(|(_, response)| response.to_json())
-                    .collect();
+                let raw = present.iter().map(|one| one.response.to_json()).collect();
+                let records: Vec<Record> = match pipeline.needs_records() {
+                    true => present.iter().map(|one| one.record.clone()).collect(),
+                    false => Vec::new(),
+                };
                 pipeline.apply(raw, &records, host)?
             } else {
                 present
                     .iter()
-                    .map(|(_, response)| Value::Array(response.to_json()))
+                    .map(|one| Value::Array(one.response.to_json()))
                     .collect()
             };
             if filtered.len() != present.len() {
@@ -125,33 +175,54 @@ impl Task {
                     pipeline.name
                 )));
             }
-            let mut scored = Vec::with_capacity(present.len());
-            for ((at, response), filtered) in present.iter().zip(filtered) {
-                let request = &requests.requests[*at];
-                let named = |error: Error| error.prefixed(format!("document {}", request.doc_id));
-                let scores = match &self.process_results {
-                    Some(function) => {
-                        let record = Value::Object(requests.records[*at].clone());
-                        let results = match &filtered {
-                            Value::Array(items) => Value::Array(items.clone()),
-                            one => json!([one]),
-                        };
-                        scores_of(host.call(function, &[record, results])?).map_err(named)?
-                    }
-                    None => self
-                        .score_one(request, response, &filtered, host)
-                        .map_err(named)?,
-                };
-                scored.push(Scored {
-                    request: *at,
-                    filtered,
-                    scores,
-                });
-            }
-            out.filters.insert(pipeline.name.clone(), scored);
+            let scores = match &self.process_results {
+                Some(function) => processed(function, present, &filtered, host)?,
+                None => self.measured(present, &filtered, host)?,
+            };
+            let scored = present.iter().zip(filtered).zip(scores);
+            let scored = scored.map(|((one, filtered), scores)| Scored {
+                request: one.at,
+                filtered: plain(filtered),
+                scores,
+            });
+            out.insert(pipeline.name.clone(), scored.collect());
         }
-        out.warnings.extend(self.missing_gold(&requests.requests));
         Ok(out)
+    }
+
+    /// The scores that the metrics give. Those in Python are asked for all at once.
+    fn measured(
+        &self,
+        present: &[Answered<'_>],
+        filtered: &[Value],
+        host: &dyn Host,
+    ) -> Result<Vec<Scores>> {
+        let mut all = Vec::with_capacity(present.len());
+        for (one, filtered) in present.iter().zip(filtered) {
+            let scores = self.score_one(one.request, one.response, filtered);
+            all.push(scores.map_err(|error| one.named(error))?);
+        }
+        for metric in &self.metrics {
+            if let MetricKind::Function(function, arguments) = &metric.kind {
+                let asked: Vec<Vec<Map<String, Value>>> = present
+                    .iter()
+                    .zip(filtered)
+                    .map(|(one, filtered)| {
+                        let choices = one.request.choices.as_deref();
+                        score::asked(arguments, &one.request.target, choices, filtered)
+                    })
+                    .collect();
+                let calls: Vec<Map<String, Value>> = asked.iter().flatten().cloned().collect();
+                let mut given = host.call_many_with(function, &calls)?.into_iter();
+                for ((one, asked), scores) in present.iter().zip(&asked).zip(&mut all) {
+                    let values: Result<Vec<Value>> = given.by_ref().take(asked.len()).collect();
+                    let values = values.map_err(|error| one.named(error))?;
+                    let several = one.request.target.is_array();
+                    score::given(&metric.name, values, several, scores);
+                }
+            }
+        }
+        Ok(all)
     }
 
     fn score_one(
@@ -159,12 +230,11 @@ impl Task {
         request: &Request,
         response: &Response,
         filtered: &Value,
-        host: &dyn Host,
     ) -> Result<Scores> {
         match (response, &request.ask) {
             (Response::Texts(_), Ask::Generation { .. }) => {
                 let choices = request.choices.as_deref();
-                score::generation(&self.metrics, &request.target, choices, filtered, host)
+                score::generation(&self.metrics, &request.target, choices, filtered)
             }
             (
                 Response::Choices {
@@ -196,7 +266,7 @@ impl Task {
     }
 
     /// Answers that are not among the choices score 0; a user should know.
-    fn missing_gold(&self, requests: &[Request]) -> Option<Warning> {
+    pub fn missing_gold(&self, requests: &[Request]) -> Option<Warning> {
         if self.output_type != OutputType::MultipleChoice {
             return None;
         }
@@ -217,11 +287,64 @@ impl Task {
     }
 }
 
-fn scores_of(value: Value) -> Result<Scores> {
-    match value {
-        Value::Object(map) => Ok(map),
-        other => Err(Error::new(format!(
-            "`process_results` must give a mapping, found `{other}`"
-        ))),
+/// A document with its answer.
+#[derive(Clone, Copy)]
+struct Answered<'a> {
+    /// Place of the request among the requests.
+    at: usize,
+    request: &'a Request,
+    record: &'a Record,
+    response: &'a Response,
+}
+
+impl Answered<'_> {
+    fn named(&self, error: Error) -> Error {
+        error.prefixed(format!("document {}", self.request.doc_id))
     }
+}
+
+/// The scores that `process_results` gives, asked for all at once.
+fn processed(
+    function: &Function,
+    present: &[Answered<'_>],
+    filtered: &[Value],
+    host: &dyn Host,
+) -> Result<Vec<Scores>> {
+    let arguments = |(one, filtered): (&Answered<'_>, &Value)| {
+        let results = match filtered {
+            Value::Array(items) => Value::Array(items.clone()),
+            one => json!([one]),
+        };
+        vec![Value::Object(one.record.clone()), results]
+    };
+    let calls: Vec<Vec<Value>> = present.iter().zip(filtered).map(arguments).collect();
+    let given = host.call_many(function, &calls)?;
+    present
+        .iter()
+        .zip(given)
+        .map(|(one, given)| given.and_then(scores_of).map_err(|error| one.named(error)))
+        .collect()
+}
+
+/// A mapping by name. Values keep what marks them as Python's: an aggregation of the
+/// task's own may want them back.
+fn scores_of(value: Value) -> Result<Scores> {
+    let pairs = match tagged(&value) {
+        Some(("dict", Value::Array(pairs))) => pairs.clone(),
+        _ => match value {
+            Value::Object(map) => return Ok(map),
+            other => {
+                return Err(Error::new(format!(
+                    "`process_results` must give a mapping, found `{other}`"
+                )));
+            }
+        },
+    };
+    Ok(pairs
+        .into_iter()
+        .filter_map(|pair| match items(&pair)? {
+            [key, value] => Some((python::str(&plain(key.clone())), value.clone())),
+            _ => None,
+        })
+        .collect())
 }

@@ -141,12 +141,16 @@ impl Task {
     /// Makes a task of a configuration; `format` is the one asked for with `@`.
     pub fn from_config(name: &str, config: &Config, format: Option<&str>) -> Result<Self> {
         if config.get("class").is_some() {
-            return Err(Error::new(
-                "the task is a Python class and cannot be read without Python",
-            ));
+            return Err(
+                Error::new("the task is a Python class, which makes its own prompts")
+                    .with_hint("`run --tasks` runs it; only tasks in YAML are shown beforehand"),
+            );
         }
         check_keys(config)?;
         refuse(config)?;
+        if let Some(config) = crate::use_prompt::applied(config)? {
+            return Self::from_config(name, &config, format);
+        }
         let mut warnings = Vec::new();
         let fields = Fields { config };
         let format = Format::choose(config, format)?;

@@ -32,6 +32,7 @@ pub mod handlers;
 mod headers;
 pub mod hub;
 mod life;
+pub mod likelihood;
 mod plan;
 mod reader;
 mod record;

@@ -306,7 +306,9 @@ fn parse_head(bytes: &[u8], details: bool) -> Result<Option<(Head, usize)>, Read
 fn route(method: &str, path: &str) -> Route {
     match (method, path) {
         ("POST", "/v1/chat/completions" | "/chat/completions") => Route::Completion(Shape::Chat),
-        ("POST", "/v1/completions" | "/completions") => Route::Completion(Shape::Plain),
+        ("POST", "/v1/completions" | "/completions" | "/tokenize") => {
+            Route::Completion(Shape::Plain)
+        }
         ("GET", "/v1/models" | "/models") => Route::Models,
         (
             _,

@@ -13,6 +13,12 @@ pub trait Hint {
     fn hint(&self) -> Option<String>;
 }
 
+impl Hint for context_bench_tasks::Error {
+    fn hint(&self) -> Option<String> {
+        context_bench_tasks::Error::hint(self)
+    }
+}
+
 impl Hint for RecordError {
     fn hint(&self) -> Option<String> {
         RecordError::hint(self)

@@ -261,6 +261,7 @@ impl Evaluate {
     pub async fn run(self) -> Result<EvalResult, Error> {
         self.check_systems()?;
         let declared = declared_scores(&self.wiring);
+        let common = self.wiring.common().map(ToString::to_string);
         if let Some(declared) = &declared {
             check_score_fields(&self.metrics, declared)?;
         }
@@ -298,11 +299,10 @@ impl Evaluate {
         result.interrupted =
             stop.is_stopped() && result.counts.values().any(|counts| counts.not_run() > 0);
         if declared.is_none() && result.rows.iter().any(EvalRow::is_completed) {
-            let seen = result
-                .score_names()
-                .iter()
-                .map(ToString::to_string)
-                .collect();
+            let seen = result.score_names();
+            let seen = seen.iter().map(ToString::to_string);
+            // Datasets without a score that stands for them have none in common either.
+            let seen = seen.chain(common.clone()).collect();
             check_score_fields(&self.metrics, &seen)?;
         }
         summarize(

@@ -29,6 +29,7 @@ pub mod sandbox;
 pub mod stats;
 pub mod store;
 pub mod system;
+pub mod task;
 pub mod text;
 pub mod tokens;
 

@@ -30,6 +30,9 @@ pub struct EvalResult {
     pub counts: IndexMap<String, Counts>,
     /// The datasets that examples came from, with a digest of what was used.
     pub datasets: Vec<UsedDataset>,
+    /// Per system: what was found about its tasks, in the schema of
+    /// lm-evaluation-harness; empty without tasks.
+    pub tasks: IndexMap<String, Map<String, Value>>,
     /// How the numbers came about: version, tokenizer, counted fields.
     pub provenance: Map<String, Value>,
     /// Systems that were given up, with the failure that their calls had in common.
@@ -87,6 +90,7 @@ impl EvalResult {
             config: self.config.clone(),
             counts: self.counts.clone(),
             datasets: self.datasets.clone(),
+            tasks: self.tasks.clone(),
             provenance: self.provenance.clone(),
             gave_up: self.gave_up.clone(),
             kept: self.kept.clone(),
@@ -277,6 +281,9 @@ impl Serialize for EvalResult {
         }
         if !self.datasets.is_empty() {
             map.serialize_entry("datasets", &self.datasets)?;
+        }
+        if !self.tasks.is_empty() {
+            map.serialize_entry("tasks", &self.tasks)?;
         }
         if !self.provenance.is_empty() {
             map.serialize_entry("provenance", &self.provenance)?;

@@ -4,12 +4,16 @@ use context_bench::dataset::catalogue::{CacheState, Catalogue, HubAccess, Spec};
 use context_bench::registry::Registry;
 use serde_json::{Map, Value, json};
 
+use super::ls_tasks;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::list_args::{Kind, ListFormat, LsArgs};
 use crate::{datasets, hub, output};
 
 pub(crate) fn main(args: &LsArgs, registry: &Registry) -> Result<Exit, Failure> {
+    if let Some(kind @ (Kind::Tasks | Kind::Groups | Kind::Tags | Kind::Subtasks)) = args.kind {
+        return ls_tasks::main(kind, args, registry);
+    }
     let registry = &datasets::included(registry, &args.include_path)?;
     let kinds = match args.kind {
         Some(kind) => vec![kind],
@@ -59,6 +63,8 @@ fn names(kind: Kind, registry: &Registry) -> Vec<Entry> {
         Kind::Evaluators => registry.evaluators.describe().map(entry).collect(),
         Kind::Metrics => registry.metrics.describe().map(entry).collect(),
         Kind::Outputs => registry.reporters.describe().map(entry).collect(),
+        // They are listed by `ls_tasks`.
+        Kind::Tasks | Kind::Groups | Kind::Tags | Kind::Subtasks => Vec::new(),
     }
 }
 

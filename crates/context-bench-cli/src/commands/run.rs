@@ -31,7 +31,10 @@ pub(crate) fn main(args: &RunArgs, registry: &Registry, command: &str) -> Result
         output::warning(&warning);
     }
     let runtime = runtime()?;
-    let exit = runtime.block_on(run(args, registry, command));
+    let exit = match args.task.select.tasks.is_empty() {
+        true => runtime.block_on(run(args, registry, command)),
+        false => runtime.block_on(super::tasks_run::run(args, registry, command)),
+    };
     // Never wait for what a second Ctrl-C left behind.
     runtime.shutdown_background();
     exit
@@ -46,7 +49,13 @@ async fn run(args: &RunArgs, registry: &Registry, command: &str) -> Result<Exit,
     let reporter = reporter(&args.output, args.output_file.is_some(), registry)?;
     let tokenizer: Tokenizer = args.tokenizer.parse()?;
     let pace = systems::pace(args);
-    let mut systems = systems::build(args, registry, &tokenizer.counter(), Arc::clone(&pace))?;
+    let mut systems = systems::build(
+        args,
+        registry,
+        &tokenizer.counter(),
+        Arc::clone(&pace),
+        None,
+    )?;
     let registry = &datasets::included(registry, &args.include_path)?;
     let registry = &with_settings(args, registry, &pace)?;
     let opened = datasets::open(args, registry)?;
@@ -123,7 +132,7 @@ async fn run(args: &RunArgs, registry: &Registry, command: &str) -> Result<Exit,
 }
 
 /// The store, if one is asked for and can be used. Without it the run goes on in memory.
-fn open_store(cache_dir: Option<&Path>) -> (Option<Store>, bool) {
+pub(super) fn open_store(cache_dir: Option<&Path>) -> (Option<Store>, bool) {
     let Some(dir) = cache_dir else {
         return (None, false);
     };

@@ -4,13 +4,15 @@
 use context_bench::dataset::catalogue::{Config, LoadSettings};
 use context_bench::dataset::{DatasetRef, DatasetTarget};
 use context_bench::registry::{DatasetRequest, Registry};
+use context_bench::task::tasks::format;
 use context_bench::{Example, system};
 use serde_json::{Value, json};
 
+use super::show_task;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::list_args::{ListFormat, ShowArgs};
-use crate::{datasets, hub, output};
+use crate::{hub, output, tasks};
 
 /// How many records are looked at for one that makes an example.
 const LOOKED_AT: usize = 20;
@@ -18,7 +20,12 @@ const LOOKED_AT: usize = 20;
 const SHOWN_CHARS: usize = 600;
 
 pub(crate) fn main(args: &ShowArgs, registry: &Registry) -> Result<Exit, Failure> {
-    let registry = datasets::included(registry, &args.include_path)?;
+    let catalog = tasks::catalog(registry, &args.include_path)?;
+    let mut registry = registry.clone();
+    registry.catalogue = catalog.datasets.clone();
+    if is_task(&args.name, &registry) {
+        return show_task::main(args, &catalog);
+    }
     let reference = DatasetRef::parse(&args.name)?;
     let configs = match reference.target() {
         DatasetTarget::Named(named) if registry.datasets.get(&named.name).is_err() => {
@@ -41,6 +48,23 @@ pub(crate) fn main(args: &ShowArgs, registry: &Registry) -> Result<Exit, Failure
         ListFormat::Json => output::stdout(&format!("{:#}\n", shown.json(&example)))?,
     }
     Ok(Exit::Done)
+}
+
+/// Whether a name means a task: it is no dataset, or is asked for as a task.
+fn is_task(name: &str, registry: &Registry) -> bool {
+    let Ok(reference) = DatasetRef::parse(name) else {
+        return false;
+    };
+    match reference.target() {
+        DatasetTarget::Local(_) => name.ends_with(".yaml") || name.ends_with(".yml"),
+        DatasetTarget::Named(named) => {
+            let split = named.split.as_deref();
+            let by_format = split.is_some_and(format::is_known);
+            let known = registry.datasets.get(&named.name).is_ok()
+                || registry.catalogue.get(&named.name).is_ok();
+            name.contains("::") || by_format || !known
+        }
+    }
 }
 
 /// The first example, or why there is none.

@@ -23,3 +23,7 @@ mod repeats;
 mod sandbox;
 mod store;
 mod systems;
+mod task_runs;
+mod tasks;
+mod tasks_broken;
+mod tasks_examples;

@@ -55,6 +55,11 @@ impl std::fmt::Display for Done {
 pub(crate) fn command() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_context-bench"));
     command.env_remove("OPENAI_API_KEY").stdin(Stdio::null());
+    // No test keeps an index of tasks with those of the user.
+    command.env(
+        "XDG_CACHE_HOME",
+        std::env::temp_dir().join("context-bench-tests"),
+    );
     // No test reaches the real hub or the user's cache by accident.
     command.env("HF_ENDPOINT", "http://127.0.0.1:9");
     command.env("HF_HOME", std::env::temp_dir().join("context-bench-no-hub"));

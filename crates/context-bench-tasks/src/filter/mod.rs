@@ -130,6 +130,16 @@ impl Pipeline {
         })
     }
 
+    /// Whether a step looks at the records.
+    pub(crate) fn needs_records(&self) -> bool {
+        self.steps.iter().any(|step| {
+            matches!(
+                step,
+                Filter::MultiChoiceRegex(_) | Filter::Custom(_) | Filter::Class(..)
+            )
+        })
+    }
+
     /// Runs all steps. Responses of one request come as a list; each result is a list, or
     /// one value after `take_first`.
     pub fn apply(
@@ -332,8 +342,9 @@ impl Filter {
     }
 }
 
+/// A list from Python, which may be a tuple; so may be the responses of a request.
 fn list_of(value: Value) -> Result<Vec<Value>> {
-    match value {
+    match crate::python::value::plain(value) {
         Value::Array(items) => Ok(items),
         other => Err(Error::new(format!(
             "a list was expected from a function, found `{other}`"

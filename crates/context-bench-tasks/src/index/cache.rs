@@ -11,7 +11,7 @@ use std::path::Path;
 use super::head::{Head, Stamp};
 
 /// Format of the file; change it with the layout.
-const MAGIC: &[u8; 8] = b"cbtask\x00\x01";
+const MAGIC: &[u8; 8] = b"cbtask\x00\x02";
 
 /// Heads by path, with the stamp they were read at.
 pub(crate) type Heads = HashMap<String, (Stamp, Head)>;
@@ -59,6 +59,7 @@ fn encode(heads: &Heads) -> Vec<u8> {
         put_option(&mut body, head.task.as_deref());
         put_option(&mut body, head.group.as_deref());
         body.push(u8::from(head.class));
+        body.push(u8::from(head.dataset));
         match &head.tags {
             None => body.push(0),
             Some(tags) => {
@@ -122,6 +123,7 @@ fn decode(bytes: &[u8]) -> Option<Heads> {
             task: reader.option()?,
             group: reader.option()?,
             class: reader.byte()? == 1,
+            dataset: reader.byte()? == 1,
             tags: match reader.byte()? {
                 0 => None,
                 _ => Some(reader.list()?),
@@ -191,6 +193,7 @@ mod tests {
             task: Some("té".into()),
             group: None,
             class: true,
+            dataset: true,
             tags: Some(vec!["a".into(), String::new()]),
             includes: vec!["../x".into()],
             output_type: Some("multiple_choice".into()),

@@ -14,6 +14,8 @@ pub(crate) struct Head {
     pub(crate) tags: Option<Vec<String>>,
     pub(crate) includes: Vec<String>,
     pub(crate) output_type: Option<String>,
+    /// Whether the file describes a dataset: it has a `name` and defines no task.
+    pub(crate) dataset: bool,
     /// Why the file cannot be used; nothing else is known then.
     pub(crate) problem: Option<String>,
 }
@@ -75,6 +77,10 @@ impl Head {
                 }
             }
         }
+        head.dataset = root.get("name").is_some()
+            && ["task", "group", "class"]
+                .iter()
+                .all(|key| root.get(key).is_none());
         if let (None, None, Some(node)) = (&head.group, &head.task, root.get("task")) {
             let at = node.position;
             return Self::broken(format!(
@@ -94,6 +100,7 @@ impl Head {
             tags: self.tags.clone().or(base.tags),
             includes: Vec::new(),
             output_type: self.output_type.clone().or(base.output_type),
+            dataset: self.dataset,
             problem: self.problem.clone().or(base.problem),
         }
     }
@@ -111,7 +118,7 @@ fn texts(node: &Node) -> Vec<String> {
 }
 
 /// What says whether a file has changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Stamp {
     pub(crate) size: u64,
     /// Nanoseconds since 1970.

@@ -12,8 +12,9 @@ use std::path::{Path, PathBuf};
 
 use context_bench_template::place::Place;
 
-use crate::error::{Result, Warning};
-use crate::file::Kind;
+use crate::error::{Error, Result, Warning};
+use crate::file::{Kind, Loader};
+use crate::given::Given;
 use reading::{Reading, list};
 
 /// One name.
@@ -40,12 +41,16 @@ pub struct Index {
     pub n_files: usize,
     /// How many of them had to be read.
     pub n_read: usize,
+    /// Files that describe datasets, which are tasks of their own.
+    pub datasets: Vec<PathBuf>,
+    /// Files that cannot be used, by the name they would have, or their own.
+    left_out: BTreeMap<String, PathBuf>,
 }
 
 /// What to index and where to keep the result.
 #[derive(Debug, Clone, Default)]
 pub struct IndexOptions {
-    /// Trees, weakest first: a later one replaces names of an earlier one.
+    /// Trees, or single files, weakest first: a later one replaces names of an earlier one.
     pub roots: Vec<PathBuf>,
     /// The file that keeps heads between runs.
     pub cache: Option<PathBuf>,
@@ -76,12 +81,20 @@ impl Index {
                 n => n,
             },
         };
-        for files in lists? {
+        for (root, files) in options.roots.iter().zip(lists?) {
             index.n_files += files.len();
             reading.read(&files);
             let paths: Vec<&String> = files.iter().map(|(path, _)| path).collect();
             reading.read_includes(&paths, options.home.as_deref());
             let tree = tree(&paths, &mut reading, options.home.as_deref());
+            // In a tree a broken file is left out with a warning; one that was named is
+            // an error.
+            if tree.entries.is_empty() && tree.datasets.is_empty() && root.is_file() {
+                Loader::new(options.home.clone()).load(root)?;
+                return Err(Error::new("the file defines no task, group or dataset")
+                    .at(&place(root))
+                    .with_hint("add `task: name`, `group: name`, or `name` for a dataset"));
+            }
             index.add_tree(tree);
         }
         index.n_read = reading.n_read;
@@ -96,9 +109,59 @@ impl Index {
         Ok(index)
     }
 
+    /// The names of files that are not on disk.
+    pub fn of_given(given: &Given) -> Self {
+        let mut reading = Reading::default();
+        for (path, text) in given.iter() {
+            let path = path.to_string_lossy().into_owned();
+            let head = head::Head::parse(text.as_bytes(), &path);
+            reading.fresh.insert(path, (head::Stamp::default(), head));
+        }
+        let mut paths: Vec<String> = reading.fresh.keys().cloned().collect();
+        paths.sort_unstable();
+        let mut index = tree(&paths.iter().collect::<Vec<_>>(), &mut reading, None);
+        index.n_files = paths.len();
+        // Their templates are meant to be templates.
+        index.warnings.retain(|warning| warning.place.is_some());
+        index
+    }
+
+    /// Puts a small tree below this one: names that are here already stay as they are.
+    #[must_use]
+    pub fn over(mut self, base: Self) -> Self {
+        let mut replaced = Vec::new();
+        for (name, entry) in base.entries {
+            if self.entries.contains_key(&name) || self.tags.contains_key(&name) {
+                replaced.push(name);
+            } else {
+                self.entries.insert(name, entry);
+            }
+        }
+        for (tag, mut tasks) in base.tags {
+            // A tag whose tasks are all replaced by others is no tag of theirs.
+            tasks.retain(|task| !replaced.contains(task));
+            if !tasks.is_empty() && !self.entries.contains_key(&tag) {
+                self.tags.entry(tag).or_default().extend(tasks);
+            }
+        }
+        if let Some((first, others)) = replaced.split_first() {
+            let more = match others.len() {
+                0 => String::new(),
+                n => format!(" and {n} more names"),
+            };
+            let place = self.entries.get(first).map(|entry| place(&entry.path));
+            let message = format!("`{first}`{more} replace what comes with the program");
+            self.warnings.push(Warning { message, place });
+        }
+        self.n_files += base.n_files;
+        self
+    }
+
     /// Adds a later tree: its names win, its tags are merged.
     fn add_tree(&mut self, tree: Index) {
         self.warnings.extend(tree.warnings);
+        self.datasets.extend(tree.datasets);
+        self.left_out.extend(tree.left_out);
         if self.entries.is_empty() && self.tags.is_empty() {
             self.entries = tree.entries;
             self.tags = tree.tags;
@@ -131,6 +194,11 @@ impl Index {
     /// The entry of a task or a group.
     pub fn entry(&self, name: &str) -> Option<&Entry> {
         self.entries.get(name)
+    }
+
+    /// The file that would define a name if it could be used.
+    pub fn left_out(&self, name: &str) -> Option<&Path> {
+        self.left_out.get(name).map(PathBuf::as_path)
     }
 
     /// The tasks of a tag, by name.
@@ -187,8 +255,19 @@ fn tree(paths: &[&String], reading: &mut Reading, home: Option<&Path>) -> Index 
     let mut unnamed = 0_usize;
     for path in paths {
         let head = reading.merged(path, home, &mut Vec::new());
+        if head.dataset && head.problem.is_none() {
+            index.datasets.push(PathBuf::from(path));
+            continue;
+        }
         if let Some(problem) = head.problem {
             warn(&mut index, format!("file left out: {problem}"), path);
+            let path = PathBuf::from(path);
+            let stem = path
+                .file_stem()
+                .map(|stem| stem.to_string_lossy().into_owned());
+            if let Some(name) = head.group.or(head.task).or(stem) {
+                index.left_out.insert(name, path);
+            }
             continue;
         }
         let (kind, name) = match (head.class, head.group, head.task) {
@@ -252,8 +331,7 @@ fn tree(paths: &[&String], reading: &mut Reading, home: Option<&Path>) -> Index 
         .map(|(tag, tasks)| (tag, tasks.into_iter().collect()))
         .collect();
     if unnamed > 0 {
-        let message =
-            format!("{unnamed} files define neither a task nor a group and are templates");
+        let message = format!("{unnamed} files define no task, group or dataset and are templates");
         index.warnings.push(Warning::new(message));
     }
     index

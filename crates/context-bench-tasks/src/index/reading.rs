@@ -15,10 +15,14 @@ const CHUNK: usize = 64;
 
 /// All `*.yaml` files below a folder, sorted by path.
 pub(super) fn list(root: &Path) -> Result<Vec<(String, Stamp)>> {
+    if let Some(metadata) = std::fs::metadata(root).ok().filter(|data| data.is_file()) {
+        let path = root.to_string_lossy().into_owned();
+        return Ok(vec![(path, Stamp::of(&metadata))]);
+    }
     if !root.is_dir() {
         let shown = root.display();
-        return Err(Error::new(format!("`{shown}` is no folder"))
-            .with_hint("`--include-path` takes folders with task files"));
+        return Err(Error::new(format!("there is no folder or file `{shown}`"))
+            .with_hint("`--include-path` takes folders and files of tasks and datasets"));
     }
     let mut files = Vec::new();
     let mut folders = vec![root.to_owned()];
@@ -57,6 +61,7 @@ pub(super) fn list(root: &Path) -> Result<Vec<(String, Stamp)>> {
 }
 
 /// Heads from the last run and from this one.
+#[derive(Default)]
 pub(super) struct Reading {
     pub(super) known: Heads,
     pub(super) fresh: Heads,

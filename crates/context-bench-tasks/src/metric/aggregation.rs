@@ -88,10 +88,7 @@ impl Aggregation {
             return Ok(None);
         }
         match self {
-            Aggregation::Mean => {
-                let values = numbers(items)?;
-                Ok(Some(deviation(&values) / (values.len() as f64).sqrt()))
-            }
+            Aggregation::Mean => Ok(sample_error(&numbers(items)?)),
             Aggregation::WeightedPerplexity
             | Aggregation::BitsPerByte
             | Aggregation::Brier
@@ -167,6 +164,12 @@ fn bootstrap(
 }
 
 /// Sample standard deviation.
+/// The standard error of a mean; `None` for a single value.
+pub fn sample_error(values: &[f64]) -> Option<f64> {
+    let n = values.len();
+    (n > 1).then(|| deviation(values) / (n as f64).sqrt())
+}
+
 fn deviation(values: &[f64]) -> f64 {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;

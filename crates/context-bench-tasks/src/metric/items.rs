@@ -122,11 +122,9 @@ impl Items {
     }
 }
 
+/// Also what Python says and JSON cannot, such as NaN.
 fn number(item: &Value) -> Option<f64> {
-    match item {
-        Value::Bool(truth) => Some(f64::from(u8::from(*truth))),
-        other => other.as_f64(),
-    }
+    crate::python::value::float(item)
 }
 
 pub(super) fn numbers(items: &[Value]) -> Result<Vec<f64>> {

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Metric, MetricKind, repeats};
 use crate::error::{Error, Result};
-use crate::function::Host;
+use crate::python::value as python_value;
 
 /// Values by metric name, in the order of the metrics.
 pub type Scores = Map<String, Value>;
@@ -192,7 +192,6 @@ pub fn generation(
     target: &Value,
     choices: Option<&[String]>,
     prediction: &Value,
-    host: &dyn Host,
 ) -> Result<Scores> {
     // A pipeline that does not reduce leaves a list: exact matches become pass@k, of
     // all else the first response counts.
@@ -200,19 +199,8 @@ pub fn generation(
         Value::Array(items) => &items[..],
         one => std::slice::from_ref(one),
     };
-    let text = python::str(several_tries.first().unwrap_or(&Value::Null));
-    let named = |target: &Value| match (target, choices) {
-        (Value::Number(_), Some(choices)) => gold(target, choices)
-            .first()
-            .copied()
-            .flatten()
-            .map_or_else(|| python::str(target), |at| choices[at].clone()),
-        (other, _) => python::str(other),
-    };
-    let (references, several) = match target {
-        Value::Array(targets) => (targets.iter().map(named).collect::<Vec<_>>(), true),
-        target => (vec![named(target)], false),
-    };
+    let text = first_text(prediction);
+    let (references, several) = references(target, choices);
     let mut scores = Scores::new();
     for metric in metrics {
         match &metric.kind {
@@ -246,43 +234,93 @@ pub fn generation(
                 };
                 scores.insert(metric.name.clone(), json!([reference, text]));
             }
-            MetricKind::Function(function, arguments) => {
-                let mut best: Option<Value> = None;
-                for reference in &references {
-                    let mut keywords = arguments.clone();
-                    keywords.insert("references".into(), json!([reference]));
-                    keywords.insert("predictions".into(), json!([text]));
-                    let value = host.call_with(function, &keywords)?;
-                    if best.as_ref().is_none_or(|best| !truthy(best)) {
-                        best = Some(value);
-                    }
-                }
-                match best.unwrap_or(Value::Null) {
-                    Value::Object(map) => scores.extend(map),
-                    value if several => {
-                        scores.insert(
-                            metric.name.clone(),
-                            json!(f64::from(u8::from(truthy(&value)))),
-                        );
-                    }
-                    value => {
-                        scores.insert(metric.name.clone(), value);
-                    }
-                }
-            }
-            MetricKind::Named => {}
+            // Asked for all documents at once, by `asked` and `given`.
+            MetricKind::Function(..) | MetricKind::Named => {}
         }
     }
     Ok(scores)
 }
 
+/// What is compared with the references: of several tries the first.
+fn first_text(prediction: &Value) -> String {
+    match prediction {
+        Value::Array(items) => python::str(items.first().unwrap_or(&Value::Null)),
+        one => python::str(one),
+    }
+}
+
+/// The right answers as text, and whether they came as a list.
+fn references(target: &Value, choices: Option<&[String]>) -> (Vec<String>, bool) {
+    let named = |target: &Value| match (target, choices) {
+        (Value::Number(_), Some(choices)) => gold(target, choices)
+            .first()
+            .copied()
+            .flatten()
+            .map_or_else(|| python::str(target), |at| choices[at].clone()),
+        (other, _) => python::str(other),
+    };
+    match target {
+        Value::Array(targets) => (targets.iter().map(named).collect(), true),
+        target => (vec![named(target)], false),
+    }
+}
+
+/// The calls of a metric in Python about one document: one per right answer.
+pub(crate) fn asked(
+    arguments: &Map<String, Value>,
+    target: &Value,
+    choices: Option<&[String]>,
+    prediction: &Value,
+) -> Vec<Map<String, Value>> {
+    let text = first_text(prediction);
+    let call = |reference: String| {
+        let mut keywords = arguments.clone();
+        keywords.insert("references".into(), json!([reference]));
+        keywords.insert("predictions".into(), json!([text]));
+        keywords
+    };
+    references(target, choices)
+        .0
+        .into_iter()
+        .map(call)
+        .collect()
+}
+
+/// What those calls gave, as scores: of several right answers any may be met.
+pub(crate) fn given(metric: &str, values: Vec<Value>, several: bool, scores: &mut Scores) {
+    let mut best = Value::Null;
+    for value in values {
+        if !truthy(&best) {
+            best = value;
+        }
+    }
+    let best = match python_value::tagged(&best) {
+        Some(("dict", _)) => python_value::plain(best),
+        _ => best,
+    };
+    match best {
+        Value::Object(map) if !map.contains_key(python_value::TAG) => scores.extend(map),
+        value if several => {
+            let met = f64::from(u8::from(truthy(&value)));
+            scores.insert(metric.to_owned(), json!(met));
+        }
+        value => {
+            scores.insert(metric.to_owned(), value);
+        }
+    }
+}
+
+/// As Python sees it, also what JSON cannot say.
 fn truthy(value: &Value) -> bool {
+    if let Some(number) = python_value::float(value) {
+        return number != 0.0;
+    }
+    if let Some(items) = python_value::items(value) {
+        return !items.is_empty();
+    }
     match value {
-        Value::Null => false,
-        Value::Bool(truth) => *truth,
-        Value::Number(number) => number.as_f64() != Some(0.0),
         Value::String(text) => !text.is_empty(),
-        Value::Array(items) => !items.is_empty(),
         Value::Object(map) => !map.is_empty(),
+        _ => false,
     }
 }

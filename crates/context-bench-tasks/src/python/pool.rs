@@ -302,6 +302,21 @@ impl Host for PythonPool {
             .collect())
     }
 
+    fn call_many_with(
+        &self,
+        function: &Function,
+        calls: &[Map<String, Value>],
+    ) -> Result<Vec<Result<Value>>> {
+        let calls: Vec<Call<'_>> = calls
+            .iter()
+            .map(|kwargs| Call { args: &[], kwargs })
+            .collect();
+        let outcomes = self.spread(function, &calls)?.into_iter();
+        Ok(outcomes
+            .map(|outcome| outcome.map_err(Into::into))
+            .collect())
+    }
+
     fn rows(&self, function: &Function, rows: &[Value]) -> Result<Vec<Value>> {
         Ok(Self::rows(self, function, rows)?)
     }

@@ -93,7 +93,8 @@ fn ours(case: &Value) -> Option<Value> {
                 .zip(case["references"].as_array().unwrap());
             let values: Vec<Value> = pairs
                 .map(|(prediction, reference)| {
-                    score::generation(&metrics, reference, None, prediction, &NoHost).unwrap()["exact_match"].clone()
+                    score::generation(&metrics, reference, None, prediction).unwrap()["exact_match"]
+                        .clone()
                 })
                 .collect();
             json!(Aggregation::Mean.apply(&values).unwrap())
@@ -137,14 +138,7 @@ fn ours(case: &Value) -> Option<Value> {
         "generate_scoring" => {
             let metrics = metrics(&case["metric_list"], OutputType::GenerateUntil);
             Value::Object(
-                score::generation(
-                    &metrics,
-                    &case["target"],
-                    None,
-                    &case["prediction"],
-                    &NoHost,
-                )
-                .unwrap(),
+                score::generation(&metrics, &case["target"], None, &case["prediction"]).unwrap(),
             )
         }
         "loglikelihood_scoring" => {

@@ -5,6 +5,7 @@
 //! from many threads; what it may compute is bounded.
 
 mod args;
+mod choices;
 mod direct;
 mod error;
 mod filters;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue, LOCATION};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tokio::time::{Instant, sleep};
 
 use super::clock::Clock;
@@ -20,7 +20,7 @@ use super::pace::Pace;
 use super::retry::{Chance, Decision, GaveUp, RetryPolicy, asked_wait};
 use super::secret::{Secret, Secrets};
 use super::sse::EventParser;
-use super::wire::{self, ChatReply, ChatRequest, StreamedReply};
+use super::wire::{self, ChatReply, ChatRequest, JsonReply, StreamedReply};
 use crate::error::Hint;
 use crate::model::CallStats;
 
@@ -83,6 +83,44 @@ struct Failed {
     asked: Option<Duration>,
 }
 
+/// What an attempt brought, before anyone looked into it.
+enum Received {
+    Streamed(Box<ChatReply>),
+    Whole(Vec<u8>),
+}
+
+/// When a reply began to come.
+struct Times {
+    first_byte: Option<Duration>,
+    first_token: Option<Duration>,
+}
+
+/// What a call gives back.
+trait Reply {
+    fn set_call(&mut self, call: CallStats);
+    fn usage(&self) -> Option<&Map<String, Value>>;
+}
+
+impl Reply for ChatReply {
+    fn set_call(&mut self, call: CallStats) {
+        self.call = call;
+    }
+
+    fn usage(&self) -> Option<&Map<String, Value>> {
+        self.usage.as_ref()
+    }
+}
+
+impl Reply for JsonReply {
+    fn set_call(&mut self, call: CallStats) {
+        self.call = call;
+    }
+
+    fn usage(&self) -> Option<&Map<String, Value>> {
+        self.body.get("usage").and_then(Value::as_object)
+    }
+}
+
 impl From<ChatFailure> for Failed {
     fn from(failure: ChatFailure) -> Self {
         Self {
@@ -139,6 +177,33 @@ impl ChatClient {
     ///
     /// The failure of the last attempt, with what the call cost.
     pub async fn send(&self, request: &ChatRequest) -> Result<ChatReply, ChatError> {
+        self.call(request, |received| match received {
+            Received::Streamed(reply) => Ok(*reply),
+            Received::Whole(body) => wire::parse(&body, &self.secrets),
+        })
+        .await
+    }
+
+    /// Sends a request and gives the JSON that came back, whatever it says.
+    ///
+    /// # Errors
+    ///
+    /// As [`send`](Self::send).
+    pub async fn send_json(&self, request: &ChatRequest) -> Result<JsonReply, ChatError> {
+        self.call(request, |received| match received {
+            Received::Whole(body) => wire::parse_any(&body, &self.secrets),
+            Received::Streamed(_) => Err(ChatFailure::Structure {
+                found: "a stream".into(),
+            }),
+        })
+        .await
+    }
+
+    async fn call<R: Reply>(
+        &self,
+        request: &ChatRequest,
+        read: impl Fn(Received) -> Result<R, ChatFailure>,
+    ) -> Result<R, ChatError> {
         let mut started = Instant::now();
         let mut call = CallStats::default();
         loop {
@@ -147,12 +212,14 @@ impl ChatClient {
             // Our own limits do not use up the time that the endpoint has.
             started += paced;
             call.attempts += 1;
-            let Failed { failure, asked } = match self.attempt(request, started).await {
-                Ok(mut reply) => {
-                    call.first_byte = reply.call.first_byte;
-                    call.first_token = reply.call.first_token;
-                    reply.call = call;
-                    self.settle(request, &reply);
+            let attempt = self.attempt(request, started).await;
+            let attempt = attempt.and_then(|(received, times)| Ok((read(received)?, times)));
+            let Failed { failure, asked } = match attempt {
+                Ok((mut reply, times)) => {
+                    call.first_byte = times.first_byte;
+                    call.first_token = times.first_token;
+                    reply.set_call(call);
+                    self.settle(request, reply.usage());
                     return Ok(reply);
                 }
                 Err(failed) => failed,
@@ -195,17 +262,18 @@ impl ChatClient {
         waiting.elapsed()
     }
 
-    fn settle(&self, request: &ChatRequest, reply: &ChatReply) {
+    fn settle(&self, request: &ChatRequest, usage: Option<&Map<String, Value>>) {
         if let Some(pace) = &self.pace {
-            let usage = reply
-                .usage
-                .as_ref()
-                .and_then(|usage| usage.get("total_tokens"));
-            pace.settle(request.body.len(), usage.and_then(Value::as_u64));
+            let total = usage.and_then(|usage| usage.get("total_tokens"));
+            pace.settle(request.body.len(), total.and_then(Value::as_u64));
         }
     }
 
-    async fn attempt(&self, request: &ChatRequest, started: Instant) -> Result<ChatReply, Failed> {
+    async fn attempt(
+        &self,
+        request: &ChatRequest,
+        started: Instant,
+    ) -> Result<(Received, Times), Failed> {
         let mut clock = Clock::new(request.stream, self.timeout, started, self.policy.deadline);
         let sent_at = Instant::now();
         let mut builder = self
@@ -234,16 +302,18 @@ impl ChatClient {
                     .to_ascii_lowercase()
                     .starts_with("text/event-stream")
             });
+        let mut times = Times {
+            first_byte: Some(first_byte),
+            first_token: None,
+        };
         if streamed {
-            let mut reply = self.read_stream(&mut response, &clock, sent_at).await?;
-            reply.call.first_byte = Some(first_byte);
-            return Ok(reply);
+            let reply = self.read_stream(&mut response, &clock, sent_at).await?;
+            times.first_token = reply.call.first_token;
+            return Ok((Received::Streamed(Box::new(reply)), times));
         }
         // A server may ignore the wish for a stream and answer in one piece.
         let body = self.read_whole(&mut response, &clock).await?;
-        let mut reply = wire::parse(&body, &self.secrets)?;
-        reply.call.first_byte = Some(first_byte);
-        Ok(reply)
+        Ok((Received::Whole(body), times))
     }
 
     async fn read_whole(

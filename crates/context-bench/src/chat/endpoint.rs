@@ -14,6 +14,8 @@ use crate::digest;
 use crate::error::Hint;
 
 const CHAT_PATH: &str = "/chat/completions";
+/// Where text is continued; also the end of the other one.
+const COMPLETIONS_PATH: &str = "/completions";
 
 /// Names of query parameters whose values are treated as secrets.
 pub(crate) const SECRET_PARAMETERS: [&str; 5] = ["key", "token", "secret", "password", "sig"];
@@ -36,8 +38,8 @@ pub(crate) struct Credentials {
 
 impl Endpoint {
     /// Reads a base URL. It may end in `/v1` or not, in any number of slashes,
-    /// or be the whole address ending in `/chat/completions`, which is then used
-    /// as it is. A query is kept for the requests.
+    /// or be the whole address ending in `/chat/completions` or `/completions`,
+    /// which is then used as it is. A query is kept for the requests.
     ///
     /// # Errors
     ///
@@ -68,7 +70,7 @@ impl Endpoint {
         let credentials = take_credentials(&mut url);
         url.set_fragment(None);
         let path = url.path().trim_end_matches('/').to_owned();
-        url.set_path(&if path.ends_with(CHAT_PATH) {
+        url.set_path(&if path.ends_with(COMPLETIONS_PATH) {
             path
         } else if path.ends_with("/v1") {
             path + CHAT_PATH
@@ -76,6 +78,32 @@ impl Endpoint {
             path + "/v1" + CHAT_PATH
         });
         Ok(Self { url, credentials })
+    }
+
+    /// Whether messages are sent there; else it continues plain text.
+    pub fn is_chat(&self) -> bool {
+        self.url.path().ends_with(CHAT_PATH)
+    }
+
+    /// The address beside this one that continues plain text.
+    #[must_use]
+    pub fn completions(&self) -> Self {
+        let mut beside = self.clone();
+        if let Some(base) = self.url.path().strip_suffix(CHAT_PATH) {
+            beside.url.set_path(&format!("{base}{COMPLETIONS_PATH}"));
+        }
+        beside
+    }
+
+    /// The address of something at the root of the server, such as `tokenize`.
+    #[must_use]
+    pub(crate) fn at_root(&self, name: &str) -> Self {
+        let mut other = self.clone();
+        let base = self.completions();
+        let base = base.url.path().trim_end_matches(COMPLETIONS_PATH);
+        let base = base.strip_suffix("/v1").unwrap_or(base).to_owned();
+        other.url.set_path(&format!("{base}/{name}"));
+        other
     }
 
     /// The address to send to; it holds no credentials, but it may have a query.
@@ -288,9 +316,40 @@ mod tests {
             ("http://h/xv1", "http://h/xv1/v1/chat/completions"),
             ("https://u:p@h:1/a", "https://h:1/a/v1/chat/completions"),
             ("http://[::1]:8080", "http://[::1]:8080/v1/chat/completions"),
+            ("http://h/v1/completions/", "http://h/v1/completions"),
         ] {
             let endpoint = Endpoint::parse(text).expect(text);
             assert_eq!(endpoint.to_string(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_address_for_plain_text_is_beside_that_for_messages() {
+        for (text, is_chat, beside, tokenize) in [
+            (
+                "http://h/p?k=1",
+                true,
+                "http://h/p/v1/completions",
+                "http://h/p/tokenize",
+            ),
+            (
+                "http://h/v1/completions",
+                false,
+                "http://h/v1/completions",
+                "http://h/tokenize",
+            ),
+            (
+                "http://h/openai/chat/completions",
+                true,
+                "http://h/openai/completions",
+                "http://h/openai/tokenize",
+            ),
+        ] {
+            let endpoint = Endpoint::parse(text).expect(text);
+            assert_eq!(endpoint.is_chat(), is_chat, "{text}");
+            assert_eq!(endpoint.completions().to_string(), beside, "{text}");
+            assert!(!endpoint.completions().is_chat(), "{text}");
+            assert_eq!(endpoint.at_root("tokenize").to_string(), tokenize, "{text}");
         }
     }
 

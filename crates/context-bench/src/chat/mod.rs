@@ -24,7 +24,7 @@ pub use pace::Pace;
 pub use reach::Unreachable;
 pub use retry::{GaveUp, RetryPolicy};
 pub use secret::Secret;
-pub use wire::{ChatReply, ChatRequest};
+pub use wire::{ChatReply, ChatRequest, JsonReply};
 
 pub(crate) use endpoint::{SECRET_PARAMETERS, host_part};
 pub(crate) use error::seconds;

@@ -55,6 +55,23 @@ pub struct ChatReply {
     pub call: CallStats,
 }
 
+/// The answer of an endpoint that is no chat completion, as it came.
+#[derive(Debug, Clone, PartialEq)]
+pub struct JsonReply {
+    /// The whole body.
+    pub body: Value,
+    /// What the call cost.
+    pub call: CallStats,
+}
+
+/// Reads a reply that may be any JSON.
+pub(crate) fn parse_any(body: &[u8], secrets: &Secrets) -> Result<JsonReply, ChatFailure> {
+    Ok(JsonReply {
+        body: parse_json(body, secrets)?,
+        call: CallStats::default(),
+    })
+}
+
 /// Reads a reply that came as one JSON body.
 pub(crate) fn parse(body: &[u8], secrets: &Secrets) -> Result<ChatReply, ChatFailure> {
     let mut reply = parse_json(body, secrets)?;
@@ -68,9 +85,14 @@ pub(crate) fn parse(body: &[u8], secrets: &Secrets) -> Result<ChatReply, ChatFai
         Some(_) => return Err(unexpected()),
     };
     let finish_reason = finish_reason(first);
-    let content = first
-        .get_mut("message")
-        .and_then(|message| message.get_mut("content"))
+    // A completion of plain text says `text` where a chat has a message.
+    let content = match first.get("message") {
+        Some(_) => first
+            .get_mut("message")
+            .and_then(|message| message.get_mut("content")),
+        None => first.get_mut("text"),
+    };
+    let content = content
         .map(|content| joined(content.take()))
         .ok_or_else(unexpected)?;
     Ok(ChatReply {
@@ -196,9 +218,13 @@ impl StreamedReply {
         // Some servers say `message` in streams too.
         let delta = match choice.get("delta") {
             Some(Value::Object(_)) => choice.get_mut("delta"),
-            _ => choice.get_mut("message"),
+            _ if choice.get("message").is_some() => choice.get_mut("message"),
+            _ => None,
         };
-        let content = delta.and_then(|delta| delta.get_mut("content"));
+        let content = match delta {
+            Some(delta) => delta.get_mut("content"),
+            None => choice.get_mut("text"),
+        };
         if let Some(Value::String(text)) = content.map(|content| joined(content.take())) {
             match &mut self.content {
                 Some(known) => known.push_str(&text),

@@ -30,6 +30,8 @@ pub enum FailureKind {
     Timeout,
     /// A reply came, but it could not be understood.
     BadReply,
+    /// The endpoint cannot do what is asked for at all.
+    Unsupported,
     /// A child process crashed or broke the protocol.
     Process,
     /// The code of a system panicked.
@@ -51,6 +53,7 @@ impl FailureKind {
             Self::Connection => "connection",
             Self::Timeout => "timeout",
             Self::BadReply => "bad_reply",
+            Self::Unsupported => "unsupported",
             Self::Process => "process",
             Self::Panic => "panic",
             Self::Other => "other",
@@ -68,6 +71,10 @@ impl FailureKind {
             Self::Connection => "check that the endpoint is running and that the URL is right",
             Self::Timeout => "raise `--timeout` or lower `--max-workers`",
             Self::BadReply => "check that the URL is an OpenAI-compatible chat endpoint",
+            Self::Unsupported => {
+                "likelihoods need `/v1/completions` with `echo` and `logprobs`; a task that \
+                 asks for them runs on any endpoint as `TASK@generate` or `TASK@cot`"
+            }
             _ => return None,
         })
     }

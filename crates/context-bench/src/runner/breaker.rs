@@ -99,7 +99,10 @@ impl Breaker {
 fn is_configuration(kind: FailureKind) -> bool {
     matches!(
         kind,
-        FailureKind::Unauthorized | FailureKind::NotFound | FailureKind::Connection
+        FailureKind::Unauthorized
+            | FailureKind::NotFound
+            | FailureKind::Connection
+            | FailureKind::Unsupported
     )
 }
 

@@ -68,7 +68,7 @@ impl Scorer {
             }
         };
         if let Some(output) = output {
-            let scored = self.score(prepared, output, known).await;
+            let scored = self.score(&row.system, prepared, output, known).await;
             row.scores = scored.scores;
             row.not_applicable = scored.not_applicable;
             row.input_tokens = prepared.input_tokens(&self.text_fields, &*self.counter);
@@ -137,6 +137,7 @@ impl Scorer {
     /// Asks every evaluator whose scores are not known yet.
     async fn score(
         &self,
+        system: &str,
         prepared: &Prepared,
         output: &Output,
         known: &[Option<Scores>],
@@ -151,7 +152,7 @@ impl Scorer {
                 scored.scores.merge(scores.clone());
                 continue;
             }
-            let given = AssertUnwindSafe(evaluator.score_and_usage(&prepared.example, output))
+            let given = AssertUnwindSafe(evaluator.score_of(system, &prepared.example, output))
                 .catch_unwind()
                 .await;
             let scores = match given {

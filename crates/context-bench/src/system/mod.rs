@@ -6,6 +6,7 @@
 mod command;
 mod context_layer;
 mod function;
+pub(crate) mod generation;
 mod offload;
 mod openai;
 mod reader;
@@ -16,6 +17,8 @@ pub use context_layer::ContextLayer;
 pub use function::{FnSystem, from_fn};
 pub use openai::{BuildMessages, OpenAiProxy, OpenAiProxySettings, messages};
 pub use reader::Reader;
+
+pub(crate) use openai::add_usage;
 
 use async_trait::async_trait;
 

@@ -1,7 +1,8 @@
-//! `OpenAiProxy`: a system behind an OpenAI-compatible chat endpoint.
+//! `OpenAiProxy`: a system behind an OpenAI-compatible endpoint.
 //!
-//! It turns examples into messages and replies into outputs; sending, waiting
-//! and retrying are the chat client's. It never reads the environment: a key
+//! It turns examples into messages (or, where the address ends in plain
+//! `/completions`, into a prompt) and replies into outputs; sending, waiting and
+//! retrying are the chat client's. It never reads the environment: a key
 //! is passed in or there is none.
 
 use std::fmt;
@@ -11,7 +12,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 
-use super::{Conversation, Replies, System, SystemError};
+use super::{Conversation, Replies, System, SystemError, generation};
 use crate::chat::{
     ChatClient, ChatError, ChatReply, ChatRequest, ClientError, ClientSettings, Endpoint, Pace,
     RetryPolicy, SECRET_PARAMETERS, Secret, host_part,
@@ -76,6 +77,17 @@ impl OpenAiProxySettings {
             stream: false,
             build_messages: None,
         }
+    }
+
+    /// How its endpoint is reached.
+    pub(crate) fn client(&self) -> Result<ClientSettings, ClientError> {
+        Ok(ClientSettings {
+            api_key: self.api_key.clone(),
+            timeout: self.timeout,
+            policy: self.policy(),
+            pace: self.pace.clone(),
+            ..ClientSettings::new(Endpoint::parse(&self.base_url)?)
+        })
     }
 
     fn policy(&self) -> RetryPolicy {
@@ -145,13 +157,7 @@ impl OpenAiProxy {
             .name
             .clone()
             .unwrap_or_else(|| default_name(&settings.base_url));
-        let client = ChatClient::new(ClientSettings {
-            api_key: settings.api_key.clone(),
-            timeout: settings.timeout,
-            policy: settings.policy(),
-            pace: settings.pace.clone(),
-            ..ClientSettings::new(Endpoint::parse(&settings.base_url)?)
-        })?;
+        let client = ChatClient::new(settings.client()?)?;
         Ok(Self {
             name,
             client,
@@ -164,10 +170,22 @@ impl OpenAiProxy {
         self.client.endpoint()
     }
 
-    fn request(&self, messages: Vec<Value>) -> ChatRequest {
+    fn request(&self, messages: Vec<Value>, example: Option<&Example>) -> ChatRequest {
         let mut body = Map::new();
         body.insert("model".into(), json!(self.settings.model));
-        body.insert("messages".into(), Value::Array(messages));
+        if self.endpoint().is_chat() {
+            body.insert("messages".into(), Value::Array(messages));
+        } else {
+            body.insert("prompt".into(), json!(generation::prompt(&messages)));
+        }
+        let asked = example.and_then(|example| example.get(generation::FIELD));
+        if let Some(Value::Object(asked)) = asked {
+            body.extend(generation::members(
+                asked,
+                self.endpoint(),
+                &self.settings.model,
+            ));
+        }
         body.extend(self.settings.extra_body.clone());
         ChatRequest::new(body, self.settings.stream)
     }
@@ -189,7 +207,8 @@ impl OpenAiProxy {
 }
 
 /// The messages that an endpoint gets for an example: its turns, else its
-/// context and question, after the system prompt if there is one.
+/// messages if it has no context, else its context and question, after the system
+/// prompt if there is one.
 pub fn messages(example: &Example, system_prompt: Option<&str>) -> Vec<Value> {
     let present = |key: &str| example.get(key).filter(|value| !value.is_null());
     let prompt = system_prompt.map(|text| message("system", text));
@@ -200,6 +219,10 @@ pub fn messages(example: &Example, system_prompt: Option<&str>) -> Vec<Value> {
             // The endpoint will say what it thinks of it.
             other => messages.push(other.clone()),
         }
+        return messages;
+    }
+    if let (None, Some(Value::Array(list))) = (present("context"), present("messages")) {
+        messages.extend(list.iter().cloned());
         return messages;
     }
     let context = example.get("context").cloned().unwrap_or_else(|| json!(""));
@@ -219,7 +242,7 @@ impl System for OpenAiProxy {
     }
 
     async fn process(&self, example: &Example) -> Result<Output, SystemError> {
-        let request = self.request(self.messages(example));
+        let request = self.request(self.messages(example), Some(example));
         let reply = self.client.send(&request).await?;
         let mut output = Output::reply(example, reply.content);
         if let Some(usage) = reply.usage {
@@ -256,7 +279,7 @@ impl Conversation for OpenAiProxy {
         let mut total = CallStats::default();
         for turn in turns {
             messages.push(message(&turn.role, turn.content.as_str()));
-            let request = self.request(messages.clone());
+            let request = self.request(messages.clone(), None);
             let reply = self.client.send(&request).await.map_err(|error| {
                 let mut error = SystemError::from(error);
                 if let Some(call) = error.call {
@@ -321,7 +344,7 @@ fn default_name(base_url: &str) -> String {
 
 /// Adds numbers of the same name, also inside details; anything else keeps the
 /// first value that is not `null`.
-fn add_usage(total: &mut Map<String, Value>, usage: &Map<String, Value>) {
+pub(crate) fn add_usage(total: &mut Map<String, Value>, usage: &Map<String, Value>) {
     for (key, value) in usage {
         let known = total.entry(key.as_str()).or_insert(Value::Null);
         match (&mut *known, value) {

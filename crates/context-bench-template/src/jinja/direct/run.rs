@@ -266,7 +266,7 @@ fn contains(whole: &Value<'_>, part: &Value<'_>) -> Option<bool> {
             }
             Some(found)
         }
-        _ => Some(whole.text()?.contains(part)),
+        _ => Some(memchr::memmem::find(whole.text()?.as_bytes(), part.as_bytes()).is_some()),
     }
 }
 

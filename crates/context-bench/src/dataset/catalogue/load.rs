@@ -1,8 +1,8 @@
 //! From a config and where its records are to a stream of examples.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::ahead::ahead;
 use super::engine::{self, Engine, EngineSettings};
 use super::error::CatalogueError;
 use super::locate::{self, Wanted};
@@ -14,11 +14,15 @@ use super::spec::{Config, Table};
 use crate::dataset::local::advised;
 use crate::dataset::skipped::Tally;
 use crate::dataset::{Dataset, DatasetError, Origin};
-use crate::model::Example;
+use crate::model::{Example, map_weight};
 
-/// A local copy up to this size is read through before a run begins, so that
-/// what does not fit is found before a request is paid for.
-const CHECKED_BYTES: u64 = 64 << 20;
+/// So much of a local copy becomes examples before a run begins, so that what
+/// does not fit is found before a request is paid for; of nearly all datasets
+/// that is everything. What is made is kept, not made twice.
+const CHECKED_BYTES: usize = 32 << 20;
+
+/// From so many examples on, records are read on a thread of their own.
+const AHEAD_FROM: usize = 1000;
 
 /// How a dataset of the catalogue is loaded.
 #[derive(Debug, Clone, Default)]
@@ -61,26 +65,28 @@ impl Config {
         };
         let copy = LocalCopy::find(self, &path)?;
         let tally = Tally::default();
-        let open = || self.sieved(copy.rows(self)?, settings, &tally);
-        let mut len = None;
-        if copy.bytes() <= CHECKED_BYTES {
-            let mut n_good = 0;
-            for example in open()? {
-                example?;
-                n_good += 1;
-            }
-            len = Some(n_good);
+        // For a slice, reading ahead would mostly read what nobody asks for.
+        let many = settings.max_examples.is_none_or(|max| max >= AHEAD_FROM);
+        let rows = copy.rows(self, self.record_settings())?;
+        let rows = if many { ahead(rows) } else { rows };
+        let mut examples = self.sieved(rows, settings, &tally);
+        let origin = Origin {
+            source: path.display().to_string(),
+            revision: None,
+        };
+        let (mut checked, mut bytes) = (Vec::new(), 0);
+        while bytes < CHECKED_BYTES {
+            let Some(example) = examples.next() else {
+                let dataset = Dataset::from(checked);
+                return Ok(dataset.with_skipped(tally).with_origin(origin));
+            };
+            let example = example?;
+            bytes += map_weight(example.fields());
+            checked.push(example);
         }
-        let dataset = Dataset::from_results(open()?)
-            .with_skipped(tally.clone())
-            .with_origin(Origin {
-                source: path.display().to_string(),
-                revision: None,
-            });
-        Ok(match len {
-            Some(len) => dataset.with_len(len),
-            None => dataset,
-        })
+        let all = checked.into_iter().map(Ok).chain(examples);
+        let dataset = Dataset::from_results(all);
+        Ok(dataset.with_skipped(tally).with_origin(origin))
     }
 
     /// The examples from the hub. Nothing is read ahead, so that the first
@@ -92,31 +98,29 @@ impl Config {
         }
         let access = settings.hub.as_ref();
         let access = access.ok_or(CatalogueError::NoHub { dataset })?;
-        let (rows, origin) = self.remote_rows(access, settings)?;
+        let (rows, origin) = self.remote_rows(access, settings, self.record_settings())?;
         let tally = Tally::default();
-        let examples = self.sieved(rows, settings, &tally)?;
+        let examples = self.sieved(rows, settings, &tally);
         let dataset = Dataset::from_results(examples);
         Ok(dataset.with_skipped(tally).with_origin(origin))
     }
 
-    fn sieved(
-        &self,
-        rows: Rows,
-        settings: &LoadSettings,
-        tally: &Tally,
-    ) -> Result<Sieved, DatasetError> {
+    fn sieved(&self, rows: Rows, settings: &LoadSettings, tally: &Tally) -> Sieved {
         let examples = Engine::new(self.clone(), settings.engine()).examples(rows);
-        Ok(Sieved {
+        Sieved {
             examples: Box::new(examples),
             skip_bad: settings.skip_bad_lines,
             tally: tally.clone(),
             n_bad: 0,
             is_over: false,
-        })
+        }
     }
 
     /// The local copy that is asked for, or that the dataset itself names.
-    fn local_path(&self, settings: &LoadSettings) -> Result<Option<PathBuf>, DatasetError> {
+    pub(super) fn local_path(
+        &self,
+        settings: &LoadSettings,
+    ) -> Result<Option<PathBuf>, DatasetError> {
         let path = match (&settings.path, &self.spec.file) {
             (Some(path), _) => path.clone(),
             (None, Some(file)) if self.spec.source.hub.is_none() => {
@@ -163,8 +167,13 @@ impl Config {
     pub(super) fn record_settings(&self) -> TableSettings {
         TableSettings {
             columns: engine::columns(self),
-            ..table_settings(&self.spec.source.records)
+            ..self.all_columns()
         }
+    }
+
+    /// The same with every column, for those who read more than the fields do.
+    pub(super) fn all_columns(&self) -> TableSettings {
+        table_settings(&self.spec.source.records)
     }
 }
 
@@ -189,13 +198,13 @@ pub(super) fn prepared(config: &Config, rows: Rows, tables: Tables) -> Result<Ro
 }
 
 /// The files of a local copy.
-struct LocalCopy {
+pub(super) struct LocalCopy {
     records: Vec<PathBuf>,
     tables: Vec<(String, Vec<PathBuf>, Table)>,
 }
 
 impl LocalCopy {
-    fn find(config: &Config, path: &Path) -> Result<Self, DatasetError> {
+    pub(super) fn find(config: &Config, path: &Path) -> Result<Self, DatasetError> {
         let wanted = config.records_wanted();
         let (records, folder) = if path.is_dir() {
             let found = locate::in_folder(path, &wanted)?;
@@ -224,22 +233,22 @@ impl LocalCopy {
         Ok(Self { records, tables })
     }
 
-    fn rows(&self, config: &Config) -> Result<Rows, DatasetError> {
+    pub(super) fn record_files(&self) -> &[PathBuf] {
+        &self.records
+    }
+
+    pub(super) fn rows(
+        &self,
+        config: &Config,
+        settings: TableSettings,
+    ) -> Result<Rows, DatasetError> {
         let mut tables = Tables::new();
         for (name, files, table) in &self.tables {
             let rows = rows::of_files(files.clone(), table_settings(table))?;
             tables.insert(name.clone(), rows.collect::<Result<_, _>>()?);
         }
-        let rows = rows::of_files(self.records.clone(), config.record_settings())?;
+        let rows = rows::of_files(self.records.clone(), settings)?;
         prepared(config, rows, tables)
-    }
-
-    /// How large it is; what cannot be told is large.
-    fn bytes(&self) -> u64 {
-        let size = |path: &PathBuf| fs::metadata(path).map_or(u64::MAX, |data| data.len());
-        let tables = self.tables.iter().flat_map(|(_, files, _)| files);
-        let sizes = self.records.iter().chain(tables).map(size);
-        sizes.fold(0, u64::saturating_add)
     }
 }
 

@@ -125,9 +125,13 @@ pub(super) fn in_folder(
         .filter(|file| Format::of(Path::new(file)).is_some())
         .cloned()
         .collect();
-    let mut found = of_dataset(&data, &wanted.config.spec.name);
-    found = of_config(found, wanted).ok_or_else(|| wanted.not_in(folder, &data))?;
-    found = of_split(found, wanted.split()).ok_or_else(|| wanted.not_in(folder, &data))?;
+    let own = of_dataset(&data, &wanted.config.spec.name);
+    let not_in = || {
+        let own: Vec<String> = own.iter().map(|file| (*file).clone()).collect();
+        wanted.not_in(folder, &own)
+    };
+    let found = of_config(own.clone(), wanted).ok_or_else(not_in)?;
+    let found = of_split(found, wanted.split()).ok_or_else(not_in)?;
     if found.is_empty() {
         return Err(wanted.not_in(folder, &all));
     }
@@ -136,6 +140,42 @@ pub(super) fn in_folder(
 
 fn joined<'a>(folder: &Path, files: impl IntoIterator<Item = &'a String>) -> Vec<PathBuf> {
     files.into_iter().map(|file| folder.join(file)).collect()
+}
+
+/// The files of a split in a folder that no description is known of; those that are
+/// there when none fits. Files that tell no split are of `train`, as on the hub.
+pub(crate) fn split_files(
+    folder: &Path,
+    config: Option<&str>,
+    split: &str,
+) -> Result<Vec<PathBuf>, Vec<String>> {
+    let all = list(folder).unwrap_or_default();
+    let is_data = |file: &&String| Format::of(Path::new(file)).is_some();
+    let data: Vec<&String> = all.iter().filter(is_data).collect();
+    let shown = || data.iter().take(5).map(|file| (*file).clone()).collect();
+    let of_config = data.iter().copied();
+    let of_config = of_config.filter(|file| config.is_none_or(|config| is_part(file, config)));
+    let of_config: Vec<&String> = of_config.collect();
+    let tells = |file: &&String| {
+        SPLITS
+            .iter()
+            .flat_map(|s| s.iter())
+            .any(|s| is_part(file, s))
+    };
+    let found = match of_config.iter().any(tells) || split != "train" {
+        true => {
+            let told = of_config
+                .iter()
+                .copied()
+                .filter(|f| tells(f) || is_part(f, split));
+            of_split(told.collect(), Some(split)).unwrap_or_default()
+        }
+        false => of_config,
+    };
+    match found.is_empty() {
+        true => Err(shown()),
+        false => Ok(joined(folder, found)),
+    }
 }
 
 /// A matcher of relative paths.
@@ -175,13 +215,24 @@ fn of_config<'a>(files: Vec<&'a String>, wanted: &Wanted<'_>) -> Option<Vec<&'a 
     if told.iter().all(Option::is_none) {
         return Some(files);
     }
-    let found: Vec<&String> = files
-        .into_iter()
-        .zip(told)
-        .filter(|(_, told)| *told == Some(config))
-        .map(|(file, _)| file)
-        .collect();
-    (!found.is_empty()).then_some(found)
+    let of = |wanted: &dyn Fn(&str) -> bool| -> Vec<&'a String> {
+        let told = files.iter().zip(&told);
+        told.filter(|(_, told)| told.is_some_and(wanted))
+            .map(|(file, _)| *file)
+            .collect()
+    };
+    let found = of(&|told| told == config);
+    if !found.is_empty() {
+        return Some(found);
+    }
+    // A file that joins all configs serves each, when a record tells its own.
+    let spec = &wanted.config.spec;
+    let is_joined = |told: &str| spec.configs.get(told).is_some_and(|variant| variant.joined);
+    let joined = match spec.base.belongs_when {
+        Some(_) => of(&is_joined),
+        None => Vec::new(),
+    };
+    (!joined.is_empty()).then_some(joined)
 }
 
 /// The files of a split; all when no file tells its split.
@@ -191,6 +242,15 @@ fn of_split<'a>(files: Vec<&'a String>, split: Option<&str>) -> Option<Vec<&'a S
     };
     let alike = SPLITS.iter().find(|names| names.contains(&split));
     let is_of = |file: &&&String, names: &[&str]| names.iter().any(|name| is_part(file, name));
+    // Where `dev` and `validation` are two splits, each is itself.
+    let exact: Vec<&String> = files
+        .iter()
+        .filter(|f| is_of(f, &[split]))
+        .copied()
+        .collect();
+    if !exact.is_empty() {
+        return Some(exact);
+    }
     let own: &[&str] = match alike {
         Some(names) => names,
         None => &[split],
@@ -206,7 +266,7 @@ fn of_split<'a>(files: Vec<&'a String>, split: Option<&str>) -> Option<Vec<&'a S
 }
 
 /// Whether a name stands in a path as a part of its own.
-fn is_part(path: &str, name: &str) -> bool {
+pub(crate) fn is_part(path: &str, name: &str) -> bool {
     let is_inside = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
     path.match_indices(name).any(|(at, _)| {
         let before = path[..at].chars().next_back();

@@ -5,18 +5,22 @@
 //! cannot say is a function in `prepare`. A user's own file adds a dataset the
 //! same way as ours do.
 
+mod ahead;
 mod builtin;
 mod choices;
 mod engine;
 mod error;
+mod fields;
 mod load;
 mod locate;
 mod prepare;
+mod raw;
 mod read;
 mod reader;
 mod remote;
 mod row;
 mod rows;
+mod scope;
 mod spec;
 mod template;
 
@@ -31,6 +35,9 @@ use super::{Dataset, DatasetError, DatasetRef, DatasetTarget};
 pub use context_bench_hub::{Event, Hub, HubError, HubSettings, Progress};
 pub use error::CatalogueError;
 pub use load::LoadSettings;
+pub(crate) use locate::{is_part, split_files};
+pub use raw::RawTables;
+pub(crate) use raw::{data_files, read_files};
 pub use remote::{CacheState, Fetched, HubAccess};
 pub use spec::{CATEGORIES, Config, Spec};
 

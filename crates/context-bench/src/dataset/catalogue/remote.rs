@@ -50,8 +50,32 @@ impl HubAccess {
     }
 
     /// A file by its address, fetched.
-    pub(super) fn fetch_url(&self, url: &str) -> Result<PathBuf, CatalogueError> {
+    pub(crate) fn fetch_url(&self, url: &str) -> Result<PathBuf, CatalogueError> {
         Ok(self.hub.fetch_url(url, &*self.progress)?)
+    }
+
+    /// The files of a split, fetched.
+    pub(crate) fn fetch_split(
+        &self,
+        repo: &str,
+        revision: Option<&str>,
+        config: Option<&str>,
+        split: &str,
+    ) -> Result<Vec<PathBuf>, CatalogueError> {
+        let resolved = self.hub.resolve(repo, revision, config, split)?;
+        Ok(self.hub.fetch(&resolved.files, &*self.progress)?)
+    }
+
+    /// The files that patterns name, fetched.
+    pub(crate) fn fetch_files(
+        &self,
+        repo: &str,
+        revision: Option<&str>,
+        patterns: &[String],
+    ) -> Result<Vec<PathBuf>, CatalogueError> {
+        let patterns: Vec<&str> = patterns.iter().map(String::as_str).collect();
+        let files = self.hub.files(repo, revision, &patterns)?;
+        Ok(self.hub.fetch(&files, &*self.progress)?)
     }
 
     /// The hub.
@@ -166,6 +190,7 @@ impl Config {
         &self,
         access: &HubAccess,
         settings: &LoadSettings,
+        columns: TableSettings,
     ) -> Result<(Rows, Origin), DatasetError> {
         let wanted = self.records_wanted();
         let found = find(self, &wanted, access)?.ok_or_else(|| CatalogueError::NoSource {
@@ -185,9 +210,9 @@ impl Config {
         };
         let few = settings.max_examples.is_some_and(|n| n <= FEW_EXAMPLES);
         let rows = if few && is_worth_ranges(&found, access) {
-            ranged_rows(found.files, access, self.record_settings())
+            ranged_rows(found.files, access, columns)
         } else {
-            fetched_rows(&found, &wanted, access, self.record_settings())?
+            fetched_rows(&found, &wanted, access, columns)?
         };
         Ok((prepared(self, rows, tables)?, origin))
     }

@@ -163,6 +163,13 @@ impl Spec {
         self.configs.keys().map(String::as_str)
     }
 
+    /// Whether a config holds the records of others, so that `*` leaves it out.
+    pub fn is_joined(&self, config: &str) -> bool {
+        self.configs
+            .get(config)
+            .is_some_and(|variant| variant.joined)
+    }
+
     /// The configs that are used when none is named.
     pub fn default_configs(&self) -> &[String] {
         &self.default_configs

@@ -1,0 +1,163 @@
+//! `ls tasks`, `ls groups`, `ls tags`, `ls subtasks`: the one index of tasks.
+
+use context_bench::registry::Registry;
+use context_bench::task::TaskCatalog;
+use context_bench::task::tasks::file::Kind as FileKind;
+use context_bench::task::tasks::{listing, pattern};
+use serde_json::{Map, Value, json};
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::list_args::{Kind, ListFormat, LsArgs};
+use crate::{output, tasks};
+
+pub(crate) fn main(kind: Kind, args: &LsArgs, registry: &Registry) -> Result<Exit, Failure> {
+    let catalog = tasks::catalog(registry, &args.include_path)?;
+    let wanted = |name: &str| match &args.pattern {
+        Some(pattern) => pattern::matches(pattern, name),
+        None => true,
+    };
+    let list = List {
+        catalog: &catalog,
+        wanted: &wanted,
+        details: args.output == ListFormat::Json,
+    };
+    let mut lists = Vec::new();
+    // As in the original, `tasks` are all that `--tasks` takes.
+    for (part, rows) in [
+        (Kind::Groups, matches!(kind, Kind::Groups | Kind::Tasks)),
+        (Kind::Tags, matches!(kind, Kind::Tags | Kind::Tasks)),
+        (Kind::Subtasks, matches!(kind, Kind::Subtasks | Kind::Tasks)),
+    ] {
+        if rows {
+            lists.push(match part {
+                Kind::Groups => ("groups", list.groups()),
+                Kind::Tags => ("tags", list.tags()),
+                _ => ("tasks", list.tasks()),
+            });
+        }
+    }
+    match args.output {
+        ListFormat::Table => output::stdout(&table(&lists))?,
+        ListFormat::Json => {
+            let all: Map<String, Value> = lists
+                .into_iter()
+                .map(|(name, rows)| {
+                    let rows = rows.into_iter().map(|row| Value::Object(row.details));
+                    (name.to_owned(), rows.collect())
+                })
+                .collect();
+            output::stdout(&format!("{:#}\n", Value::Object(all)))?;
+        }
+    }
+    Ok(Exit::Done)
+}
+
+/// One line: what a table shows, and all that is known.
+struct Row {
+    cells: Vec<String>,
+    details: Map<String, Value>,
+}
+
+struct List<'a> {
+    catalog: &'a TaskCatalog,
+    wanted: &'a dyn Fn(&str) -> bool,
+    details: bool,
+}
+
+impl List<'_> {
+    fn groups(&self) -> Vec<Row> {
+        let index = &self.catalog.tasks.index;
+        if !self.details {
+            let groups = index.groups().filter(|(name, _)| (self.wanted)(name));
+            return groups
+                .map(|(name, entry)| Row {
+                    cells: vec![name.to_owned(), entry.path.display().to_string()],
+                    details: Map::new(),
+                })
+                .collect();
+        }
+        let (groups, errors) = listing::groups(&self.catalog.tasks);
+        for error in errors {
+            output::warning(&format!("group left out: {error}"));
+        }
+        let groups = groups
+            .into_iter()
+            .filter(|group| (self.wanted)(&group.name));
+        groups
+            .map(|group| Row {
+                cells: Vec::new(),
+                details: object(json!({
+                    "name": group.name,
+                    "path": group.path,
+                    "members": group.members,
+                    "leaves": group.leaves,
+                })),
+            })
+            .collect()
+    }
+
+    fn tags(&self) -> Vec<Row> {
+        let tags = self.catalog.tasks.index.tags();
+        // `NAME:CONFIG` is another way to write a task.
+        tags.filter(|(name, _)| !name.contains(':') && (self.wanted)(name))
+            .map(|(name, tasks)| Row {
+                cells: vec![name.to_owned(), format!("{} tasks", tasks.len())],
+                details: object(json!({"name": name, "tasks": tasks})),
+            })
+            .collect()
+    }
+
+    fn tasks(&self) -> Vec<Row> {
+        let tasks = self.catalog.tasks.index.tasks();
+        tasks
+            .filter(|(name, _)| (self.wanted)(name))
+            .map(|(name, entry)| Row {
+                cells: vec![
+                    name.to_owned(),
+                    entry.path.display().to_string(),
+                    entry.output_type.clone().unwrap_or_default(),
+                ],
+                details: object(json!({
+                    "name": name,
+                    "path": entry.path,
+                    "output_type": entry.output_type,
+                    "python": entry.kind == FileKind::Python,
+                    "tags": entry.tags,
+                })),
+            })
+            .collect()
+    }
+}
+
+fn object(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(map) => map,
+        _ => Map::new(),
+    }
+}
+
+fn table(lists: &[(&str, Vec<Row>)]) -> String {
+    let mut text = String::new();
+    for (name, rows) in lists {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text += &format!("{name}:\n");
+        let mut widths = [0; 3];
+        for row in rows {
+            for (width, cell) in widths.iter_mut().zip(&row.cells) {
+                *width = (*width).max(cell.chars().count());
+            }
+        }
+        for row in rows {
+            let mut line = String::new();
+            for (cell, width) in row.cells.iter().zip(widths) {
+                line += &format!("  {cell:width$}");
+            }
+            text += line.trim_end();
+            text.push('\n');
+        }
+    }
+    text
+}

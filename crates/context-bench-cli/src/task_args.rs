@@ -1,0 +1,177 @@
+//! Flags about tasks, shared by `run`, `render` and `show`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use context_bench::task::tasks::Options;
+use context_bench::task::tasks::options::{Chat, Limit, SEED};
+
+use crate::failure::Failure;
+
+/// Which tasks, and how their prompts are made.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct TaskArgs {
+    /// Tasks: names, groups, tags, patterns, files, GROUP::TASK, NAME@FORMAT; commas or repeat.
+    #[arg(short = 't', long, value_name = "NAMES", help_heading = "Tasks")]
+    pub(crate) tasks: Vec<String>,
+    /// Use the first N documents of each task, or with a number below 1 that share.
+    #[arg(short = 'L', long, value_name = "N", value_parser = limit, help_heading = "Tasks")]
+    pub(crate) limit: Option<Limit>,
+    /// How prompts are made.
+    #[command(flatten)]
+    pub(crate) prompt: PromptArgs,
+}
+
+/// How the prompts of tasks are made.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct PromptArgs {
+    /// Examples in each prompt; tasks that say 0 stay without.
+    #[arg(
+        short = 'f',
+        long,
+        visible_alias = "num_fewshot",
+        value_name = "N",
+        help_heading = "Tasks"
+    )]
+    pub(crate) num_fewshot: Option<usize>,
+    /// Records of a split from a file, as SPLIT=FILE; repeatable.
+    #[arg(long, value_name = "SPLIT=FILE", value_parser = pair, help_heading = "Tasks")]
+    pub(crate) data: Vec<(String, PathBuf)>,
+    /// Local copy of a dataset, as NAME=PATH (`mmlu`, or a task's `dataset_path`); repeatable.
+    #[arg(
+        long,
+        visible_alias = "data_from",
+        value_name = "NAME=PATH",
+        value_parser = pair,
+        help_heading = "Tasks"
+    )]
+    pub(crate) data_from: Vec<(String, PathBuf)>,
+    /// Ask in messages instead of one text.
+    #[arg(
+        long,
+        visible_alias = "apply_chat_template",
+        value_name = "BOOL",
+        num_args = 0..=1,
+        default_missing_value = "true",
+        help_heading = "Tasks"
+    )]
+    pub(crate) apply_chat_template: Option<String>,
+    /// Each example as two messages of its own; the default with messages.
+    #[arg(
+        long,
+        visible_alias = "fewshot_as_multiturn",
+        value_name = "BOOL",
+        num_args = 0..=1,
+        default_missing_value = "true",
+        help_heading = "Tasks"
+    )]
+    pub(crate) fewshot_as_multiturn: Option<bool>,
+    /// Text in front of every prompt; a system message with messages.
+    #[arg(
+        long,
+        visible_alias = "system_instruction",
+        value_name = "TEXT",
+        help_heading = "Tasks"
+    )]
+    pub(crate) system_instruction: Option<String>,
+    /// Interpreter for Python functions of tasks.
+    #[arg(
+        long,
+        value_name = "PATH",
+        default_value = "python3",
+        help_heading = "Tasks"
+    )]
+    pub(crate) python: PathBuf,
+    /// Refuse tasks that need Python.
+    #[arg(long, visible_alias = "no_python", help_heading = "Tasks")]
+    pub(crate) no_python: bool,
+}
+
+impl PromptArgs {
+    /// How prompts are made, with the seed that examples are drawn by.
+    pub(crate) fn options(
+        &self,
+        seed: Option<i64>,
+        limit: Option<Limit>,
+    ) -> Result<Options, Failure> {
+        Ok(Options {
+            num_fewshot: self.num_fewshot,
+            seed: seed.unwrap_or(SEED),
+            chat: self.chat()?,
+            system_instruction: self.system_instruction.clone(),
+            limit,
+            ..Options::default()
+        })
+    }
+
+    fn chat(&self) -> Result<Option<Chat>, Failure> {
+        let applied = match self
+            .apply_chat_template
+            .as_deref()
+            .map(str::to_lowercase)
+            .as_deref()
+        {
+            None | Some("false") => false,
+            Some("true") => true,
+            Some(name) => {
+                return Err(
+                    Failure::bad_input(format!("there is no chat template `{name}` here")).hint(
+                        "leave out the name: messages are sent, and the endpoint has the template",
+                    ),
+                );
+            }
+        };
+        match (applied, self.fewshot_as_multiturn) {
+            (false, Some(true)) => Err(Failure::bad_input(
+                "`--fewshot-as-multiturn` needs messages",
+            )
+            .hint("add `--apply-chat-template`")),
+            (false, _) => Ok(None),
+            (true, Some(false)) => Ok(Some(Chat::SingleTurn)),
+            (true, _) => Ok(Some(Chat::MultiTurn)),
+        }
+    }
+}
+
+/// The seed of examples in what `--seed` takes: one number for everything, or as in
+/// lm-evaluation-harness three or four, of which the fourth is meant.
+pub(crate) fn seed(text: &str) -> Result<i64, String> {
+    let wrong = || "expected a whole number, or four of them with commas".to_owned();
+    let parts: Vec<&str> = text.split(',').map(str::trim).collect();
+    let number = |part: &str| part.parse::<i64>().map_err(|_| wrong());
+    match parts[..] {
+        [one] => number(one),
+        [_, _, _] => Ok(SEED),
+        [_, _, _, fewshot] => number(fewshot),
+        _ => Err(wrong()),
+    }
+}
+
+fn limit(text: &str) -> Result<Limit, String> {
+    let number: f64 = text
+        .parse()
+        .map_err(|_| "expected a number of documents, or a share below 1".to_owned())?;
+    Limit::new(number).map_err(|error| error.message().to_owned())
+}
+
+fn pair(text: &str) -> Result<(String, PathBuf), String> {
+    match text.split_once('=') {
+        Some((name, path)) if !name.is_empty() && !path.is_empty() => {
+            Ok((name.to_owned(), path.into()))
+        }
+        _ => Err("expected a name, `=` and a path".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seeds_are_one_number_or_the_fourth() {
+        assert_eq!(seed("7"), Ok(7));
+        assert_eq!(seed("0,1234,1234,99"), Ok(99));
+        assert_eq!(seed("0,1,2"), Ok(SEED));
+        assert!(seed("x").is_err() && seed("1,2").is_err() && seed("0,1,2,None").is_err());
+    }
+}

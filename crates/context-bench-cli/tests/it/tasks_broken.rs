@@ -1,0 +1,205 @@
+//! Broken task files: an error with file and line, soon, in bounded memory.
+
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use crate::program::{Done, arg, command};
+use crate::tasks::write;
+
+const GOOD: &str = "task: good\ndataset_path: json\ndataset_kwargs:\n  data_files: {test: docs.jsonl}\n\
+                    test_split: test\ndoc_to_text: \"{{question}}\"\ndoc_to_target: \"{{answer}}\"\n";
+/// What no error may take; the point is that a hang does not hang the tests.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Address space of the program, which a document that grows would exceed.
+const MAX_KILOBYTES: u64 = 1_500_000;
+
+/// Runs the program with limits on time and memory.
+fn limited(args: &[&str]) -> Done {
+    let program = command();
+    let mut command = std::process::Command::new("sh");
+    command.arg("-c");
+    command.arg(format!("ulimit -v {MAX_KILOBYTES}; exec \"$0\" \"$@\""));
+    command.arg(program.get_program()).args(args);
+    for (name, value) in program.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let started = Instant::now();
+    let mut child = command.spawn().unwrap();
+    while child.try_wait().unwrap().is_none() {
+        if started.elapsed() > PATIENCE {
+            child.kill().unwrap();
+            panic!("{args:?} hangs");
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let output = child.wait_with_output().unwrap();
+    Done {
+        code: output.status.code().unwrap_or(-1),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+        took: started.elapsed(),
+    }
+}
+
+/// A task that aliases make huge, in a file of 5 MB.
+fn bomb() -> String {
+    let mut text = format!("task: bomb\na0: &a0 [\"{}\"]\n", "x".repeat(1000));
+    for i in 1..40 {
+        let before = format!("*a{}", i - 1);
+        text += &format!("a{i}: &a{i} [{}]\n", [before.as_str(); 10].join(", "));
+    }
+    text + &format!("# {}\n", "y".repeat(5_000_000))
+}
+
+fn files(folder: &Path) {
+    write(folder, "good.yaml", GOOD);
+    write(
+        folder,
+        "docs.jsonl",
+        "{\"question\": \"q\", \"answer\": \"a\"}\n",
+    );
+    write(folder, "one.yaml", "include: two.yaml\ntask: one\n");
+    write(folder, "two.yaml", "include: one.yaml\ntask: two\n");
+    write(folder, "g1.yaml", "group: g1\ntask: [good, g2]\n");
+    write(folder, "g2.yaml", "group: g2\ntask: [g1]\n");
+    write(folder, "lost.yaml", "task: lost\ninclude: nowhere.yaml\n");
+    write(folder, "tabs.yaml", "task: tabs\nmetadata:\n\tversion: 1\n");
+    write(
+        folder,
+        "key.yaml",
+        &GOOD
+            .replace("good", "key")
+            .replace("test_split", "tset_split"),
+    );
+    let filter = "filter_list:\n  - name: x\n    filter:\n      - function: regexx\n";
+    write(
+        folder,
+        "filter.yaml",
+        &(GOOD.replace("good", "filter") + filter),
+    );
+    write(
+        folder,
+        "column.yaml",
+        &GOOD
+            .replace("good", "column")
+            .replace("{{question}}", "{{quetsion}}"),
+    );
+    write(
+        folder,
+        "variable.yaml",
+        &GOOD
+            .replace("good", "variable")
+            .replace("{{answer}}", "{{ nope.x }}"),
+    );
+    write(folder, "bomb.yaml", &bomb());
+}
+
+#[test]
+fn broken_files_are_told_with_file_and_line() {
+    let folder = tempfile::tempdir().unwrap();
+    files(folder.path());
+    let at = arg(folder.path());
+    for (task, texts) in [
+        (
+            "one",
+            &["files include each other", "one.yaml:1:1", "two.yaml"][..],
+        ),
+        (
+            "g1",
+            &["groups contain each other: g1 -> g2 -> g1", "g2.yaml:1:1"],
+        ),
+        ("lost", &["nowhere.yaml` does not exist", "lost.yaml:2:1"]),
+        ("tabs", &["tabs.yaml:3:1", "indent with spaces"]),
+        (
+            "key",
+            &[
+                "unknown key `tset_split`",
+                "key.yaml:5:1",
+                "did you mean `test_split`",
+            ],
+        ),
+        (
+            "filter",
+            &[
+                "unknown filter `regexx`",
+                "filter.yaml:8:1",
+                "did you mean `regex`",
+            ],
+        ),
+        ("bomb", &["aliases multiply the document", "bomb.yaml:"]),
+    ] {
+        // By name in a tree, and by the file itself.
+        let file = folder.path().join(format!("{task}.yaml"));
+        for args in [
+            vec!["validate", "--tasks", task, "--include-path", at],
+            vec!["render", "--tasks", task, "--include-path", at],
+            vec!["validate", "--tasks", arg(&file), "--include-path", at],
+        ] {
+            let done = limited(&args);
+            assert_eq!(done.code, 2, "{args:?}: {done}");
+            assert_eq!(done.stdout, "", "{args:?}: {done}");
+            let error = done.stderr.split("error: ").nth(1).unwrap_or_default();
+            for text in texts {
+                assert!(error.contains(text), "{args:?}: no `{text}` in {done}");
+            }
+            assert!(error.contains("hint: "), "{args:?}: {done}");
+        }
+    }
+    for (task, texts) in [
+        (
+            "column",
+            &[
+                "task `column`, document 0 of split `test`",
+                "`quetsion` is undefined",
+                "column.yaml:6:1",
+                "`question`",
+            ][..],
+        ),
+        (
+            "variable",
+            &[
+                "task `variable`, document 0 of split `test`",
+                "`nope` is undefined",
+                "variable.yaml:7:1",
+            ],
+        ),
+    ] {
+        let done = limited(&["render", "--tasks", task, "--include-path", at]);
+        assert_eq!((done.code, done.stdout.as_str()), (2, ""), "{done}");
+        for text in texts {
+            assert!(done.stderr.contains(text), "no `{text}` in {done}");
+        }
+    }
+}
+
+#[test]
+fn the_others_of_a_tree_with_broken_files_still_work() {
+    let folder = tempfile::tempdir().unwrap();
+    files(folder.path());
+    let done = limited(&[
+        "render",
+        "--tasks",
+        "good",
+        "--include-path",
+        arg(folder.path()),
+    ]);
+    assert_eq!(done.code, 0, "{done}");
+    for name in [
+        "one.yaml",
+        "two.yaml",
+        "lost.yaml",
+        "tabs.yaml",
+        "bomb.yaml",
+    ] {
+        assert!(done.stderr.contains(name), "{name}: {done}");
+    }
+    assert_eq!(done.stderr.matches("file left out").count(), 5, "{done}");
+}

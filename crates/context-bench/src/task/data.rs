@@ -1,0 +1,327 @@
+//! The records of a task, split by split: from the hub, from files, from Python.
+//!
+//! Only splits that prompts need are read, when they are needed.
+
+use std::path::{Path, PathBuf};
+
+use context_bench_tasks::config::Config;
+use context_bench_tasks::function::Function;
+use context_bench_tasks::prompt::Dataset;
+use context_bench_tasks::suggest::quoted_list;
+use context_bench_tasks::{Error, Host, Leaf, Options, Result, Task};
+use serde_json::{Map, Value};
+
+use super::catalog::{config, told};
+use super::files::{self, Origin};
+use super::slice::Slice;
+use crate::dataset::catalogue::{Catalogue, HubAccess, LoadSettings, RawTables};
+
+/// A raw record.
+type Record = Map<String, Value>;
+
+/// Where records come from when a task does not say, or when the user says otherwise.
+#[derive(Debug, Clone, Default)]
+pub struct DataSettings {
+    /// The way to the hub.
+    pub hub: Option<HubAccess>,
+    /// A folder in which `dataset_path` is looked for first.
+    pub dataset_dir: Option<PathBuf>,
+    /// Files in place of splits, by the name of the split or by what it is for:
+    /// `test`, `validation`, `train`, `fewshot`.
+    pub replaced: Vec<(String, PathBuf)>,
+    /// Local copies, by dataset of the catalogue or by `dataset_path`.
+    pub copies: Vec<(String, PathBuf)>,
+}
+
+/// Reads the records of tasks.
+#[derive(Debug)]
+pub struct TaskData {
+    datasets: Catalogue,
+    settings: DataSettings,
+    tables: RawTables,
+}
+
+impl TaskData {
+    /// A reader for tasks whose `dataset` is in this catalogue.
+    pub fn new(datasets: Catalogue, settings: DataSettings) -> Self {
+        Self {
+            datasets,
+            settings,
+            tables: RawTables::default(),
+        }
+    }
+
+    /// The splits that the prompts of a task are made of.
+    ///
+    /// # Errors
+    ///
+    /// When a split cannot be found or read.
+    pub fn load(&self, task: &Task, options: &Options, host: &dyn Host) -> Result<Dataset> {
+        let named = |error: Error| error.prefixed(format!("task `{}`", task.name));
+        let needed = task.needed_splits(options)?;
+        self.check_replaced(task)?;
+        let mut dataset = Dataset::new();
+        let mut missing = Vec::new();
+        for split in needed {
+            match self.replacement(task, split) {
+                Some(path) => {
+                    let records = files::read(path).map_err(|error| told(&error));
+                    let records = records.map_err(|error| {
+                        named(error.prefixed(format!("`--data` for split `{split}`")))
+                    })?;
+                    dataset.insert(split.to_owned(), records);
+                }
+                None => missing.push(split),
+            }
+        }
+        if missing.is_empty() {
+            return Ok(dataset);
+        }
+        if let Some(function) = task
+            .config
+            .get("custom_dataset")
+            .and_then(Function::from_json)
+        {
+            let found = custom(task, &function, host).map_err(|error| {
+                let error = named(error.prefixed("`custom_dataset`"));
+                at(error, task, &["custom_dataset"])
+            })?;
+            for (split, records) in found {
+                dataset.entry(split).or_insert(records);
+            }
+            return Ok(dataset);
+        }
+        for split in missing {
+            let records = self.split(task, split).map_err(|error| {
+                let error = named(error.prefixed(format!("split `{split}`")));
+                let error = at(error, task, &["dataset", "dataset_path"]);
+                advised(error, task, split)
+            })?;
+            dataset.insert(split.to_owned(), records);
+        }
+        Ok(dataset)
+    }
+
+    /// All splits that a task in Python names, or that the user gives files for.
+    ///
+    /// # Errors
+    ///
+    /// When a split cannot be found or read.
+    pub fn splits_of(&self, leaf: &Leaf, host: &dyn Host) -> Result<Vec<(String, Vec<Value>)>> {
+        const KEYS: [&str; 9] = [
+            "dataset",
+            "dataset_path",
+            "dataset_name",
+            "dataset_kwargs",
+            "custom_dataset",
+            "training_split",
+            "validation_split",
+            "test_split",
+            "fewshot_split",
+        ];
+        // The other keys are for the class.
+        let mut config = Config::new();
+        for (key, setting) in leaf.config.iter().filter(|(key, _)| KEYS.contains(key)) {
+            config.set(key, setting.value.clone(), setting.origin.clone());
+        }
+        let task = Task::from_config(&leaf.name, &config, None)?;
+        let roles = Self::roles(&task);
+        let mut splits: Vec<(String, Vec<Value>)> = Vec::new();
+        let mut add = |split: &str, records: Vec<Record>| {
+            let rows = records.into_iter().map(Value::Object).collect();
+            splits.push((split.to_owned(), rows));
+        };
+        let mut seen: Vec<&str> = Vec::new();
+        let has_data = KEYS[..5].iter().any(|key| config.get(key).is_some());
+        if let Some(function) = config.get("custom_dataset").and_then(Function::from_json) {
+            for (split, records) in custom(&task, &function, host)? {
+                add(&split, records);
+            }
+            return Ok(splits);
+        }
+        for (_, split) in &roles {
+            if seen.contains(split) {
+                continue;
+            }
+            seen.push(split);
+            match self.replacement(&task, split) {
+                Some(path) => add(split, files::read(path).map_err(|error| told(&error))?),
+                None if has_data => add(split, self.split(&task, split)?),
+                None => {}
+            }
+        }
+        for (split, path) in &self.settings.replaced {
+            let is_role = roles.iter().any(|(role, _)| role == split);
+            if !seen.contains(&split.as_str()) && !is_role {
+                add(split, files::read(path).map_err(|error| told(&error))?);
+            }
+        }
+        Ok(splits)
+    }
+
+    /// The splits of a task by what they are for.
+    fn roles(task: &Task) -> Vec<(&'static str, &str)> {
+        let splits = &task.splits;
+        let shots = task.shots.split.as_deref().or(splits.fewshot.as_deref());
+        let roles = [
+            (
+                "test",
+                splits.test.as_deref().or(splits.validation.as_deref()),
+            ),
+            ("validation", splits.validation.as_deref()),
+            ("train", splits.training.as_deref()),
+            ("fewshot", shots),
+        ];
+        let named = roles.into_iter();
+        named
+            .filter_map(|(role, split)| Some((role, split?)))
+            .collect()
+    }
+
+    /// The file that stands for a split. A name means the split of that name, and only
+    /// where there is none, what a split is for.
+    fn replacement(&self, task: &Task, split: &str) -> Option<&Path> {
+        let given = |name: &str| {
+            let found = self.settings.replaced.iter().rfind(|(key, _)| key == name);
+            found.map(|(_, path)| path.as_path())
+        };
+        let roles = Self::roles(task);
+        let is_split = |name: &str| roles.iter().any(|(_, split)| *split == name);
+        given(split).or_else(|| {
+            let mut found = roles.iter().filter(|(_, own)| *own == split);
+            found.find_map(|(role, _)| given(role).filter(|_| !is_split(role)))
+        })
+    }
+
+    /// Files that replace no split of a task are mistakes.
+    fn check_replaced(&self, task: &Task) -> Result<()> {
+        let roles = Self::roles(task);
+        let fits = |key: &str| {
+            roles
+                .iter()
+                .any(|(role, split)| *role == key || *split == key)
+        };
+        let replaced = &self.settings.replaced;
+        if replaced.is_empty() || replaced.iter().any(|(key, _)| fits(key)) {
+            return Ok(());
+        }
+        let keys: Vec<&str> = replaced.iter().map(|(key, _)| key.as_str()).collect();
+        let mut splits: Vec<&str> = Vec::new();
+        for (_, split) in roles {
+            if !splits.contains(&split) {
+                splits.push(split);
+            }
+        }
+        Err(Error::new(format!(
+            "task `{}` has no split {}",
+            task.name,
+            quoted_list(&keys, "or")
+        ))
+        .with_hint(format!(
+            "its splits are {}; write `--data SPLIT=FILE`",
+            quoted_list(&splits, "and")
+        )))
+    }
+
+    fn copy_of(&self, name: &str) -> Option<&Path> {
+        let found = self.settings.copies.iter().rfind(|(key, _)| key == name);
+        found.map(|(_, path)| path.as_path())
+    }
+
+    fn split(&self, task: &Task, split: &str) -> Result<Vec<Record>> {
+        let slice = Slice::parse(split)?;
+        let records = match task.config.text("dataset") {
+            Some(dataset) => self.of_catalogue(task, dataset, slice.split)?,
+            None => self.of_path(task, slice.split)?,
+        };
+        Ok(slice.apply(records))
+    }
+
+    /// Records of a dataset that the catalogue describes.
+    fn of_catalogue(&self, task: &Task, dataset: &str, split: &str) -> Result<Vec<Record>> {
+        let config = config(&self.datasets, dataset, Some(split))?;
+        let copy = self.copy_of(config.spec().name());
+        if let Some(file) = copy.filter(|path| path.is_file()) {
+            let evaluated = task.evaluated_split()?;
+            files::check_split(file, split, evaluated)?;
+        }
+        let settings = LoadSettings {
+            path: copy.map(Path::to_owned),
+            hub: self.settings.hub.clone(),
+            ..LoadSettings::default()
+        };
+        let records = config.records(&settings, &self.tables);
+        records.map_err(|error| told(&error))
+    }
+
+    /// Records of what `dataset_path` names.
+    fn of_path(&self, task: &Task, split: &str) -> Result<Vec<Record>> {
+        let Some(path) = task.config.text("dataset_path") else {
+            return Err(Error::new("the task names no dataset")
+                .with_hint("set `dataset_path`, or `dataset` for one of the catalogue"));
+        };
+        let copy = self.copy_of(path).map(Path::to_owned);
+        let copy = copy.or_else(|| {
+            let folder = self.settings.dataset_dir.as_ref()?;
+            Some(folder.join(path)).filter(|copy| copy.exists())
+        });
+        let origin = Origin {
+            path,
+            copy,
+            name: task.config.text("dataset_name"),
+            kwargs: files::Kwargs::read(task)?,
+            // Where relative paths begin that are not found from the working folder.
+            folder: task
+                .config
+                .place("dataset_path")
+                .and_then(|place| Path::new(&*place.file).parent()),
+            hub: self.settings.hub.as_ref(),
+        };
+        origin.records(split)
+    }
+}
+
+/// What a function gives that replaces the loader.
+fn custom(task: &Task, function: &Function, host: &dyn Host) -> Result<Vec<(String, Vec<Record>)>> {
+    let mut keywords = task.metadata.clone();
+    if let Some(Value::Object(kwargs)) = task.config.get("dataset_kwargs") {
+        keywords.extend(kwargs.clone());
+    }
+    let splits = host.splits(function, &keywords)?;
+    let record = |row: Value| match row {
+        Value::Object(record) => Ok(record),
+        other => Err(Error::new(format!(
+            "a record must be a mapping, found `{other}`"
+        ))),
+    };
+    splits
+        .into_iter()
+        .map(|(split, rows)| {
+            let records: Result<Vec<Record>> = rows.into_iter().map(record).collect();
+            Ok((split, records?))
+        })
+        .collect()
+}
+
+/// The error with what else can be done about a split that is not there.
+fn advised(error: Error, task: &Task, split: &str) -> Error {
+    let mut advice = format!("`--data {split}=FILE` reads it from a file");
+    if task
+        .evaluated_split()
+        .is_ok_and(|evaluated| evaluated != split)
+    {
+        advice += ", `--num-fewshot 0` does without examples";
+    }
+    match error.hint() {
+        Some(hint) => error.hinted(format!("{hint}; {advice}")),
+        None => error.hinted(advice),
+    }
+}
+
+/// The error at the first of some keys that the task has.
+fn at(error: Error, task: &Task, keys: &[&str]) -> Error {
+    match keys.iter().find_map(|key| task.config.place(key)) {
+        Some(place) => error.at(place),
+        None => error,
+    }
+}
