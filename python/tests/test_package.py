@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -266,6 +268,39 @@ def test_the_program_is_the_same_one(url: str, tmp_path: Path) -> None:
     assert program("--nonsense").returncode == 2
     assert program("--proxy", url, "--dataset", "dmeo").returncode == 2
     assert "did you mean `demo`" in program("--proxy", url, "--dataset", "dmeo").stderr
+
+
+def test_the_program_knows_registered_datasets(url: str, tmp_path: Path) -> None:
+    script = tmp_path / "mine.py"
+    script.write_text(
+        "import sys\nfrom context_bench.__main__ import main\n"
+        "from context_bench.registry import register_dataset\n"
+        "register_dataset('mine', lambda n=None: [{'id': i, 'answer': 'Paris'} for i in range(n or 9)])\n"
+        "register_dataset('broken', lambda n=None: 1 // 0)\n"
+        "sys.exit(main(sys.argv[1:]))\n"
+    )
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, str(script), "--proxy", url, "--output", "json", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, timeout=60)
+
+    done = run("--dataset", "mine", "-n", "2")
+    assert json.loads(done.stdout)["config"]["num_examples"] == 2, done.stderr
+    broken = run("--dataset", "broken")
+    assert broken.returncode == 2 and "ZeroDivisionError" in broken.stderr
+
+
+def test_ctrl_c_in_the_program_is_an_exit_code(serve: Callable[..., str], tmp_path: Path) -> None:
+    file = tmp_path / "data.jsonl"
+    file.write_text("\n".join(json.dumps(example) for example in EXAMPLES))
+    url = serve("--latency-ms", "1500")
+    command = [sys.executable, "-m", "context_bench", "--proxy", url, "--dataset", str(file)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(1.0)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 130, err
+    assert "Traceback" not in err and "KeyboardInterrupt" not in err
 
 
 def test_a_reader_that_has_seen_enough_is_no_error() -> None:

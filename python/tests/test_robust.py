@@ -157,8 +157,38 @@ except KeyboardInterrupt as error:
     words = out.split()
     assert words[0] == "interrupted", err
     assert float(words[1]) - sent < 1.8, out
+    assert words[2] == "True", out
     assert words[-1] == "again", err
     assert process.returncode == 0, err
+
+
+def test_what_was_done_before_ctrl_c_is_not_done_again(python: Python, tmp_path: Path) -> None:
+    program = """
+import signal
+calls = 0
+class Slow:
+    name = "slow"
+    cache_key = 1
+    def process(self, example):
+        global calls
+        calls += 1
+        time.sleep(0.01)
+        return dict(example, response="text")
+settings = dict(cache_dir=sys.argv[1], max_workers=%d)
+threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
+try:
+    run(2000, Slow(), **settings)
+except KeyboardInterrupt as error:
+    done = len(error.partial_result.rows)
+    assert error.partial_result.interrupted
+first, calls = calls, 0
+result = run(500, Slow(), **settings)
+assert 10 <= done <= first, (done, first)
+assert calls <= 500 - min(done, 500) + 2, (calls, done, first)
+print("done")
+"""
+    for workers in (1, 4):
+        ok(python(PREAMBLE + program % workers, str(tmp_path / str(workers))))
 
 
 def test_the_interpreter_ends_while_calls_are_left_behind(python: Python) -> None:
