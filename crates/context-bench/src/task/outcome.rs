@@ -70,6 +70,9 @@ impl DocumentCounts {
     }
 
     fn lost(&mut self, document: &impl ToString, why: &str) {
+        // Whose words they are is clear here.
+        let whose = format!("{}: ", TaskEvaluator::NAME);
+        let why = why.strip_prefix(&whose).unwrap_or(why);
         self.first
             .get_or_insert_with(|| (document.to_string(), why.to_owned()));
     }
@@ -217,7 +220,7 @@ fn whole_answer(parts: &[Option<Response>], repeats: usize) -> Option<Response> 
     if repeats == 1 {
         return parts.first()?.clone();
     }
-    let mut texts = Vec::with_capacity(repeats);
+    let mut texts = Vec::new();
     for at in 0..repeats {
         match parts.get(at)?.as_ref()? {
             Response::Texts(said) => texts.extend(said.iter().cloned()),
