@@ -98,6 +98,11 @@ impl ClassTask {
         })
     }
 
+    /// What tables show.
+    pub(super) fn alias(&self) -> Option<&str> {
+        self.config.get("task_alias").and_then(Value::as_str)
+    }
+
     pub(super) fn asks_for_likelihoods(&self) -> bool {
         let mut kinds = self.requests.iter().map(|request| &request.kind);
         kinds.any(|kind| !matches!(kind, Kind::Generation { .. }))

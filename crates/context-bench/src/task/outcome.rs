@@ -284,8 +284,8 @@ fn of_class(
     rows: &[&EvalRow],
     how: SumUp,
 ) -> Result<Found> {
-    let alias = key.to_owned();
-    let outcome = class.sum_up(key, &alias, memory)?;
+    let alias = class.alias().unwrap_or(key);
+    let outcome = class.sum_up(key, alias, memory)?;
     let mut counts = DocumentCounts {
         planned: class.n_documents(),
         scored: outcome.complete,
