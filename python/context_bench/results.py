@@ -39,6 +39,8 @@ class EvalResult:
     provenance: dict[str, Any] = dataclasses.field(default_factory=dict)
     gave_up: dict[str, dict[str, Any]] = dataclasses.field(default_factory=dict)
     store: dict[str, Any] | None = None
+    #: Per system: results of tasks and groups (``results``, ``groups``, ``table`` …).
+    tasks: dict[str, dict[str, Any]] = dataclasses.field(default_factory=dict)
     interrupted: bool = False
     _native: Any = dataclasses.field(default=None, repr=False, compare=False)
 

@@ -4,8 +4,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use context_bench::chat::Secret;
+use context_bench::chat::{Endpoint, Secret};
 use context_bench::system::{Conversation, OpenAiProxy, OpenAiProxySettings, Replies, SystemError};
+use context_bench::task::{LikelihoodSettings, TaskModel, TaskPlan, check_likelihoods};
 use context_bench::{Example, FailureKind, Identity, Output, System, Turn};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -164,6 +165,18 @@ impl PyProxy {
             })),
             _ => Ok(Arc::new(proxy)),
         }
+    }
+
+    /// The model behind the endpoint, for tasks: likelihoods are asked for where the
+    /// address continues plain text.
+    pub(crate) fn task_model(&self, plan: &TaskPlan) -> PyResult<Arc<dyn System>> {
+        let endpoint = Endpoint::parse(&self.settings.base_url);
+        let endpoint = endpoint.map_err(|error| bad_value(&error))?;
+        let likelihoods = (!endpoint.is_chat()).then(LikelihoodSettings::default);
+        check_likelihoods(plan, likelihoods.is_some(), &endpoint.to_string())
+            .map_err(|error| crate::tasks::problem(&error))?;
+        let model = TaskModel::new(self.settings.clone(), likelihoods);
+        Ok(Arc::new(model.map_err(|error| bad_value(&error))?))
     }
 
     fn fresh(&self, settings: OpenAiProxySettings) -> PyResult<OpenAiProxy> {

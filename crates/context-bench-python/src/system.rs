@@ -6,6 +6,7 @@ use std::time::Instant;
 use async_trait::async_trait;
 use context_bench::registry::{Registry, SystemContext, SystemRef};
 use context_bench::system::{Conversation, Reader, Replies, SystemError};
+use context_bench::task::TaskPlan;
 use context_bench::tokens::Tokenizer;
 use context_bench::{CallStats, Example, FailureKind, Identity, Output, System, Turn};
 use pyo3::PyTypeInfo;
@@ -317,13 +318,17 @@ pub(crate) fn example_of(object: &Bound<'_, PyAny>) -> PyResult<Example> {
 pub(crate) fn of_object(
     object: &Bound<'_, PyAny>,
     desk: &Arc<Desk>,
+    tasks: Option<&TaskPlan>,
 ) -> PyResult<(Arc<dyn System>, bool)> {
     let py = object.py();
     if let Ok(proxy) = object.cast::<PyProxy>()
         && is_own::<PyProxy>(object, "process")?
         && is_own::<PyProxy>(object, "process_conversation")?
     {
-        return Ok((proxy.get().build(py, Some(desk))?, true));
+        return match tasks {
+            Some(plan) => Ok((proxy.get().task_model(plan)?, true)),
+            None => Ok((proxy.get().build(py, Some(desk))?, true)),
+        };
     }
     if let Ok(native) = object.cast::<NativeSystem>()
         && is_own::<NativeSystem>(object, "process")?
