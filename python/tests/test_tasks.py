@@ -179,6 +179,36 @@ def test_groups_are_run_and_summed_up(functions: Path, counting: Counting, tmp_p
         )  # fmt: skip
 
 
+def test_a_class_in_python_is_a_task() -> None:
+    asked = []
+
+    class Knows:
+        name = "knows"
+
+        def process(self, example: dict[str, Any]) -> dict[str, Any]:
+            asked.append(example["context"])
+            return {**example, "response": " bird" if "swift" in example["context"] else " tree"}
+
+    folder = Path(__file__).parents[2] / "examples" / "groups"
+    result = TaskManager(folder).evaluate([Knows()], "own_code", progress=False)
+    # Overrides of the group reach the class: its prompts are short.
+    assert sorted(asked) == [f"What is a {word}?" for word in ("beech", "poodle", "swift")]
+    results = result.tasks["knows"]["results"]
+    (value,) = [v for k, v in results["own_code::my_task"].items() if k.endswith(",none") and "stderr" not in k]
+    assert round(value, 4) == 0.6667
+    assert result.tasks["knows"]["counts"]["own_code::my_task"]["scored"] == 3
+
+
+def test_documents_are_processed_by_a_function_of_the_task(functions: Path) -> None:
+    with (functions / "sums.yaml").open("a") as file:
+        file.write("process_docs: !function utils.even\n")
+    with (functions / "utils.py").open("a") as file:
+        file.write("def even(table):\n    return table.filter(lambda row: row['a'] % 2 == 0)\n")
+    task = TaskManager(functions).load("sums").tasks[0]
+    asked = task.requests({"test": [{"a": i, "answer": ""} for i in range(5)]})
+    assert [request["context"] for request in asked] == ["0 + 1 =", "2 + 1 =", "4 + 1 ="]
+
+
 def test_mistakes_are_named(folder: Path) -> None:
     tm = TaskManager(folder)
     with pytest.raises(ValueError, match="unknown task, group or tag `rde`\nhint: did you mean `red`"):

@@ -124,7 +124,7 @@ pub(crate) fn evaluate<'py>(py: Python<'py>, plan: Plan<'py>) -> PyResult<Bound<
     match outcome {
         Ok(result) => {
             let tasks = plan.tasks.as_ref().zip(prepared.scorer.as_ref());
-            let tasks = tasks.map(|(tasks, scorer)| (&tasks.get().0, &**scorer));
+            let tasks = tasks.map(|(tasks, scorer)| (&tasks.get().plan, &**scorer));
             finish(py, &prepared.metrics, tasks, result, notes)
         }
         Err(Error::Dataset { source, partial }) => {
@@ -209,7 +209,7 @@ impl<'py> Plan<'py> {
         let mut evaluate = context_bench::evaluate().max_workers(self.workers());
         let mut nameless = Vec::new();
         for object in &self.systems {
-            let tasks = self.tasks.as_ref().map(|tasks| &tasks.get().0);
+            let tasks = self.tasks.as_ref().map(|tasks| &tasks.get().plan);
             let (made, _) = system::of_object(object, desk, tasks)?;
             if made.identity().is_none() {
                 nameless.push(made.name().to_owned());
@@ -219,7 +219,7 @@ impl<'py> Plan<'py> {
         let mut checked = self.tasks.is_none();
         let mut scorer = None;
         if let Some(tasks) = &self.tasks {
-            let (wired, made) = task_run::wire(&tasks.get().0, evaluate);
+            let (wired, made) = tasks.get().wire(evaluate);
             (evaluate, scorer) = (wired, Some(made));
         }
         for object in &self.evaluators {
@@ -276,7 +276,7 @@ impl<'py> Plan<'py> {
 
     fn open(&self, py: Python<'py>, desk: &Arc<Desk>) -> PyResult<Dataset> {
         if let Some(tasks) = &self.tasks {
-            return Ok(tasks.get().0.dataset());
+            return Ok(tasks.get().dataset());
         }
         match &self.names {
             Some(names) => catalogue::open(py, names, self.max_examples),

@@ -159,7 +159,7 @@ impl NativeTasks {
         let host = self.host(py)?;
         let planned = py.detach(|| task_run::plan(&wanted, host));
         let (plan, warnings) = planned.map_err(|error| problem(&error))?;
-        Ok((NativePlan(plan), warning_texts(&warnings)))
+        Ok((plan, warning_texts(&warnings)))
     }
 
     /// Resolves a definition given as a dict.
