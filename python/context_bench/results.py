@@ -63,6 +63,7 @@ class EvalResult:
             summary={name: numbers for name, numbers in self.summary.items() if name in left},
             counts={name: counts for name, counts in self.counts.items() if name in left},
             statistics={name: all_ for name, all_ in self.statistics.items() if name in left},
+            tasks={name: found for name, found in self.tasks.items() if name in left},
         )
 
     @property

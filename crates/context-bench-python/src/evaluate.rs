@@ -12,6 +12,7 @@ use context_bench::store::Store;
 use context_bench::task::{TaskEvaluator, TaskPlan};
 use context_bench::{Dataset, Error, EvalResult, Evaluate, MaxWorkers, Metric, RunEvent, Stop};
 use indexmap::IndexMap;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::json;
@@ -130,6 +131,10 @@ pub(crate) fn evaluate<'py>(py: Python<'py>, plan: Plan<'py>) -> PyResult<Bound<
         Err(Error::Dataset { source, partial }) => {
             let error = bad_value(&source);
             Err(with_partial(py, error, Some(*partial)))
+        }
+        Err(error @ (Error::DuplicateSystem { .. } | Error::UnnamedSystem)) => {
+            let hint = "hint: give each system a `name` of its own";
+            Err(PyValueError::new_err(format!("{error}\n{hint}")))
         }
         Err(error) => Err(bad_value(&error)),
     }

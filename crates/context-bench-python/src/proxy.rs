@@ -11,7 +11,7 @@ use context_bench::{Example, FailureKind, Identity, Output, System, Turn};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::blocking;
 use crate::call::{Desk, Object, Trouble};
@@ -152,16 +152,17 @@ impl PyProxy {
     pub(crate) fn build(
         &self,
         py: Python<'_>,
-        desk: Option<&Arc<Desk>>,
+        desk: Option<(&Arc<Desk>, Option<Identity>)>,
     ) -> PyResult<Arc<dyn System>> {
         let _ = py;
         let proxy = self.fresh(self.settings.clone())?;
         match (&self.build_messages, desk) {
-            (Some(build), Some(desk)) => Ok(Arc::new(OwnMessages {
+            (Some(build), Some((desk, key))) => Ok(Arc::new(OwnMessages {
                 proxy,
                 silent: self.without_prompt()?,
                 build: Arc::clone(build),
                 desk: Arc::clone(desk),
+                key,
             })),
             _ => Ok(Arc::new(proxy)),
         }
@@ -229,6 +230,8 @@ struct OwnMessages {
     silent: OpenAiProxy,
     build: Object,
     desk: Arc<Desk>,
+    /// What the user says decides the messages.
+    key: Option<Identity>,
 }
 
 #[async_trait]
@@ -258,8 +261,12 @@ impl System for OwnMessages {
     }
 
     fn identity(&self) -> Option<Identity> {
-        // Messages made by code that we cannot see cannot be told apart.
-        None
+        // Messages made by code that we cannot see cannot be told apart, unless the
+        // user can.
+        let key = self.key.as_ref()?;
+        let proxy = self.proxy.identity()?;
+        let settings = json!({"proxy": proxy.settings, "messages": key.settings});
+        Some(Identity::new("openai_proxy_messages", 1, settings))
     }
 
     fn as_conversation(&self) -> Option<&dyn Conversation> {

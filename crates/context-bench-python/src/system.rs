@@ -18,7 +18,7 @@ use serde_json::json;
 use crate::blocking;
 use crate::call::{Called, Desk, Object, Trouble};
 use crate::convert::{self, Parcel, type_name};
-use crate::error::bad_value;
+use crate::error::{bad_value, in_python};
 use crate::proxy::PyProxy;
 
 /// A Python object with `name` and `process`.
@@ -295,8 +295,11 @@ pub(crate) fn process<'py>(
 
 /// A direct call that failed is an exception, with advice.
 pub(crate) fn failed(error: &SystemError) -> PyErr {
-    let hint = error.failure.kind.hint();
-    let hint = hint.map(|hint| format!("\nhint: {hint}"));
+    let hint = match error.failure.kind {
+        FailureKind::Unauthorized => Some("set `OPENAI_API_KEY`, or pass `api_key`".into()),
+        kind => kind.hint().map(in_python),
+    };
+    let hint = hint.map(|hint: String| format!("\nhint: {hint}"));
     let text = format!("{error}{}", hint.unwrap_or_default());
     pyo3::exceptions::PyRuntimeError::new_err(text)
 }
@@ -327,7 +330,10 @@ pub(crate) fn of_object(
     {
         return match tasks {
             Some(plan) => Ok((proxy.get().task_model(plan)?, true)),
-            None => Ok((proxy.get().build(py, Some(desk))?, true)),
+            None => {
+                let key = identity(object)?;
+                Ok((proxy.get().build(py, Some((desk, key)))?, true))
+            }
         };
     }
     if let Ok(native) = object.cast::<NativeSystem>()

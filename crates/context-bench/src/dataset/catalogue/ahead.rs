@@ -53,7 +53,7 @@ fn read(mut rows: Rows, sender: &mpsc::SyncSender<Batch>) {
             };
             bytes += row.as_ref().map_or(0, |row| map_weight(&row.fields));
             batch.push(row);
-            if batch.len() % 16 == 0 && began.elapsed() > TIME {
+            if batch.len().is_multiple_of(16) && began.elapsed() > TIME {
                 break;
             }
         }
