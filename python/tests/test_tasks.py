@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from context_bench import OpenAIProxy
+from context_bench import EvaluationWarning, OpenAIProxy
 from context_bench.metrics import MeanScore
 from kit import Counting
 from context_bench.tasks import Group, Task, TaskManager
@@ -133,7 +133,7 @@ def test_groups_are_run_and_summed_up(functions: Path, counting: Counting, tmp_p
     capital = (
         "task: {0}\ndataset_path: none\noutput_type: generate_until\ntest_split: test\n"
         "doc_to_text: '{{{{q}}}}'\ndoc_to_target: '{{{{a}}}}'\ngeneration_kwargs: {{until: [END]}}\n"
-        "metric_list: [{{metric: exact_match}}]\n"
+        "metric_list: [{{metric: exact_match, aggregation: mean, higher_is_better: true}}]\n"
     )
     for name in ("france", "italy"):
         (functions / f"{name}.yaml").write_text(capital.format(name))
@@ -169,7 +169,8 @@ def test_groups_are_run_and_summed_up(functions: Path, counting: Counting, tmp_p
     assert len(result.rows) == 10 and not result.failures
     assert counting.bodies[0]["stop"] == ["END"]
     assert json.loads(result.to_json())["tasks"]["proxy"]["results"]["capitals"]
-    with pytest.raises(ValueError, match="asks for likelihoods"):
+    remarked = pytest.warns(EvaluationWarning, match="changes the output type")
+    with remarked, pytest.raises(ValueError, match="asks for likelihoods"):
         TaskManager(functions).evaluate(
             [OpenAIProxy(counting.url)], "france@mcqa",
             data={"france": {"test": [{"question": "q", "choices": ["a", "b"], "answer": 0}]}},

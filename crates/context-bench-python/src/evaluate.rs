@@ -113,11 +113,15 @@ pub(crate) fn evaluate<'py>(py: Python<'py>, plan: Plan<'py>) -> PyResult<Bound<
             plan.aio.call_method0("close")?;
             let partial = py.detach(move || receiver.recv_timeout(GRACE));
             runtime.shutdown_background();
-            let partial = match partial {
+            let mut partial = match partial {
                 Ok(Ok(result)) => Some(result),
                 Ok(Err(Error::Dataset { partial, .. })) => Some(*partial),
                 _ => None,
             };
+            if let Some(partial) = &mut partial {
+                // A stream of unknown length looks complete wherever it stops.
+                partial.interrupted = true;
+            }
             return Err(with_partial(py, error, partial));
         }
     };
