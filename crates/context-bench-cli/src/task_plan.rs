@@ -9,7 +9,7 @@ use context_bench::task::tasks::config::Origin;
 use context_bench::task::tasks::generation::max_tokens;
 use context_bench::task::tasks::options::Limit;
 use context_bench::task::tasks::{self as format, Function, Host, Leaf, Options, Task, arguments};
-use context_bench::task::{ClassTask, Native, TaskCatalog, TaskData, TaskPlan};
+use context_bench::task::{ClassTask, Native, TaskCatalog, TaskData, TaskEvaluator, TaskPlan};
 use serde_json::{Map, Value, json};
 
 use crate::args::RunArgs;
@@ -74,6 +74,9 @@ pub(crate) fn plan(
             let requests = task.requests(&data, &planner.options, &*planner.host)?;
             plan.add(&key, task, requests);
         }
+    }
+    for (key, field) in plan.score_fields() {
+        scoring.add_task(key, TaskEvaluator::NAME, field.as_deref());
     }
     let dataset = plan.dataset();
     Ok(PlannedRun {

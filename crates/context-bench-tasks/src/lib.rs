@@ -40,7 +40,6 @@ pub mod select;
 mod settings;
 pub mod show;
 pub mod source;
-pub mod suggest;
 pub mod table;
 pub mod task;
 pub mod tree;
@@ -48,6 +47,7 @@ mod use_prompt;
 pub mod validate;
 
 pub use catalog::Catalog;
+pub use context_bench_template::suggest;
 pub use error::{Error, Result, Warning};
 pub use function::{Function, Host, NoHost, Object};
 pub use given::Given;

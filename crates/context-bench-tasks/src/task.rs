@@ -143,7 +143,7 @@ impl Task {
         if config.get("class").is_some() {
             return Err(
                 Error::new("the task is a Python class, which makes its own prompts")
-                    .with_hint("`run --tasks` runs it; only tasks in YAML are shown beforehand"),
+                    .with_hint("`render --tasks` shows what it asks"),
             );
         }
         check_keys(config)?;

@@ -4,7 +4,10 @@
 use context_bench::dataset::catalogue::{Config, LoadSettings};
 use context_bench::dataset::{DatasetRef, DatasetTarget};
 use context_bench::registry::{DatasetRequest, Registry};
-use context_bench::task::tasks::format;
+use context_bench::task::TaskCatalog;
+use context_bench::task::tasks::file::Kind;
+use context_bench::task::tasks::index::Entry;
+use context_bench::task::tasks::{Node, format};
 use context_bench::{Example, system};
 use serde_json::{Value, json};
 
@@ -34,9 +37,11 @@ pub(crate) fn main(args: &ShowArgs, registry: &Registry) -> Result<Exit, Failure
         _ => Vec::new(),
     };
     let config = configs.first();
+    let name = config.map_or(args.name.as_str(), |config| config.spec().name());
     let shown = Shown {
         name: &args.name,
         config,
+        members: members(name, &catalog),
     };
     // An example may take a while, or never come; the description is there now.
     if args.output == ListFormat::Table {
@@ -101,9 +106,26 @@ fn first_example(
     }
 }
 
+/// The members of the group of tasks that has the name of a dataset, if there is one.
+fn members(name: &str, catalog: &TaskCatalog) -> Vec<String> {
+    let is_group = |entry: &Entry| entry.kind == Kind::Group;
+    if !catalog.tasks.index.entry(name).is_some_and(is_group) {
+        return Vec::new();
+    }
+    let nodes = catalog.tasks.load(name).map(|(nodes, _)| nodes);
+    let groups = nodes.unwrap_or_default().into_iter();
+    let members = groups.flat_map(|node| match node {
+        Node::Group(group) => group.children,
+        Node::Task(_) => Vec::new(),
+    });
+    members.map(|node| node.id().to_owned()).collect()
+}
+
 struct Shown<'a> {
     name: &'a str,
     config: Option<&'a Config>,
+    /// Of the group of tasks with the same name.
+    members: Vec<String>,
 }
 
 impl Shown<'_> {
@@ -125,6 +147,9 @@ impl Shown<'_> {
         } else {
             text += &format!("{}\n", self.name);
         }
+        if !self.members.is_empty() {
+            text += &format!("group of tasks: {}\n", self.members.join(", "));
+        }
         text
     }
 
@@ -144,6 +169,9 @@ impl Shown<'_> {
             shown["evaluators"] = json!(config.evaluators());
             shown["score_field"] = config.score_field().into();
             shown["spec"] = spec.text().into();
+        }
+        if !self.members.is_empty() {
+            shown["members"] = json!(self.members);
         }
         match example {
             Ok(example) => {

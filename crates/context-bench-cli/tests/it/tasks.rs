@@ -443,6 +443,9 @@ fn a_task_is_shown_with_the_origin_of_each_value_and_a_prompt() {
     let group = ok(&["show", "mmlu@cloze", "--output", "json"]).json();
     assert_eq!(group["leaves"].as_array().unwrap().len(), 57);
     assert_eq!(group["aggregate_metric_list"], json!(["acc"]));
+    let both = ok(&["show", "mmlu", "--output", "json"]).json();
+    assert_eq!(both["licence"], "MIT");
+    assert_eq!(both["members"].as_array().unwrap().len(), 4, "{both}");
     let dataset = ok(&["show", "hotpotqa", "--output", "json"]).json();
     assert_eq!(dataset["config"], "fullwiki");
     run(&["show", "mmlu::mmlu_anatmy"])

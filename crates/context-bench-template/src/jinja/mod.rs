@@ -316,7 +316,7 @@ mod tests {
     use super::*;
 
     /// Templates such as datasets and tasks have, and the odd ones that are near them.
-    const TEMPLATES: [&str; 40] = [
+    const TEMPLATES: [&str; 46] = [
         "{{ x }}",
         "{{ x.a }}",
         "{{ x['a'] }}",
@@ -339,6 +339,12 @@ mod tests {
         "{{ x.split('b', 1)[0].strip() }}",
         "{{ x.split('#')[-1].strip() if '#' in x else x }}",
         "{{ x.replace('a', 'bc') }}",
+        "{{ x | int }}",
+        "{{ (x | int) - 1 if x | string | trim else none }}",
+        "{{ x + y }}",
+        "{{ x - 1 }}",
+        "{{ x.index(y) }}",
+        "{{ x | select | join }}",
         "{{ x == y }}",
         "{{ x != 'a' }}",
         "{{ x == 1 }}",
@@ -363,6 +369,10 @@ mod tests {
         vec![
             json!("a text # b b"),
             json!("  b\u{a0}\n"),
+            json!("12"),
+            json!("0012"),
+            json!(" 3"),
+            json!(i64::MIN),
             json!(""),
             json!("a"),
             json!("ẞ'\"b"),

@@ -93,6 +93,8 @@ fn lower<'a>(expr: &ast::Expr<'a>, loops: &Loops<'a>) -> Option<Expr> {
                 ("length" | "count", []) => Expr::Length(this),
                 ("trim", []) => Expr::Strip(Box::new(Expr::AsText(this)), Side::Both),
                 ("string", []) => Expr::AsText(this),
+                ("int", []) => Expr::AsInt(this),
+                ("select", []) => Expr::Select(this),
                 _ => return None,
             }
         }
@@ -142,6 +144,7 @@ fn binary<'a>(op: &ast::BinOp<'a>, loops: &Loops<'a>) -> Option<Expr> {
         ast::BinOpKind::ScAnd => Expr::And(left, right),
         ast::BinOpKind::ScOr => Expr::Or(left, right),
         ast::BinOpKind::Add => Expr::Add(left, right),
+        ast::BinOpKind::Sub => Expr::Subtract(left, right),
         ast::BinOpKind::Eq => Expr::Equal(left, right, true),
         ast::BinOpKind::Ne => Expr::Equal(left, right, false),
         ast::BinOpKind::In => Expr::In(left, right, true),
@@ -156,6 +159,7 @@ fn method<'a>(call: &ast::Call<'a>, loops: &Loops<'a>) -> Option<Expr> {
     let this = Box::new(lower(&get.expr, loops)?);
     let args = positional(&call.args)?;
     Some(match (get.name, args.as_slice()) {
+        ("index", [item]) => Expr::IndexOf(this, Box::new(lower(item, loops)?)),
         ("strip", []) => Expr::Strip(this, Side::Both),
         ("lstrip", []) => Expr::Strip(this, Side::Start),
         ("rstrip", []) => Expr::Strip(this, Side::End),

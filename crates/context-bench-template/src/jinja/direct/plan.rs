@@ -36,6 +36,7 @@ pub(super) enum Expr {
     And(Box<Expr>, Box<Expr>),
     Or(Box<Expr>, Box<Expr>),
     Add(Box<Expr>, Box<Expr>),
+    Subtract(Box<Expr>, Box<Expr>),
     /// Whether two values are equal, or are not.
     Equal(Box<Expr>, Box<Expr>, bool),
     /// Whether the first is in the second, or is not.
@@ -49,6 +50,11 @@ pub(super) enum Expr {
     Join(Box<Expr>, Option<Box<Expr>>),
     Length(Box<Expr>),
     AsText(Box<Expr>),
+    AsInt(Box<Expr>),
+    /// Those items of a list that are true.
+    Select(Box<Expr>),
+    /// The place of a value in a list.
+    IndexOf(Box<Expr>, Box<Expr>),
     Strip(Box<Expr>, Side),
     Split {
         text: Box<Expr>,

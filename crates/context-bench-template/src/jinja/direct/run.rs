@@ -91,11 +91,11 @@ impl<'r, R: Record + ?Sized> Run<'r, R> {
             Expr::Loop(fact) => {
                 let turn = self.loops.last()?;
                 match fact {
-                    LoopFact::Index => Value::Count(turn.at + 1),
-                    LoopFact::Index0 => Value::Count(turn.at),
+                    LoopFact::Index => Value::count(turn.at + 1)?,
+                    LoopFact::Index0 => Value::count(turn.at)?,
                     LoopFact::First => Value::Bool(turn.at == 0),
                     LoopFact::Last => Value::Bool(turn.at + 1 == turn.of),
-                    LoopFact::Length => Value::Count(turn.of),
+                    LoopFact::Length => Value::count(turn.of)?,
                 }
             }
             Expr::Attribute(of, name) => field(&self.value(of)?, name)?,
@@ -131,9 +131,19 @@ impl<'r, R: Record + ?Sized> Run<'r, R> {
                 }
             }
             Expr::Add(left, right) => {
-                let mut text = self.value(left)?.into_text()?.into_owned();
-                text.push_str(self.value(right)?.text()?);
-                Value::Text(text.into())
+                let (left, right) = (self.value(left)?, self.value(right)?);
+                match (left.int(), right.int()) {
+                    (Some(left), Some(right)) => Value::Int(left.checked_add(right)?),
+                    _ => {
+                        let mut text = left.into_text()?.into_owned();
+                        text.push_str(right.text()?);
+                        Value::Text(text.into())
+                    }
+                }
+            }
+            Expr::Subtract(left, right) => {
+                let (left, right) = (self.value(left)?.int()?, self.value(right)?.int()?);
+                Value::Int(left.checked_sub(right)?)
             }
             Expr::Equal(left, right, expected) => {
                 let (left, right) = (self.value(left)?, self.value(right)?);
@@ -168,14 +178,14 @@ impl<'r, R: Record + ?Sized> Run<'r, R> {
                 }
                 Value::Text(text.into())
             }
-            Expr::Length(of) => Value::Count(match self.value(of)? {
+            Expr::Length(of) => Value::count(match self.value(of)? {
                 Value::Text(text) => text.chars().count(),
                 Value::Json(Json::String(text)) => text.chars().count(),
                 Value::Json(Json::Array(items)) => items.len(),
                 Value::Json(Json::Object(map)) => map.len(),
                 Value::List(items) => items.len(),
                 _ => return None,
-            }),
+            })?,
             Expr::AsText(of) => match self.value(of)? {
                 text @ (Value::Text(_) | Value::Json(Json::String(_))) => text,
                 other => {
@@ -184,6 +194,32 @@ impl<'r, R: Record + ?Sized> Run<'r, R> {
                     Value::Text(text.into())
                 }
             },
+            Expr::AsInt(of) => {
+                let value = self.value(of)?;
+                match value.text() {
+                    Some(text) => Value::Int(digits(text)?),
+                    None => Value::Int(value.int()?),
+                }
+            }
+            Expr::Select(of) => {
+                let mut kept = Vec::new();
+                for item in items_of(self.value(of)?)? {
+                    if item.truth()? {
+                        kept.push(item);
+                    }
+                }
+                Value::List(kept)
+            }
+            Expr::IndexOf(of, wanted) => {
+                let (items, wanted) = (items_of(self.value(of)?)?, self.value(wanted)?);
+                for (at, item) in items.iter().enumerate() {
+                    if equal(item, &wanted)? {
+                        return Value::count(at);
+                    }
+                }
+                // What it says of a value that is not there is for the engine.
+                return None;
+            }
             Expr::Strip(of, side) => Value::Text(strip(self.value(of)?.into_text()?, *side)),
             Expr::Split {
                 text,
@@ -254,6 +290,12 @@ fn equal(left: &Value<'_>, right: &Value<'_>) -> Option<bool> {
         return Some(left == right);
     }
     Some(left.int()? == right.int()?)
+}
+
+/// A whole number that is written plainly.
+fn digits(text: &str) -> Option<i64> {
+    let plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    plain.then(|| text.parse().ok()).flatten()
 }
 
 fn contains(whole: &Value<'_>, part: &Value<'_>) -> Option<bool> {

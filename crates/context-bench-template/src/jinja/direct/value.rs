@@ -13,11 +13,16 @@ pub(super) enum Value<'r> {
     Json(&'r Json),
     Text(Cow<'r, str>),
     Bool(bool),
-    Count(usize),
+    Int(i64),
     List(Vec<Value<'r>>),
 }
 
 impl<'r> Value<'r> {
+    /// How many there are of something.
+    pub(super) fn count(n: usize) -> Option<Self> {
+        i64::try_from(n).ok().map(Self::Int)
+    }
+
     pub(super) fn is_defined(&self) -> bool {
         !matches!(self, Self::Undefined)
     }
@@ -43,7 +48,7 @@ impl<'r> Value<'r> {
     pub(super) fn int(&self) -> Option<i64> {
         match self {
             Self::Json(Json::Number(number)) => number.as_i64(),
-            Self::Count(n) => i64::try_from(*n).ok(),
+            Self::Int(n) => Some(*n),
             _ => None,
         }
     }
@@ -53,7 +58,7 @@ impl<'r> Value<'r> {
         Some(match self {
             Self::Undefined => return None,
             Self::Bool(truth) => *truth,
-            Self::Count(n) => *n != 0,
+            Self::Int(n) => *n != 0,
             Self::Text(text) => !text.is_empty(),
             Self::List(items) => !items.is_empty(),
             Self::Json(json) => match json {
@@ -72,7 +77,7 @@ impl<'r> Value<'r> {
         match self {
             Self::Undefined | Self::List(_) => return None,
             Self::Bool(truth) => out.push_str(if *truth { "True" } else { "False" }),
-            Self::Count(n) => out.push_str(&n.to_string()),
+            Self::Int(n) => out.push_str(&n.to_string()),
             Self::Text(text) => out.push_str(text),
             Self::Json(Json::String(text)) => out.push_str(text),
             Self::Json(scalar @ (Json::Null | Json::Bool(_) | Json::Number(_))) => {
@@ -90,7 +95,7 @@ impl<'r> Value<'r> {
             Self::Json(json) => json.clone(),
             Self::Text(text) => Json::String(text.into_owned()),
             Self::Bool(truth) => Json::Bool(truth),
-            Self::Count(n) => Json::from(n),
+            Self::Int(n) => Json::from(n),
             Self::List(items) => {
                 let items = items.into_iter().map(Self::into_json);
                 Json::Array(items.collect::<Option<_>>()?)
