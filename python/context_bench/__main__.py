@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 
@@ -21,6 +22,8 @@ def main(arguments: list[str] | None = None) -> int:
             signal.signal(signal.SIGINT, signal.SIG_DFL)
         except ValueError:
             pass  # not the main thread: whoever called decides
+    # Functions of tasks run in processes of this interpreter, with its packages.
+    os.environ.setdefault("CONTEXT_BENCH_PYTHON", sys.executable)
     loaders = {name: registry.get("dataset", name) for name in registry.list("dataset")}
     return _native.main(["context-bench", *arguments], loaders)
 

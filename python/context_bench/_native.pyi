@@ -134,6 +134,18 @@ class NativeTasks:
         self, definition: dict[str, Any], directory: str
     ) -> tuple[dict[str, Any], list[NativeTask | None], list[str]]: ...
 
+    def plan(
+        self,
+        specs: list[str],
+        *,
+        data: dict[str, dict[str, list[Any]]],
+        overrides: dict[str, Any] | None = None,
+        num_fewshot: int | None = None,
+        limit: float | None = None,
+        seed: int | None = None,
+    ) -> tuple[NativePlan, list[str]]: ...
+
+class NativePlan: ...
 class NativeRequests: ...
 
 class NativeTask:

@@ -39,6 +39,8 @@ class EvalResult:
     provenance: dict[str, Any] = dataclasses.field(default_factory=dict)
     gave_up: dict[str, dict[str, Any]] = dataclasses.field(default_factory=dict)
     store: dict[str, Any] | None = None
+    #: Per system: results of tasks and groups (``results``, ``groups``, ``table`` …).
+    tasks: dict[str, dict[str, Any]] = dataclasses.field(default_factory=dict)
     interrupted: bool = False
     _native: Any = dataclasses.field(default=None, repr=False, compare=False)
 
@@ -61,6 +63,7 @@ class EvalResult:
             summary={name: numbers for name, numbers in self.summary.items() if name in left},
             counts={name: counts for name, counts in self.counts.items() if name in left},
             statistics={name: all_ for name, all_ in self.statistics.items() if name in left},
+            tasks={name: found for name, found in self.tasks.items() if name in left},
         )
 
     @property

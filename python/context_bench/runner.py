@@ -73,27 +73,30 @@ def evaluate(
             raise ValueError("`max_examples` of a dataset by name cannot be negative")
         examples = list(dataset)[:max_examples]
         max_examples = None
-    parts = _native.evaluate(
-        {
-            "systems": _listed("systems", systems),
-            "names": names,
-            "dataset": examples,
-            "evaluators": _listed("evaluators", evaluators),
-            "metrics": _listed("metrics", metrics or ()),
-            "max_examples": max_examples,
-            "max_workers": None if max_workers == "auto" else max(max_workers or 1, 1),
-            "text_fields": None if text_fields is None else list(text_fields),
-            "cache_dir": None if cache_dir is None else os.fspath(cache_dir),
-            "tokenizer": tokens.current() if tokenizer is None else tokenizer,
-            "example_timeout": example_timeout,
-            "display": Display() if progress else None,
-            "aio": Loop(),
-        }
+    return run(
+        systems=_listed("systems", systems),
+        names=names,
+        dataset=examples,
+        evaluators=_listed("evaluators", evaluators),
+        metrics=_listed("metrics", metrics or ()),
+        max_examples=max_examples,
+        max_workers=None if max_workers == "auto" else max(max_workers or 1, 1),
+        text_fields=None if text_fields is None else list(text_fields),
+        cache_dir=None if cache_dir is None else os.fspath(cache_dir),
+        tokenizer=tokens.current() if tokenizer is None else tokenizer,
+        example_timeout=example_timeout,
+        display=Display() if progress else None,
+        tasks=None,
     )
+
+
+def run(**plan: Any) -> EvalResult:
+    """Runs a plan with nothing left open. For the package itself."""
+    parts = _native.evaluate({**plan, "aio": Loop()})
     notes = parts.pop("_notes", [])
     result = _from_parts(parts)
     for note in [*notes, *_troubles(result)]:
-        warnings.warn(note, EvaluationWarning, stacklevel=2)
+        warnings.warn(note, EvaluationWarning, stacklevel=3)
     return result
 
 

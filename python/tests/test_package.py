@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import pkgutil
 import signal
 import subprocess
 import sys
@@ -42,6 +44,23 @@ def test_native_objects_satisfy_the_protocols() -> None:
     assert not isinstance(AnswerQuality(), MemorySystem)
     for name in context_bench.__all__:
         assert hasattr(context_bench, name)
+
+
+def test_everything_public_is_documented_and_typed() -> None:
+    folder = Path(context_bench.__file__).parent
+    assert (folder / "py.typed").exists() and (folder / "_native.pyi").exists()
+    modules = [
+        importlib.import_module(found.name)
+        for found in pkgutil.walk_packages(context_bench.__path__, "context_bench.")
+        if not found.name.rsplit(".")[-1].startswith("_")
+    ]
+    assert len(modules) > 20
+    for module in modules:
+        assert module.__doc__, module.__name__
+        for name in getattr(module, "__all__", []):
+            thing = getattr(module, name)
+            if callable(thing) and getattr(thing, "__module__", "").startswith("context_bench"):
+                assert thing.__doc__, f"{module.__name__}.{name}"
 
 
 @pytest.mark.parametrize(
@@ -123,8 +142,9 @@ def test_datasets_from_files_and_local_copies(tmp_path: Path) -> None:
     assert loaded[1]["deep"] == [1, None] and "dataset" not in loaded[0]
     assert len(datasets.load_jsonl(file, n=1)) == 1
     file.write_text('{"context": "a"}\nnot json\n')
-    with pytest.raises(ValueError, match="mine.jsonl:2"):
+    with pytest.raises(ValueError, match="(?s)mine.jsonl:2.*pass `skip_bad_lines`"):
         datasets.load_jsonl(file)
+    assert len(datasets.load_file(file, skip_bad_lines=True)) == 1
     copy = tmp_path / "gsm.jsonl"
     copy.write_text('{"question": "2+2?", "answer": "four #### 4"}\n')
     assert datasets.gsm8k(n=1, path=copy)[0]["answer"] == "4"
@@ -132,8 +152,13 @@ def test_datasets_from_files_and_local_copies(tmp_path: Path) -> None:
         datasets.load("hotpot")
 
 
-def test_every_loader_names_a_dataset() -> None:
+def test_every_loader_names_a_dataset(tmp_path: Path) -> None:
     known = set(datasets.names())
+    others = {"demo", "load", "load_file", "load_jsonl", "names"}
+    for name in set(datasets.__all__) - others:
+        # The name is known; only the copy is not there.
+        with pytest.raises(ValueError, match=tmp_path.name):
+            getattr(datasets, name)(n=1, path=tmp_path / "nowhere.jsonl")
     from context_bench.datasets import knowledge, qa
 
     assert qa.musique is datasets.musique and knowledge.mmlu is datasets.mmlu
@@ -219,12 +244,32 @@ def test_what_a_proxy_sends(counting: Counting) -> None:
         assert body["messages"] == [{"role": "user", "content": "ABC"}]
 
 
+def test_own_messages_are_reused_by_their_cache_key(counting: Counting, tmp_path: Path) -> None:
+    proxy = OpenAIProxy(counting.url, build_messages=lambda _: [{"role": "user", "content": "x"}])
+
+    def run() -> None:
+        evaluate([proxy], EXAMPLES, [], cache_dir=tmp_path, progress=False)
+
+    with pytest.warns(EvaluationWarning, match="not reused"):
+        run()
+    proxy.cache_key = "x, version 1"  # type: ignore[attr-defined]
+    run()
+    run()
+    assert len(counting.bodies) == 6
+    proxy.cache_key = "x, version 2"  # type: ignore[attr-defined]
+    run()
+    assert len(counting.bodies) == 9
+
+
 def test_a_proxy_that_fails_says_why() -> None:
     proxy = OpenAIProxy("http://127.0.0.1:1", max_retries=0)
     with pytest.raises(RuntimeError, match="hint: check that the endpoint is running"):
         proxy.process({"context": "x"})
     with pytest.raises(ValueError, match="hint"):
         OpenAIProxy("not a url at all")
+    twice = [OpenAIProxy("http://h", name="a"), OpenAIProxy("http://i", name="a")]
+    with pytest.raises(ValueError, match="two systems are called `a`\nhint: give each"):
+        evaluate(twice, EXAMPLES, [], progress=False)
     broken = OpenAIProxy("http://127.0.0.1:1", build_messages=lambda example: 1 // 0)  # type: ignore[arg-type, return-value]
     with pytest.warns(EvaluationWarning, match="ZeroDivisionError"):
         result = evaluate([broken], [{}], [], progress=False)

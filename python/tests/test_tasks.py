@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
+from context_bench import EvaluationWarning, OpenAIProxy
+from context_bench.metrics import MeanScore
+from kit import Counting
 from context_bench.tasks import Group, Task, TaskManager
 
 TASK = """
@@ -122,6 +127,87 @@ def test_choices_are_scored_by_likelihood(folder: Path) -> None:
     assert asked.requests[0]["request_type"] == "loglikelihood"
     scores = task.score(asked, [[(-2.0, False), (-1.0, True)], [(-1.0, True), (-2.0, False)]])
     assert scores.summary["acc,none"] == 0.5
+
+
+def test_groups_are_run_and_summed_up(functions: Path, counting: Counting, tmp_path: Path) -> None:
+    capital = (
+        "task: {0}\ndataset_path: none\noutput_type: generate_until\ntest_split: test\n"
+        "doc_to_text: '{{{{q}}}}'\ndoc_to_target: '{{{{a}}}}'\ngeneration_kwargs: {{until: [END]}}\n"
+        "metric_list: [{{metric: exact_match, aggregation: mean, higher_is_better: true}}]\n"
+    )
+    for name in ("france", "italy"):
+        (functions / f"{name}.yaml").write_text(capital.format(name))
+    (functions / "capitals.yaml").write_text(
+        "group: capitals\ntask: [france, italy]\n"
+        "aggregate_metric_list: [{metric: exact_match, weight_by_size: true}]\n"
+    )
+    data = {
+        "france": {"test": [{"q": "Capital of France?", "a": "Paris"}]},
+        "italy": {"test": [{"q": "Capital of Italy?", "a": "Rome"}] * 3},
+        "sums": {"test": [{"a": 1, "answer": "2"}]},
+    }
+
+    class Adder:
+        name = "adder"
+
+        def process(self, example: dict[str, Any]) -> dict[str, Any]:
+            return {**example, "response": "2" if "1 + 1" in example["context"] else "Rome"}
+
+    result = TaskManager(functions).evaluate(
+        [OpenAIProxy(counting.url, name="proxy"), Adder()], ["capitals", "sums"], [MeanScore()],
+        data=data, max_workers=4, progress=False,
+    )  # fmt: skip
+    found = {
+        system: {key: entry["exact_match,none"] for key, entry in tasks["results"].items()
+                 if "exact_match,none" in entry}
+        for system, tasks in result.tasks.items()
+    }  # fmt: skip
+    assert found["proxy"] == {"capitals": 0.25, "france": 1.0, "italy": 0.0}
+    assert found["adder"] == {"capitals": 0.75, "france": 0.0, "italy": 1.0}
+    assert result.tasks["adder"]["results"]["sums"]["right,none"] == 1.0
+    assert "capitals" in result.tasks["proxy"]["table"]
+    assert len(result.rows) == 10 and not result.failures
+    assert counting.bodies[0]["stop"] == ["END"]
+    assert json.loads(result.to_json())["tasks"]["proxy"]["results"]["capitals"]
+    remarked = pytest.warns(EvaluationWarning, match="changes the output type")
+    with remarked, pytest.raises(ValueError, match="asks for likelihoods"):
+        TaskManager(functions).evaluate(
+            [OpenAIProxy(counting.url)], "france@mcqa",
+            data={"france": {"test": [{"question": "q", "choices": ["a", "b"], "answer": 0}]}},
+            overrides={"doc_to_choice": "choices", "doc_to_text": "question",
+                       "doc_to_target": "answer"},
+            progress=False,
+        )  # fmt: skip
+
+
+def test_a_class_in_python_is_a_task() -> None:
+    asked = []
+
+    class Knows:
+        name = "knows"
+
+        def process(self, example: dict[str, Any]) -> dict[str, Any]:
+            asked.append(example["context"])
+            return {**example, "response": " bird" if "swift" in example["context"] else " tree"}
+
+    folder = Path(__file__).parents[2] / "examples" / "groups"
+    result = TaskManager(folder).evaluate([Knows()], "own_code", progress=False)
+    # Overrides of the group reach the class: its prompts are short.
+    assert sorted(asked) == [f"What is a {word}?" for word in ("beech", "poodle", "swift")]
+    results = result.tasks["knows"]["results"]
+    (value,) = [v for k, v in results["own_code::my_task"].items() if k.endswith(",none") and "stderr" not in k]
+    assert round(value, 4) == 0.6667
+    assert result.tasks["knows"]["counts"]["own_code::my_task"]["scored"] == 3
+
+
+def test_documents_are_processed_by_a_function_of_the_task(functions: Path) -> None:
+    with (functions / "sums.yaml").open("a") as file:
+        file.write("process_docs: !function utils.even\n")
+    with (functions / "utils.py").open("a") as file:
+        file.write("def even(table):\n    return table.filter(lambda row: row['a'] % 2 == 0)\n")
+    task = TaskManager(functions).load("sums").tasks[0]
+    asked = task.requests({"test": [{"a": i, "answer": ""} for i in range(5)]})
+    assert [request["context"] for request in asked] == ["0 + 1 =", "2 + 1 =", "4 + 1 ="]
 
 
 def test_mistakes_are_named(folder: Path) -> None:

@@ -112,19 +112,24 @@ fn opened(
     Ok(opened.into_iter().map(|opened| opened.dataset).collect())
 }
 
-/// The way to the hub, as the environment says it; local files need none.
+/// The way to the hub; local files need none.
 fn hub(typed: &str) -> PyResult<Option<HubAccess>> {
     let is_local = matches!(
         DatasetRef::parse(typed).as_ref().map(DatasetRef::target),
         Ok(DatasetTarget::Local(_))
     );
-    if is_local {
-        return Ok(None);
+    match is_local {
+        true => Ok(None),
+        false => hub_access().map(Some),
     }
+}
+
+/// The way to the hub, as the environment says it.
+pub(crate) fn hub_access() -> PyResult<HubAccess> {
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let mut settings = HubSettings::from_vars(variable).map_err(|error| bad_value(&error))?;
     settings.retry.max_retries = 3;
     settings.retry.base_delay = Duration::from_millis(500);
     let hub = Hub::new(settings).map_err(|error| bug(&error.to_string()))?;
-    Ok(Some(HubAccess::new(hub)))
+    Ok(HubAccess::new(hub))
 }

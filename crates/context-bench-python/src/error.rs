@@ -14,9 +14,26 @@ pub(crate) fn bad_value(error: &(impl std::fmt::Display + Hint)) -> PyErr {
 /// What is wrong, and what to do about it.
 pub(crate) fn with_hint(error: &(impl std::fmt::Display + Hint)) -> String {
     match error.hint() {
-        Some(hint) => format!("{error}\nhint: {hint}"),
+        Some(hint) => format!("{error}\nhint: {}", in_python(&hint)),
         None => error.to_string(),
     }
+}
+
+/// Advice that names flags of the program, in the words of Python: `--max-workers` is
+/// `max_workers` here.
+pub(crate) fn in_python(hint: &str) -> String {
+    let mut parts = hint.split("`--");
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let end = part
+            .find(|c: char| !(c.is_ascii_alphanumeric() || c == '-'))
+            .unwrap_or(part.len());
+        let (flag, rest) = part.split_at(end);
+        text.push('`');
+        text.push_str(&flag.replace('-', "_"));
+        text.push_str(rest);
+    }
+    text
 }
 
 /// A failure of this package itself.

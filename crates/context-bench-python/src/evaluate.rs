@@ -9,7 +9,10 @@ use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use context_bench::store::Store;
+use context_bench::task::{TaskEvaluator, TaskPlan};
 use context_bench::{Dataset, Error, EvalResult, Evaluate, MaxWorkers, Metric, RunEvent, Stop};
+use indexmap::IndexMap;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::json;
@@ -23,7 +26,8 @@ use crate::metric::{Placed, Shared, complete};
 use crate::progress::{Shown, Tally};
 use crate::proxy::PyProxy;
 use crate::system::NativeSystem;
-use crate::{catalogue, evaluator, examples, proxy, result, system, tokens};
+use crate::task_run::NativePlan;
+use crate::{catalogue, evaluator, examples, proxy, result, system, task_run, tasks, tokens};
 
 /// The most calls in flight when the number finds itself.
 const AUTO_UP_TO: usize = 256;
@@ -40,6 +44,8 @@ pub(crate) struct Plan<'py> {
     /// Names of datasets, or an iterable.
     names: Option<Vec<String>>,
     dataset: Bound<'py, PyAny>,
+    /// Tasks in place of a dataset and evaluators.
+    tasks: Option<Bound<'py, NativePlan>>,
     evaluators: Vec<Bound<'py, PyAny>>,
     metrics: Vec<Bound<'py, PyAny>>,
     max_examples: Option<usize>,
@@ -107,20 +113,32 @@ pub(crate) fn evaluate<'py>(py: Python<'py>, plan: Plan<'py>) -> PyResult<Bound<
             plan.aio.call_method0("close")?;
             let partial = py.detach(move || receiver.recv_timeout(GRACE));
             runtime.shutdown_background();
-            let partial = match partial {
+            let mut partial = match partial {
                 Ok(Ok(result)) => Some(result),
                 Ok(Err(Error::Dataset { partial, .. })) => Some(*partial),
                 _ => None,
             };
+            if let Some(partial) = &mut partial {
+                // A stream of unknown length looks complete wherever it stops.
+                partial.interrupted = true;
+            }
             return Err(with_partial(py, error, partial));
         }
     };
     ended?;
     match outcome {
-        Ok(result) => finish(py, &prepared.metrics, result, notes),
+        Ok(result) => {
+            let tasks = plan.tasks.as_ref().zip(prepared.scorer.as_ref());
+            let tasks = tasks.map(|(tasks, scorer)| (&tasks.get().plan, &**scorer));
+            finish(py, &prepared.metrics, tasks, result, notes)
+        }
         Err(Error::Dataset { source, partial }) => {
             let error = bad_value(&source);
             Err(with_partial(py, error, Some(*partial)))
+        }
+        Err(error @ (Error::DuplicateSystem { .. } | Error::UnnamedSystem)) => {
+            let hint = "hint: give each system a `name` of its own";
+            Err(PyValueError::new_err(format!("{error}\n{hint}")))
         }
         Err(error) => Err(bad_value(&error)),
     }
@@ -158,6 +176,8 @@ fn serve(py: Python<'_>, desk: &Desk, tally: &Tally, shown: &mut Shown<'_>) -> P
 struct Prepared {
     evaluate: Evaluate,
     metrics: Vec<Placed>,
+    /// Scores tasks, and knows what they said.
+    scorer: Option<Arc<TaskEvaluator>>,
     /// Sentences for the user.
     notes: Vec<String>,
 }
@@ -198,13 +218,19 @@ impl<'py> Plan<'py> {
         let mut evaluate = context_bench::evaluate().max_workers(self.workers());
         let mut nameless = Vec::new();
         for object in &self.systems {
-            let (made, _) = system::of_object(object, desk)?;
+            let tasks = self.tasks.as_ref().map(|tasks| &tasks.get().plan);
+            let (made, _) = system::of_object(object, desk, tasks)?;
             if made.identity().is_none() {
                 nameless.push(made.name().to_owned());
             }
             evaluate = evaluate.systems([made]);
         }
-        let mut checked = true;
+        let mut checked = self.tasks.is_none();
+        let mut scorer = None;
+        if let Some(tasks) = &self.tasks {
+            let (wired, made) = tasks.get().wire(evaluate);
+            (evaluate, scorer) = (wired, Some(made));
+        }
         for object in &self.evaluators {
             let (made, native) = evaluator::of_object(object, desk)?;
             checked &= native || !made.score_names().is_empty();
@@ -252,11 +278,15 @@ impl<'py> Plan<'py> {
         Ok(Prepared {
             evaluate,
             metrics,
+            scorer,
             notes,
         })
     }
 
     fn open(&self, py: Python<'py>, desk: &Arc<Desk>) -> PyResult<Dataset> {
+        if let Some(tasks) = &self.tasks {
+            return Ok(tasks.get().dataset());
+        }
         match &self.names {
             Some(names) => catalogue::open(py, names, self.max_examples),
             None => examples::dataset(&self.dataset, self.max_examples, desk),
@@ -280,9 +310,18 @@ fn not_reused(nameless: &[String]) -> Option<String> {
 fn finish<'py>(
     py: Python<'py>,
     metrics: &[Placed],
+    tasks: Option<(&TaskPlan, &TaskEvaluator)>,
     mut result: EvalResult,
     mut notes: Vec<String>,
 ) -> PyResult<Bound<'py, PyDict>> {
+    let mut found = IndexMap::new();
+    let mut unsummed = None;
+    if let Some((plan, scorer)) = tasks {
+        match task_run::sum_up(py, plan, scorer, &mut result) {
+            Ok(summed) => found = summed,
+            Err(error) => unsummed = Some(tasks::problem(&error)),
+        }
+    }
     let names: Vec<&str> = metrics.iter().map(Placed::name).collect();
     result.config.insert("metrics".into(), json!(names));
     let seen = result.score_names();
@@ -311,6 +350,10 @@ fn finish<'py>(
         }
     }
     let parts = result::parts(py, result, &rows)?;
+    task_run::put(&parts, &found)?;
+    if let Some(error) = unsummed {
+        return Err(attach(py, error, &parts));
+    }
     parts.set_item("_notes", notes)?;
     Ok(parts)
 }

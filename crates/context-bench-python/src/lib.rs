@@ -27,6 +27,7 @@ mod result;
 mod row;
 mod store;
 mod system;
+mod task_run;
 mod tasks;
 mod text;
 mod tokens;
@@ -48,6 +49,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<tasks::NativeTasks>()?;
     module.add_class::<tasks::NativeTask>()?;
     module.add_class::<tasks::NativeRequests>()?;
+    module.add_class::<task_run::NativePlan>()?;
     module.add_function(wrap_pyfunction!(lane::work, module)?)?;
     module.add_function(wrap_pyfunction!(evaluate::evaluate, module)?)?;
     module.add_function(wrap_pyfunction!(render::render, module)?)?;

@@ -4,13 +4,14 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use context_bench::chat::Secret;
+use context_bench::chat::{Endpoint, Secret};
 use context_bench::system::{Conversation, OpenAiProxy, OpenAiProxySettings, Replies, SystemError};
+use context_bench::task::{LikelihoodSettings, TaskModel, TaskPlan, check_likelihoods};
 use context_bench::{Example, FailureKind, Identity, Output, System, Turn};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::blocking;
 use crate::call::{Desk, Object, Trouble};
@@ -151,19 +152,32 @@ impl PyProxy {
     pub(crate) fn build(
         &self,
         py: Python<'_>,
-        desk: Option<&Arc<Desk>>,
+        desk: Option<(&Arc<Desk>, Option<Identity>)>,
     ) -> PyResult<Arc<dyn System>> {
         let _ = py;
         let proxy = self.fresh(self.settings.clone())?;
         match (&self.build_messages, desk) {
-            (Some(build), Some(desk)) => Ok(Arc::new(OwnMessages {
+            (Some(build), Some((desk, key))) => Ok(Arc::new(OwnMessages {
                 proxy,
                 silent: self.without_prompt()?,
                 build: Arc::clone(build),
                 desk: Arc::clone(desk),
+                key,
             })),
             _ => Ok(Arc::new(proxy)),
         }
+    }
+
+    /// The model behind the endpoint, for tasks: likelihoods are asked for where the
+    /// address continues plain text.
+    pub(crate) fn task_model(&self, plan: &TaskPlan) -> PyResult<Arc<dyn System>> {
+        let endpoint = Endpoint::parse(&self.settings.base_url);
+        let endpoint = endpoint.map_err(|error| bad_value(&error))?;
+        let likelihoods = (!endpoint.is_chat()).then(LikelihoodSettings::default);
+        check_likelihoods(plan, likelihoods.is_some(), &endpoint.to_string())
+            .map_err(|error| crate::tasks::problem(&error))?;
+        let model = TaskModel::new(self.settings.clone(), likelihoods);
+        Ok(Arc::new(model.map_err(|error| bad_value(&error))?))
     }
 
     fn fresh(&self, settings: OpenAiProxySettings) -> PyResult<OpenAiProxy> {
@@ -216,6 +230,8 @@ struct OwnMessages {
     silent: OpenAiProxy,
     build: Object,
     desk: Arc<Desk>,
+    /// What the user says decides the messages.
+    key: Option<Identity>,
 }
 
 #[async_trait]
@@ -245,8 +261,12 @@ impl System for OwnMessages {
     }
 
     fn identity(&self) -> Option<Identity> {
-        // Messages made by code that we cannot see cannot be told apart.
-        None
+        // Messages made by code that we cannot see cannot be told apart, unless the
+        // user can.
+        let key = self.key.as_ref()?;
+        let proxy = self.proxy.identity()?;
+        let settings = json!({"proxy": proxy.settings, "messages": key.settings});
+        Some(Identity::new("openai_proxy_messages", 1, settings))
     }
 
     fn as_conversation(&self) -> Option<&dyn Conversation> {

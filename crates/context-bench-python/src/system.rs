@@ -6,6 +6,7 @@ use std::time::Instant;
 use async_trait::async_trait;
 use context_bench::registry::{Registry, SystemContext, SystemRef};
 use context_bench::system::{Conversation, Reader, Replies, SystemError};
+use context_bench::task::TaskPlan;
 use context_bench::tokens::Tokenizer;
 use context_bench::{CallStats, Example, FailureKind, Identity, Output, System, Turn};
 use pyo3::PyTypeInfo;
@@ -17,7 +18,7 @@ use serde_json::json;
 use crate::blocking;
 use crate::call::{Called, Desk, Object, Trouble};
 use crate::convert::{self, Parcel, type_name};
-use crate::error::bad_value;
+use crate::error::{bad_value, in_python};
 use crate::proxy::PyProxy;
 
 /// A Python object with `name` and `process`.
@@ -294,8 +295,11 @@ pub(crate) fn process<'py>(
 
 /// A direct call that failed is an exception, with advice.
 pub(crate) fn failed(error: &SystemError) -> PyErr {
-    let hint = error.failure.kind.hint();
-    let hint = hint.map(|hint| format!("\nhint: {hint}"));
+    let hint = match error.failure.kind {
+        FailureKind::Unauthorized => Some("set `OPENAI_API_KEY`, or pass `api_key`".into()),
+        kind => kind.hint().map(in_python),
+    };
+    let hint = hint.map(|hint: String| format!("\nhint: {hint}"));
     let text = format!("{error}{}", hint.unwrap_or_default());
     pyo3::exceptions::PyRuntimeError::new_err(text)
 }
@@ -317,13 +321,20 @@ pub(crate) fn example_of(object: &Bound<'_, PyAny>) -> PyResult<Example> {
 pub(crate) fn of_object(
     object: &Bound<'_, PyAny>,
     desk: &Arc<Desk>,
+    tasks: Option<&TaskPlan>,
 ) -> PyResult<(Arc<dyn System>, bool)> {
     let py = object.py();
     if let Ok(proxy) = object.cast::<PyProxy>()
         && is_own::<PyProxy>(object, "process")?
         && is_own::<PyProxy>(object, "process_conversation")?
     {
-        return Ok((proxy.get().build(py, Some(desk))?, true));
+        return match tasks {
+            Some(plan) => Ok((proxy.get().task_model(plan)?, true)),
+            None => {
+                let key = identity(object)?;
+                Ok((proxy.get().build(py, Some((desk, key)))?, true))
+            }
+        };
     }
     if let Ok(native) = object.cast::<NativeSystem>()
         && is_own::<NativeSystem>(object, "process")?

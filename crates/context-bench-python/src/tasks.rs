@@ -7,16 +7,18 @@ use context_bench_tasks::config::{Config, Origin};
 use context_bench_tasks::options::Limit;
 use context_bench_tasks::outcome::Resampling;
 use context_bench_tasks::{
-    Catalog, Dataset, Error, Group, Index, IndexOptions, Leaf, Node, Options, OutputType, Requests,
+    Catalog, Error, Group, Index, IndexOptions, Leaf, Node, Options, OutputType, Requests,
     Response, Task, Warning, select,
 };
+use indexmap::IndexMap;
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use serde_json::{Map, Value, json};
 
-use crate::convert;
 use crate::host::{self, Here};
+use crate::task_run::{self, NativePlan, Wanted};
+use crate::{catalogue, convert};
 
 /// The names of one or more trees of task files.
 #[pyclass(frozen, name = "NativeTasks", module = "context_bench._native")]
@@ -38,7 +40,8 @@ pub(crate) struct NativeTask {
 #[pyclass(frozen, name = "NativeRequests", module = "context_bench._native")]
 pub(crate) struct NativeRequests(Requests);
 
-fn problem(error: &Error) -> PyErr {
+/// What is wrong with a task, with advice.
+pub(crate) fn problem(error: &Error) -> PyErr {
     let hint = error.hint().map(|hint| format!("\nhint: {hint}"));
     PyValueError::new_err(format!("{error}{}", hint.unwrap_or_default()))
 }
@@ -126,6 +129,39 @@ impl NativeTasks {
         Ok((list, self.ready(py, tasks)?, warning_texts(&warnings)))
     }
 
+    /// Selects tasks, loads their records and renders all prompts.
+    #[pyo3(signature = (specs, *, data, overrides=None, num_fewshot=None, limit=None, seed=None))]
+    #[allow(clippy::too_many_arguments, reason = "each is a setting of its own")]
+    fn plan<'py>(
+        &self,
+        py: Python<'py>,
+        specs: Vec<String>,
+        data: &Bound<'py, PyDict>,
+        overrides: Option<&Bound<'py, PyDict>>,
+        num_fewshot: Option<usize>,
+        limit: Option<f64>,
+        seed: Option<i64>,
+    ) -> PyResult<(NativePlan, Vec<String>)> {
+        let mut records = IndexMap::new();
+        for (task, splits) in data.iter() {
+            let splits = splits.cast_into::<PyDict>()?;
+            records.insert(task.extract()?, task_run::records(&splits)?);
+        }
+        let wanted = Wanted {
+            roots: self.roots.clone(),
+            cache: self.cache.clone(),
+            specs,
+            overrides: overrides.map(convert::to_fields).transpose()?,
+            records,
+            options: read_options(num_fewshot, limit, seed)?,
+            hub: Some(catalogue::hub_access()?),
+        };
+        let host = self.host(py)?;
+        let planned = py.detach(|| task_run::plan(&wanted, host));
+        let (plan, warnings) = planned.map_err(|error| problem(&error))?;
+        Ok((plan, warning_texts(&warnings)))
+    }
+
     /// Resolves a definition given as a dict.
     fn load_inline<'py>(
         &self,
@@ -154,16 +190,19 @@ impl NativeTasks {
 type Tasks = Vec<Option<NativeTask>>;
 
 impl NativeTasks {
+    /// Who runs functions; the program is loaded when it is first needed.
+    fn host(&self, py: Python<'_>) -> PyResult<Arc<Here>> {
+        if let Some(host) = self.host.get() {
+            return Ok(Arc::clone(host));
+        }
+        let made = Arc::new(host::host(py)?);
+        // Another thread may have been first; either serves.
+        Ok(Arc::clone(self.host.get_or_init(|| made)))
+    }
+
     /// Gives tasks the host that runs their functions.
     fn ready(&self, py: Python<'_>, tasks: Vec<Option<Task>>) -> PyResult<Tasks> {
-        let host = match self.host.get() {
-            Some(host) => Arc::clone(host),
-            None => {
-                let made = Arc::new(host::host(py)?);
-                // Another thread may have been first; either serves.
-                Arc::clone(self.host.get_or_init(|| made))
-            }
-        };
+        let host = self.host(py)?;
         let ready = |task: Option<Task>| {
             task.map(|task| NativeTask {
                 task: Arc::new(task),
@@ -186,31 +225,8 @@ impl NativeTask {
         limit: Option<f64>,
         seed: Option<i64>,
     ) -> PyResult<(NativeRequests, Bound<'py, PyList>, Vec<String>)> {
-        let mut dataset = Dataset::new();
-        for (split, rows) in splits.iter() {
-            let rows = rows
-                .try_iter()?
-                .map(|row| {
-                    let row = row?;
-                    let fields = convert::as_dict(&row).transpose()?;
-                    let fields = fields.ok_or_else(|| {
-                        let found = crate::system::returned_as(&row);
-                        PyValueError::new_err(format!("a record must be a dict, found {found}"))
-                    })?;
-                    convert::to_fields(&fields)
-                })
-                .collect::<PyResult<Vec<_>>>()?;
-            dataset.insert(split.extract()?, rows);
-        }
-        let mut options = Options {
-            num_fewshot,
-            ..Options::default()
-        };
-        options.seed = seed.unwrap_or(options.seed);
-        options.limit = limit
-            .map(Limit::new)
-            .transpose()
-            .map_err(|error| problem(&error))?;
+        let dataset = task_run::records(splits)?;
+        let options = read_options(num_fewshot, limit, seed)?;
         let made = py.detach(|| self.task.requests(&dataset, &options, &*self.host));
         let made = made.map_err(|error| problem(&error))?;
         let list = PyList::empty(py);
@@ -266,6 +282,22 @@ impl NativeTask {
         let warnings = warning_texts(&scored.warnings);
         Ok((convert::dict(py, &summed)?, documents, warnings))
     }
+}
+
+/// How prompts are made.
+fn read_options(
+    num_fewshot: Option<usize>,
+    limit: Option<f64>,
+    seed: Option<i64>,
+) -> PyResult<Options> {
+    let limit = limit.map(Limit::new).transpose();
+    let mut options = Options {
+        num_fewshot,
+        limit: limit.map_err(|error| problem(&error))?,
+        ..Options::default()
+    };
+    options.seed = seed.unwrap_or(options.seed);
+    Ok(options)
 }
 
 /// A response as users write it: texts for generation, pairs of log-likelihood and

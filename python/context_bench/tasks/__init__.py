@@ -11,12 +11,15 @@ nothing of the harness needs to be installed. Functions that files name with
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from context_bench._native import NativeRequests, NativeTask, NativeTasks
+from context_bench.results import EvalResult
+from context_bench.types import Metric, System
 
 __all__ = ["Group", "Loaded", "Requests", "Scores", "Task", "TaskManager"]
 
@@ -222,7 +225,7 @@ class TaskManager:
         """
         wanted = [names] if isinstance(names, (str, Mapping)) else list(names)
         nodes: list[Group | Task] = []
-        warnings: list[str] = []
+        remarks: list[str] = []
         texts = [name for name in wanted if isinstance(name, str)]
         if len(texts) == len(wanted):
             found, tasks, noticed = self._native.load(texts, _plain(overrides))
@@ -237,8 +240,77 @@ class TaskManager:
                 found = [node]
             leaves = iter(tasks)
             nodes += [_node(node, leaves) for node in found]
-            warnings += noticed
-        return Loaded(nodes, warnings)
+            remarks += noticed
+        return Loaded(nodes, remarks)
+
+    def evaluate(
+        self,
+        systems: Sequence[System],
+        tasks: str | Sequence[str],
+        metrics: Sequence[Metric] = (),
+        *,
+        data: Mapping[str, Mapping[str, Iterable[Mapping[str, Any]]]] | None = None,
+        overrides: Mapping[str, Any] | None = None,
+        num_fewshot: int | None = None,
+        limit: float | None = None,
+        seed: int | None = None,
+        max_workers: int | Literal["auto"] | None = None,
+        cache_dir: str | os.PathLike[str] | None = None,
+        progress: bool = True,
+        text_fields: Sequence[str] | None = None,
+        example_timeout: float | None = None,
+    ) -> EvalResult:
+        """Runs systems over tasks and groups; ``result.tasks`` has their results.
+
+        A system gets the prompt as ``context`` and answers with ``response``; an
+        ``OpenAIProxy`` is also asked for likelihoods where its address gives them.
+
+        Args:
+            systems: Who is asked.
+            tasks: Names, ``group::task``, ``name@format``, patterns, files.
+            metrics: Computed over all rows; ``MeanScore()`` reads the main score.
+            data: Records by task and split, in place of those that tasks name.
+            overrides: Settings of every task.
+            num_fewshot: Examples per prompt; does not replace a 0 of a task.
+            limit: So many documents per task, or a share of them below 1.
+            seed: Decides which examples are drawn.
+
+        The other arguments are those of ``context_bench.evaluate``.
+        """
+        from context_bench import runner
+        from context_bench._progress import Display
+        from context_bench.utils import tokens
+
+        records = {
+            task: {split: list(rows) for split, rows in splits.items()}
+            for task, splits in (data or {}).items()
+        }
+        names = [tasks] if isinstance(tasks, str) else list(tasks)
+        plan, noticed = self._native.plan(
+            names,
+            data=records,
+            overrides=_plain(overrides),
+            num_fewshot=num_fewshot,
+            limit=limit,
+            seed=seed,
+        )
+        for remark in noticed:
+            warnings.warn(remark, runner.EvaluationWarning, stacklevel=2)
+        return runner.run(
+            systems=list(systems),
+            names=None,
+            dataset=(),
+            evaluators=[],
+            metrics=list(metrics),
+            max_examples=None,
+            max_workers=None if max_workers == "auto" else max(max_workers or 1, 1),
+            text_fields=None if text_fields is None else list(text_fields),
+            cache_dir=None if cache_dir is None else os.fspath(cache_dir),
+            tokenizer=tokens.current(),
+            example_timeout=example_timeout,
+            display=Display() if progress else None,
+            tasks=plan,
+        )
 
     def __repr__(self) -> str:
         return f"TaskManager({self._native!r})"
