@@ -1,7 +1,8 @@
-//! The heads of a tree, kept between runs in one small file.
+//! What is known of trees, kept between runs in one small file: the whole index for
+//! trees in which nothing has changed, and heads for those in which something has.
 //!
 //! A head is used only while its file has the same size and modification time. The
-//! file carries a format number and a checksum; anything unexpected means that the
+//! file carries a format number and checksums; anything unexpected means that the
 //! tree is read again, never an error.
 
 use std::collections::HashMap;
@@ -9,28 +10,68 @@ use std::io::Write;
 use std::path::Path;
 
 use super::head::{Head, Stamp};
+use super::snapshot::Snapshot;
 
 /// Format of the file; change it with the layout.
-const MAGIC: &[u8; 8] = b"cbtask\x00\x02";
+const MAGIC: &[u8; 8] = b"cbtask\x00\x03";
 
 /// Heads by path, with the stamp they were read at.
 pub(crate) type Heads = HashMap<String, (Stamp, Head)>;
 
-pub(crate) fn load(file: &Path) -> Heads {
-    std::fs::read(file)
-        .ok()
-        .and_then(|bytes| decode(&bytes))
-        .unwrap_or_default()
+/// What the last run kept, not looked into yet.
+#[derive(Debug, Default)]
+pub(super) struct Kept {
+    bytes: Vec<u8>,
+}
+
+impl Kept {
+    pub(super) fn load(file: &Path) -> Self {
+        Self {
+            bytes: std::fs::read(file).unwrap_or_default(),
+        }
+    }
+
+    /// Both parts, each behind its length and checksum.
+    fn parts(&self) -> Option<(&[u8], &[u8])> {
+        let rest = self.bytes.strip_prefix(MAGIC)?;
+        let (n, rest) = rest.split_first_chunk::<8>()?;
+        rest.split_at_checked(usize::try_from(u64::from_le_bytes(*n)).ok()?)
+    }
+
+    pub(super) fn snapshot(&self) -> Option<Snapshot> {
+        Snapshot::decode(sound(self.parts()?.0)?)
+    }
+
+    pub(super) fn heads(&self) -> Heads {
+        let heads = self.parts().and_then(|(_, heads)| decode(sound(heads)?));
+        heads.unwrap_or_default()
+    }
+}
+
+/// The bytes behind a checksum, if they are those that were written.
+fn sound(part: &[u8]) -> Option<&[u8]> {
+    let (sum, body) = part.split_first_chunk::<8>()?;
+    (checksum(body) == u64::from_le_bytes(*sum)).then_some(body)
+}
+
+fn put_part(out: &mut Vec<u8>, body: &[u8]) {
+    out.extend(checksum(body).to_le_bytes());
+    out.extend(body);
 }
 
 /// Writes a new file beside the old one and puts it in its place.
-pub(crate) fn store(file: &Path, heads: &Heads) -> std::io::Result<()> {
+pub(super) fn store(file: &Path, heads: &Heads, snapshot: &Snapshot) -> std::io::Result<()> {
+    let mut bytes = MAGIC.to_vec();
+    let snapshot = snapshot.encode();
+    bytes.extend((snapshot.len() as u64 + 8).to_le_bytes());
+    put_part(&mut bytes, &snapshot);
+    put_part(&mut bytes, &encode(heads));
     if let Some(folder) = file.parent() {
         std::fs::create_dir_all(folder)?;
     }
     let fresh = file.with_extension(format!("{}.tmp", std::process::id()));
     let written = std::fs::File::create(&fresh)
-        .and_then(|mut out| out.write_all(&encode(heads)).and_then(|()| out.sync_all()))
+        .and_then(|mut out| out.write_all(&bytes).and_then(|()| out.sync_all()))
         .and_then(|()| std::fs::rename(&fresh, file));
     if written.is_err() {
         // The old file still stands; the half-written one must not stay.
@@ -39,11 +80,17 @@ pub(crate) fn store(file: &Path, heads: &Heads) -> std::io::Result<()> {
     written
 }
 
-/// FNV-1a, which finds damage; nobody is kept out by it.
+/// FNV-1a over words of eight bytes, which finds damage; nobody is kept out by it.
 fn checksum(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
+    let step = |hash: u64, word: u64| (hash ^ word).wrapping_mul(0x0100_0000_01b3).rotate_left(23);
+    let (words, rest) = bytes.as_chunks::<8>();
+    let hash = words.iter().fold(0xcbf2_9ce4_8422_2325, |hash, word| {
+        step(hash, u64::from_le_bytes(*word))
+    });
+    let hash = rest
+        .iter()
+        .fold(hash, |hash, &byte| step(hash, u64::from(byte)));
+    step(hash, bytes.len() as u64)
 }
 
 fn encode(heads: &Heads) -> Vec<u8> {
@@ -71,13 +118,10 @@ fn encode(heads: &Heads) -> Vec<u8> {
         put_option(&mut body, head.output_type.as_deref());
         put_option(&mut body, head.problem.as_deref());
     }
-    let mut out = MAGIC.to_vec();
-    out.extend(checksum(&body).to_le_bytes());
-    out.extend(body);
-    out
+    body
 }
 
-fn put_number(out: &mut Vec<u8>, mut number: u64) {
+pub(super) fn put_number(out: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         out.push((number as u8) | 0x80);
         number >>= 7;
@@ -85,31 +129,26 @@ fn put_number(out: &mut Vec<u8>, mut number: u64) {
     out.push(number as u8);
 }
 
-fn put_text(out: &mut Vec<u8>, text: &str) {
+pub(super) fn put_text(out: &mut Vec<u8>, text: &str) {
     put_number(out, text.len() as u64);
     out.extend(text.as_bytes());
 }
 
-fn put_option(out: &mut Vec<u8>, text: Option<&str>) {
+pub(super) fn put_option(out: &mut Vec<u8>, text: Option<&str>) {
     out.push(u8::from(text.is_some()));
     if let Some(text) = text {
         put_text(out, text);
     }
 }
 
-fn put_list(out: &mut Vec<u8>, items: &[String]) {
+pub(super) fn put_list(out: &mut Vec<u8>, items: &[String]) {
     put_number(out, items.len() as u64);
     for item in items {
         put_text(out, item);
     }
 }
 
-fn decode(bytes: &[u8]) -> Option<Heads> {
-    let rest = bytes.strip_prefix(MAGIC)?;
-    let (sum, body) = rest.split_first_chunk::<8>()?;
-    if checksum(body) != u64::from_le_bytes(*sum) {
-        return None;
-    }
+fn decode(body: &[u8]) -> Option<Heads> {
     let mut reader = Reader { rest: body };
     let n = reader.number()?;
     let mut heads = Heads::with_capacity(usize::try_from(n).unwrap_or(0).min(body.len()));
@@ -137,18 +176,19 @@ fn decode(bytes: &[u8]) -> Option<Heads> {
     reader.rest.is_empty().then_some(heads)
 }
 
-struct Reader<'b> {
-    rest: &'b [u8],
+/// Reads what the functions above wrote.
+pub(super) struct Reader<'b> {
+    pub(super) rest: &'b [u8],
 }
 
 impl Reader<'_> {
-    fn byte(&mut self) -> Option<u8> {
+    pub(super) fn byte(&mut self) -> Option<u8> {
         let (first, rest) = self.rest.split_first()?;
         self.rest = rest;
         Some(*first)
     }
 
-    fn number(&mut self) -> Option<u64> {
+    pub(super) fn number(&mut self) -> Option<u64> {
         let mut number = 0_u64;
         for shift in (0..64).step_by(7) {
             let byte = self.byte()?;
@@ -160,23 +200,34 @@ impl Reader<'_> {
         None
     }
 
-    fn text(&mut self) -> Option<String> {
+    pub(super) fn text(&mut self) -> Option<String> {
         let n = usize::try_from(self.number()?).ok()?;
         let (text, rest) = self.rest.split_at_checked(n)?;
         self.rest = rest;
         String::from_utf8(text.to_vec()).ok()
     }
 
-    fn option(&mut self) -> Option<Option<String>> {
+    pub(super) fn option(&mut self) -> Option<Option<String>> {
         match self.byte()? {
             0 => Some(None),
             _ => self.text().map(Some),
         }
     }
 
-    fn list(&mut self) -> Option<Vec<String>> {
+    pub(super) fn list(&mut self) -> Option<Vec<String>> {
+        self.many(Self::text)
+    }
+
+    /// A number, and so many things.
+    pub(super) fn many<T>(&mut self, one: impl Fn(&mut Self) -> Option<T>) -> Option<Vec<T>> {
         let n = self.number()?;
-        (0..n).map(|_| self.text()).collect()
+        // Whatever the number says, there are no more things than bytes.
+        let n = usize::try_from(n).ok().filter(|n| *n <= self.rest.len())?;
+        let mut items = Vec::with_capacity(n);
+        for _ in 0..n {
+            items.push(one(self)?);
+        }
+        Some(items)
     }
 }
 
@@ -208,14 +259,23 @@ mod tests {
     fn what_is_written_is_read_and_damage_is_noticed() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("deep/index.bin");
-        store(&file, &heads()).unwrap();
-        assert_eq!(load(&file), heads());
-        let bytes = std::fs::read(&file).unwrap();
-        for i in 0..bytes.len() {
-            let mut damaged = bytes.clone();
+        let snapshot = Snapshot {
+            key: 7,
+            ..Snapshot::default()
+        };
+        store(&file, &heads(), &snapshot).unwrap();
+        let kept = Kept::load(&file);
+        assert_eq!(kept.heads(), heads());
+        assert_eq!(kept.snapshot().map(|snapshot| snapshot.key), Some(7));
+        for i in 0..kept.bytes.len() {
+            let mut damaged = kept.bytes.clone();
             damaged[i] ^= 1;
-            assert_eq!(decode(&damaged), None, "byte {i}");
-            assert_eq!(decode(&bytes[..i]), None, "cut at {i}");
+            let cut = kept.bytes[..i].to_vec();
+            for bytes in [damaged, cut] {
+                let kept = Kept { bytes };
+                let both = (kept.snapshot().is_some(), !kept.heads().is_empty());
+                assert_ne!(both, (true, true), "byte {i}");
+            }
         }
         assert_eq!(
             std::fs::read_dir(folder.path().join("deep"))

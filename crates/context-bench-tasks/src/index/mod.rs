@@ -6,6 +6,7 @@
 mod cache;
 mod head;
 mod reading;
+mod snapshot;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -15,7 +16,9 @@ use context_bench_template::place::Place;
 use crate::error::{Error, Result, Warning};
 use crate::file::{Kind, Loader};
 use crate::given::Given;
-use reading::{Reading, list};
+use cache::Kept;
+use reading::{Listed, Reading, list};
+use snapshot::Snapshot;
 
 /// One name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,29 +66,41 @@ pub struct IndexOptions {
 impl Index {
     /// Reads the names of all trees.
     pub fn build(options: &IndexOptions) -> Result<Self> {
-        let mut index = Self::default();
-        // Folders are walked while what the last run kept is read.
-        let (known, lists) = std::thread::scope(|scope| {
-            let known = scope.spawn(|| options.cache.as_deref().map(cache::load));
-            let lists: Result<Vec<_>> = options.roots.iter().map(|root| list(root)).collect();
-            (known.join().ok().flatten().unwrap_or_default(), lists)
-        });
-        let n_known = known.len();
-        let mut reading = Reading {
-            known,
-            fresh: HashMap::with_capacity(n_known),
-            n_read: 0,
-            merged: HashMap::new(),
-            threads: match options.threads {
-                0 => std::thread::available_parallelism().map_or(1, usize::from),
-                n => n,
-            },
+        let threads = match options.threads {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            n => n,
         };
-        for (root, files) in options.roots.iter().zip(lists?) {
+        // What the last run kept is read while folders are walked.
+        let (kept, lists) = std::thread::scope(|scope| {
+            let kept = scope.spawn(|| {
+                let kept = Kept::load(options.cache.as_deref()?);
+                Some((kept.snapshot(), kept))
+            });
+            let lists: Result<Vec<Listed>> = options
+                .roots
+                .iter()
+                .map(|root| list(root, threads))
+                .collect();
+            (kept.join().ok().flatten(), lists)
+        });
+        let lists = lists?;
+        let (snapshot, kept) = kept.unwrap_or_default();
+        let key = snapshot::key(options, &lists);
+        if let Some(snapshot) = snapshot.filter(|snapshot| snapshot.holds(key)) {
+            return Ok(snapshot.index);
+        }
+        let mut index = Self::default();
+        let mut reading = Reading {
+            known: kept.heads(),
+            threads,
+            ..Reading::default()
+        };
+        let mut included = BTreeSet::new();
+        for (root, files) in options.roots.iter().zip(lists) {
             index.n_files += files.len();
             reading.read(&files);
             let paths: Vec<&String> = files.iter().map(|(path, _)| path).collect();
-            reading.read_includes(&paths, options.home.as_deref());
+            included.extend(reading.read_includes(&paths, options.home.as_deref()));
             let tree = tree(&paths, &mut reading, options.home.as_deref());
             // In a tree a broken file is left out with a warning; one that was named is
             // an error.
@@ -99,8 +114,18 @@ impl Index {
         }
         index.n_read = reading.n_read;
         if let Some(file) = &options.cache {
-            let changed = reading.n_read > 0 || reading.fresh.len() != n_known;
-            if changed && let Err(error) = cache::store(file, &reading.fresh) {
+            let stamped = |path: String| {
+                let stamp = snapshot::stamp(&path);
+                (path, stamp)
+            };
+            let snapshot = Snapshot {
+                key,
+                included: included.into_iter().map(stamped).collect(),
+                index,
+            };
+            let stored = cache::store(file, &reading.fresh, &snapshot);
+            index = snapshot.index;
+            if let Err(error) = stored {
                 let shown = file.display();
                 let message = format!("the index could not be kept in `{shown}`: {error}");
                 index.warnings.push(Warning::new(message));

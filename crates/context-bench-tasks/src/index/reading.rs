@@ -12,9 +12,14 @@ use crate::file::normal;
 const SKIPPED: &[&str] = &["__pycache__", ".ipynb_checkpoints"];
 /// Files one thread reads before it takes more.
 const CHUNK: usize = 64;
+/// Folders that are not worth a thread of their own.
+const FEW_FOLDERS: usize = 16;
 
-/// All `*.yaml` files below a folder, sorted by path.
-pub(super) fn list(root: &Path) -> Result<Vec<(String, Stamp)>> {
+/// Files by path, with what tells whether they have changed.
+pub(super) type Listed = Vec<(String, Stamp)>;
+
+/// All `*.yaml` files below a folder, sorted by path; a file by itself.
+pub(super) fn list(root: &Path, threads: usize) -> Result<Listed> {
     if let Some(metadata) = std::fs::metadata(root).ok().filter(|data| data.is_file()) {
         let path = root.to_string_lossy().into_owned();
         return Ok(vec![(path, Stamp::of(&metadata))]);
@@ -25,13 +30,36 @@ pub(super) fn list(root: &Path) -> Result<Vec<(String, Stamp)>> {
             .with_hint("`--include-path` takes folders and files of tasks and datasets"));
     }
     let mut files = Vec::new();
-    let mut folders = vec![root.to_owned()];
-    while let Some(folder) = folders.pop() {
-        let entries = std::fs::read_dir(&folder).map_err(|error| {
-            Error::new(format!(
-                "cannot read folder `{}`: {error}",
-                folder.display()
-            ))
+    let mut level = vec![root.to_owned()];
+    // Level by level: the folders of one are walked on some threads.
+    while !level.is_empty() {
+        let part = level.len().div_ceil(threads.max(1)).max(FEW_FOLDERS);
+        let walked: Vec<Result<(Listed, Vec<PathBuf>)>> = std::thread::scope(|scope| {
+            let mut parts = level.chunks(part);
+            let first = parts.next().unwrap_or_default();
+            let others: Vec<_> = parts.map(|part| scope.spawn(move || walk(part))).collect();
+            let mut walked = vec![walk(first)];
+            walked.extend(others.into_iter().filter_map(|other| other.join().ok()));
+            walked
+        });
+        level = Vec::new();
+        for part in walked {
+            let (found, folders) = part?;
+            files.extend(found);
+            level.extend(folders);
+        }
+    }
+    files.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+    Ok(files)
+}
+
+/// The files of some folders, and the folders in them.
+fn walk(folders: &[PathBuf]) -> Result<(Listed, Vec<PathBuf>)> {
+    let (mut files, mut inside) = (Vec::new(), Vec::new());
+    for folder in folders {
+        let entries = std::fs::read_dir(folder).map_err(|error| {
+            let shown = folder.display();
+            Error::new(format!("cannot read folder `{shown}`: {error}"))
         })?;
         for entry in entries.flatten() {
             let name = entry.file_name();
@@ -40,7 +68,7 @@ pub(super) fn list(root: &Path) -> Result<Vec<(String, Stamp)>> {
             };
             if kind.is_dir() {
                 if !SKIPPED.iter().any(|skipped| name == *skipped) {
-                    folders.push(entry.path());
+                    inside.push(entry.path());
                 }
             } else if name.as_encoded_bytes().ends_with(b".yaml") {
                 let path = entry.path();
@@ -56,8 +84,7 @@ pub(super) fn list(root: &Path) -> Result<Vec<(String, Stamp)>> {
             }
         }
     }
-    files.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
-    Ok(files)
+    Ok((files, inside))
 }
 
 /// Heads from the last run and from this one.
@@ -93,8 +120,12 @@ impl Reading {
         }
     }
 
-    /// Reads what files include, level by level.
-    pub(super) fn read_includes(&mut self, paths: &[&String], home: Option<&Path>) {
+    /// Reads what files include, level by level; gives the paths, also of missing ones.
+    pub(super) fn read_includes(
+        &mut self,
+        paths: &[&String],
+        home: Option<&Path>,
+    ) -> HashSet<String> {
         let mut seen: HashSet<String> = HashSet::new();
         let mut next = self.targets(paths.iter().map(|path| path.as_str()), home, &mut seen);
         while !next.is_empty() {
@@ -108,6 +139,7 @@ impl Reading {
             self.read(&stamps);
             next = self.targets(next.iter().map(String::as_str), home, &mut seen);
         }
+        seen
     }
 
     /// What some files include and was not seen yet.

@@ -265,6 +265,32 @@ fn an_index_is_kept_and_noticed_to_be_old() {
 }
 
 #[test]
+fn a_kept_index_is_old_when_what_is_included_changes() {
+    let files = json!({"a.yaml": "include: base_yaml\ntask: a\n", "b.yaml": "include: other_yaml\ntask: b\n"});
+    let (folder, _) = tree(&files);
+    let cache = tempfile::tempdir().unwrap();
+    let options = IndexOptions {
+        roots: vec![folder.path().to_owned()],
+        cache: Some(cache.path().join("index.bin")),
+        ..IndexOptions::default()
+    };
+    let tags = || {
+        let index = Index::build(&options).unwrap();
+        let names: Vec<String> = index.tags().map(|(name, _)| name.to_owned()).collect();
+        (names, index.warnings.len())
+    };
+    // What is missing is told again from the kept index, until it is there.
+    assert_eq!((tags(), tags()), ((vec![], 2), (vec![], 2)));
+    std::fs::write(folder.path().join("base_yaml"), "tag: one\n").unwrap();
+    assert_eq!(tags(), (vec!["one".to_owned()], 1));
+    std::fs::write(folder.path().join("base_yaml"), "tag: [one, more]\n").unwrap();
+    let both = vec!["more".to_owned(), "one".to_owned()];
+    assert_eq!((tags(), tags()), ((both.clone(), 1), (both, 1)));
+    std::fs::remove_file(folder.path().join("base_yaml")).unwrap();
+    assert_eq!(tags(), (vec![], 2));
+}
+
+#[test]
 fn later_roots_win_and_tags_are_merged() {
     let first = tempfile::tempdir().unwrap();
     let second = tempfile::tempdir().unwrap();

@@ -314,7 +314,12 @@ mod tests {
             let source = example.source()?;
             source.downcast_ref::<&str>().copied()
         };
-        assert_eq!(source(&made().clone()), Some("a dict"));
+        let one = made();
+        let copy = one.clone();
+        assert_eq!(
+            (source(&one), source(&copy)),
+            (Some("a dict"), Some("a dict"))
+        );
         assert_eq!(source(&made().with("b", 2)), None);
         let mut changed = made();
         changed.fields_mut().insert("a".into(), json!(2));

@@ -267,7 +267,7 @@ fn examples(key: &str, planned: &Arc<Planned>) -> Option<Dataset> {
             Planned::Native(_) => None,
         }
     };
-    let n = n * repeats;
+    let n = n.saturating_mul(repeats);
     let examples = (0..n).filter_map(one).map(Ok);
     Some(Dataset::from_results(examples).with_len(n).tagged(key))
 }

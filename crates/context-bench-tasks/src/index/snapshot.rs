@@ -1,0 +1,228 @@
+//! The index as the last run made it, for trees in which nothing has changed.
+//!
+//! It is used only while every file of the trees, and every file that those include,
+//! has the same size and modification time; then no head is looked at.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::path::PathBuf;
+
+use context_bench_template::place::{Place, Position};
+
+use super::cache::{Reader, put_list, put_number, put_option, put_text};
+use super::head::Stamp;
+use super::reading::Listed;
+use super::{Entry, Index, IndexOptions};
+use crate::error::Warning;
+use crate::file::Kind;
+
+/// An index, and what must be unchanged for it to hold.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Snapshot {
+    /// Says all roots with their files and stamps.
+    pub(super) key: u64,
+    /// Files outside the roots that are included, or would be if they were there.
+    pub(super) included: Vec<(String, Option<Stamp>)>,
+    pub(super) index: Index,
+}
+
+/// What tells one state of the trees from another.
+pub(super) fn key(options: &IndexOptions, lists: &[Listed]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    options.roots.hash(&mut hasher);
+    options.home.hash(&mut hasher);
+    for list in lists {
+        list.len().hash(&mut hasher);
+        for (path, stamp) in list {
+            path.hash(&mut hasher);
+            (stamp.size, stamp.modified).hash(&mut hasher);
+        }
+    }
+    hasher.finish()
+}
+
+/// The stamp of a file that is there.
+pub(super) fn stamp(path: &str) -> Option<Stamp> {
+    std::fs::metadata(path).ok().map(|data| Stamp::of(&data))
+}
+
+impl Snapshot {
+    /// Whether it is of these trees as they are now.
+    pub(super) fn holds(&self, key: u64) -> bool {
+        let same = |(path, old): &(String, Option<Stamp>)| stamp(path) == *old;
+        self.key == key && self.included.iter().all(same)
+    }
+
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let index = &self.index;
+        let mut out = Vec::with_capacity(index.entries.len() * 128);
+        put_number(&mut out, self.key);
+        put_number(&mut out, self.included.len() as u64);
+        for (path, stamp) in &self.included {
+            put_text(&mut out, path);
+            out.push(u8::from(stamp.is_some()));
+            let stamp = stamp.unwrap_or_default();
+            put_number(&mut out, stamp.size);
+            put_number(&mut out, stamp.modified);
+        }
+        put_number(&mut out, index.n_files as u64);
+        put_number(&mut out, index.entries.len() as u64);
+        for (name, entry) in &index.entries {
+            put_text(&mut out, name);
+            out.push(match entry.kind {
+                Kind::Task => 0,
+                Kind::Python => 1,
+                Kind::Group => 2,
+            });
+            put_text(&mut out, &entry.path.to_string_lossy());
+            put_list(&mut out, &entry.tags);
+            put_option(&mut out, entry.output_type.as_deref());
+        }
+        put_number(&mut out, index.tags.len() as u64);
+        for (tag, tasks) in &index.tags {
+            put_text(&mut out, tag);
+            put_number(&mut out, tasks.len() as u64);
+            for task in tasks {
+                put_text(&mut out, task);
+            }
+        }
+        put_number(&mut out, index.datasets.len() as u64);
+        for path in &index.datasets {
+            put_text(&mut out, &path.to_string_lossy());
+        }
+        put_number(&mut out, index.left_out.len() as u64);
+        for (name, path) in &index.left_out {
+            put_text(&mut out, name);
+            put_text(&mut out, &path.to_string_lossy());
+        }
+        put_number(&mut out, index.warnings.len() as u64);
+        for warning in &index.warnings {
+            put_text(&mut out, &warning.message);
+            let place = warning.place.as_ref();
+            put_option(&mut out, place.map(|place| &*place.file));
+            let position = place.and_then(|place| place.position).unwrap_or_default();
+            put_number(&mut out, u64::from(position.line));
+            put_number(&mut out, u64::from(position.column));
+        }
+        out
+    }
+
+    pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
+        let mut reader = Reader { rest: bytes };
+        let key = reader.number()?;
+        let included = reader.many(|reader| {
+            let path = reader.text()?;
+            let is_there = reader.byte()? == 1;
+            let stamp = Stamp {
+                size: reader.number()?,
+                modified: reader.number()?,
+            };
+            Some((path, is_there.then_some(stamp)))
+        })?;
+        let n_files = usize::try_from(reader.number()?).ok()?;
+        let entries: Vec<(String, Entry)> = reader.many(|reader| {
+            let name = reader.text()?;
+            let kind = match reader.byte()? {
+                0 => Kind::Task,
+                1 => Kind::Python,
+                2 => Kind::Group,
+                _ => return None,
+            };
+            let entry = Entry {
+                kind,
+                path: PathBuf::from(reader.text()?),
+                tags: reader.list()?,
+                output_type: reader.option()?,
+            };
+            Some((name, entry))
+        })?;
+        let tags: Vec<(String, BTreeSet<String>)> = reader.many(|reader| {
+            let tag = reader.text()?;
+            Some((tag, reader.list()?.into_iter().collect()))
+        })?;
+        let datasets = reader.many(|reader| reader.text().map(PathBuf::from))?;
+        let left_out: Vec<(String, PathBuf)> =
+            reader.many(|reader| Some((reader.text()?, PathBuf::from(reader.text()?))))?;
+        let warnings = reader.many(|reader| {
+            let message = reader.text()?;
+            let file = reader.option()?;
+            let mut number = || u32::try_from(reader.number()?).ok();
+            let position = Position {
+                line: number()?,
+                column: number()?,
+            };
+            let position = (position != Position::default()).then_some(position);
+            let place = file.map(|file| Place::new(file, position));
+            Some(Warning { message, place })
+        })?;
+        let index = Index {
+            entries: BTreeMap::from_iter(entries),
+            tags: BTreeMap::from_iter(tags),
+            warnings,
+            n_files,
+            n_read: 0,
+            datasets,
+            left_out: BTreeMap::from_iter(left_out),
+        };
+        reader.rest.is_empty().then_some(Self {
+            key,
+            included,
+            index,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let mut index = Index {
+            n_files: 3,
+            datasets: vec!["d.yaml".into()],
+            ..Index::default()
+        };
+        for (name, kind) in [("a", Kind::Task), ("b", Kind::Python), ("g", Kind::Group)] {
+            let entry = Entry {
+                kind,
+                path: format!("{name}.yaml").into(),
+                tags: vec!["t".into()],
+                output_type: (name == "a").then(|| "multiple_choice".into()),
+            };
+            index.entries.insert(name.into(), entry);
+        }
+        index
+            .tags
+            .insert("t".into(), BTreeSet::from(["a".into(), "b".into()]));
+        index.left_out.insert("x".into(), "x.yaml".into());
+        index.warnings = vec![
+            Warning::new("one"),
+            Warning::at("two", Place::new("x.yaml", None)),
+            Warning::at(
+                "three",
+                Place::new("x.yaml", Position { line: 3, column: 4 }),
+            ),
+        ];
+        let snapshot = Snapshot {
+            key: u64::MAX,
+            included: vec![
+                ("i".into(), None),
+                (
+                    "j".into(),
+                    Some(Stamp {
+                        size: 1,
+                        modified: 2,
+                    }),
+                ),
+            ],
+            index,
+        };
+        let bytes = snapshot.encode();
+        let again = Snapshot::decode(&bytes).unwrap();
+        assert_eq!(format!("{again:?}"), format!("{snapshot:?}"));
+        for end in 0..bytes.len() {
+            assert!(Snapshot::decode(&bytes[..end]).is_none(), "cut at {end}");
+        }
+    }
+}
