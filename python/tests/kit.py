@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -23,6 +24,7 @@ class Counting(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Answer)
         self.bodies: list[dict[str, Any]] = []
+        self.delay = 0.0
         self.url = f"http://127.0.0.1:{self.server_address[1]}"
 
 
@@ -33,6 +35,7 @@ class _Answer(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         length = int(self.headers["Content-Length"])
         self.server.bodies.append(json.loads(self.rfile.read(length)))
+        time.sleep(self.server.delay)
         message = {"role": "assistant", "content": "Paris"}
         usage = {"prompt_tokens": 3, "completion_tokens": 1, "total_tokens": 4}
         body = json.dumps({"choices": [{"message": message}], "usage": usage}).encode()

@@ -335,13 +335,14 @@ def test_the_program_knows_registered_datasets(url: str, tmp_path: Path) -> None
     assert broken.returncode == 2 and "ZeroDivisionError" in broken.stderr
 
 
-def test_ctrl_c_in_the_program_is_an_exit_code(serve: Callable[..., str], tmp_path: Path) -> None:
+def test_ctrl_c_in_the_program_is_an_exit_code(counting: Counting, tmp_path: Path) -> None:
     file = tmp_path / "data.jsonl"
     file.write_text("\n".join(json.dumps(example) for example in EXAMPLES))
-    url = serve("--latency-ms", "1500")
-    command = [sys.executable, "-m", "context_bench", "--proxy", url, "--dataset", str(file)]
+    counting.delay = 1.0
+    command = [sys.executable, "-m", "context_bench", "--proxy", counting.url, "--dataset", str(file)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    time.sleep(1.0)
+    while not counting.bodies and process.poll() is None:
+        time.sleep(0.02)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=30)
     assert process.returncode == 130, err

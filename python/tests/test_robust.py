@@ -123,19 +123,25 @@ def test_ctrl_c_is_a_keyboard_interrupt_at_once(
     tmp_path: Path, serve: Callable[..., str], workers: int, kind: str
 ) -> None:
     bodies = {
-        "sync": "def process(self, example):\n        time.sleep(2)",
-        "async": "async def process(self, example):\n        await asyncio.sleep(30)",
-        "busy": "def process(self, example):\n        return dict(example, response='')",
+        "sync": "def process(self, example):\n        ready()\n        time.sleep(2)",
+        "async": "async def process(self, example):\n        ready()\n        await asyncio.sleep(30)",
+        "busy": "def process(self, example):\n        ready()\n        return dict(example, response='')",
         "native": "",
     }
     url = serve("--latency-ms", "20000") if kind == "native" else ""
     program = f"""
+said = threading.Lock()
+def ready():
+    if said.acquire(blocking=False):
+        print("ready", flush=True)
+
 class Slow:
     name = "slow"
     {bodies[kind]}
 
 system = OpenAIProxy({url!r}) if {url!r} else Slow()
-print("ready", flush=True)
+if {url!r}:
+    ready()
 try:
     evaluate([system], some(10**9), [AnswerQuality()], max_workers={workers}, progress=False)
 except KeyboardInterrupt as error:
@@ -150,7 +156,7 @@ except KeyboardInterrupt as error:
     )
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
-    time.sleep(0.5)
+    time.sleep(1.5 if kind == "native" else 0.3)
     sent = time.time()
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=30)
@@ -165,20 +171,23 @@ except KeyboardInterrupt as error:
 def test_what_was_done_before_ctrl_c_is_not_done_again(python: Python, tmp_path: Path) -> None:
     program = """
 import signal
-calls = 0
+calls, result = 0, None
 class Slow:
     name = "slow"
     cache_key = 1
     def process(self, example):
         global calls
+        if calls == 0 and not result:
+            # Only now: the run has begun.
+            threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
         calls += 1
         time.sleep(0.01)
         return dict(example, response="text")
 settings = dict(cache_dir=sys.argv[1], max_workers=%d)
-threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
 try:
     run(2000, Slow(), **settings)
 except KeyboardInterrupt as error:
+    result = error.partial_result
     done = len(error.partial_result.rows)
     assert error.partial_result.interrupted
 first, calls = calls, 0
@@ -197,9 +206,10 @@ import signal
 class Slow:
     name = "slow"
     def process(self, example):
+        if example["id"] == 0:
+            threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
         time.sleep(1.0)
         return dict(example, response="")
-threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
 try:
     evaluate([Slow()], some(100), [AnswerQuality()], max_workers=8, progress=False)
 except KeyboardInterrupt:

@@ -129,6 +129,7 @@ def test_choices_are_scored_by_likelihood(folder: Path) -> None:
     assert scores.summary["acc,none"] == 0.5
 
 
+@pytest.mark.filterwarnings("ignore:.*has no effect:UserWarning")
 def test_groups_are_run_and_summed_up(functions: Path, counting: Counting, tmp_path: Path) -> None:
     capital = (
         "task: {0}\ndataset_path: none\noutput_type: generate_until\ntest_split: test\n"
