@@ -6,7 +6,7 @@ use context_bench::registry::Registry;
 use context_bench::sandbox;
 
 /// Examples and rows are many small pieces of memory that one thread makes and
-/// another lets go, which this one is made for (`docs/adr/0012`).
+/// another lets go, which this one is made for (`docs/adr/0013`).
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
