@@ -5,10 +5,10 @@ CARGO ?= cargo
 EXAMPLES := $(basename $(notdir $(wildcard crates/context-bench/examples/*.rs)))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test test-rust agreement fuzz bench lint fmt doc clean
+.PHONY: help demo build python test test-rust test-python agreement fuzz bench bench-python lint fmt doc clean
 
 help: ## Show this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
 demo: ## Build and run the built-in comparison (no key, no network service)
 	@$(CARGO) build --locked --package context-bench-cli
@@ -17,11 +17,35 @@ demo: ## Build and run the built-in comparison (no key, no network service)
 build: ## Build the optimised program: target/release/context-bench
 	$(CARGO) build --locked --release --package context-bench-cli
 
-test: test-rust ## Run every test
+# The Python package is built with the profile of everything else, so that its wheel
+# is a matter of seconds after the tests of the Rust crates.
+PYTHON ?= python3
+VENV := target/venv
+VENV_PYTHON := $(VENV)/bin/python
+
+$(VENV)/tools: Makefile
+	$(PYTHON) -m venv $(VENV)
+	$(VENV_PYTHON) -m pip install --quiet 'maturin>=1.9,<2' pytest mypy 'pyright[nodejs]' pandas pyarrow polars
+	touch $@
+
+python: $(VENV)/tools ## Build the Python package and install it into target/venv
+	@# The endpoint that tests talk to is there after `make test-rust`.
+	@[ -x target/debug/mock-endpoint ] || $(CARGO) build --locked --package context-bench-testkit --package context-bench-cli --bins
+	rm -rf target/wheels
+	$(VENV)/bin/maturin build --locked --profile dev --out target/wheels
+	$(VENV_PYTHON) -m pip install --quiet --force-reinstall --no-deps target/wheels/*.whl
+
+test: test-rust test-python ## Run every test
+
+test-python: python ## Run the tests of the Python package, on every interpreter that is there
+	$(VENV_PYTHON) -m pytest --quiet python/tests
+	$(VENV_PYTHON) -m mypy --no-error-summary python/context_bench python/tests/typed.py
+	$(VENV)/bin/pyright --pythonpath $(VENV_PYTHON) python/context_bench python/tests/typed.py
+	@for version in 3.10 3.11 3.12 3.13; do PYTHON=$(VENV_PYTHON) sh python/tests/on_version.sh $$version || exit 1; done
 
 test-rust: ## Run the Rust tests, doc tests and examples
-	$(CARGO) test --locked --workspace --all-targets
-	$(CARGO) test --locked --workspace --doc
+	$(CARGO) test --locked --workspace --exclude context-bench-python --all-targets
+	$(CARGO) test --locked --workspace --exclude context-bench-python --doc
 	@for example in $(EXAMPLES); do echo "example $$example"; $(CARGO) run --locked --quiet --package context-bench --example $$example || exit 1; done
 
 agreement: ## Print the agreement of the evaluators with official grades (needs ../shared)
@@ -32,9 +56,22 @@ SECONDS ?= 60
 fuzz: ## Mutate texts through every pure evaluator: make fuzz SECONDS=120
 	$(CARGO) run --locked --package context-bench --example fuzz -- --seconds $(SECONDS)
 
-bench: ## Measure throughput, latency, memory, store, scoring, tasks and start-up (optimised build, minutes); ONLY=scoring for one part
+bench: ## Measure throughput, latency, memory, store, scoring, tasks and start-up (optimised build, minutes); ONLY=scoring for one part, ONLY=python for the package
+ifeq ($(ONLY),python)
+	@$(MAKE) --no-print-directory bench-python
+else
 	$(CARGO) bench --locked --package context-bench-cli --bench throughput -- --bench $(if $(ONLY),--only $(ONLY))
 	$(if $(ONLY),,$(CARGO) bench --locked --package context-bench-records --bench records -- --bench)
+	$(if $(ONLY),,@$(MAKE) --no-print-directory bench-python)
+endif
+
+bench-python: $(VENV)/tools
+	$(CARGO) build --locked --release --package context-bench-cli --package context-bench-testkit --bins
+	rm -rf target/wheels-release
+	$(VENV)/bin/maturin build --locked --release --out target/wheels-release
+	$(PYTHON) -m venv --clear target/venv-bench
+	target/venv-bench/bin/python -m pip install --quiet target/wheels-release/*.whl
+	target/venv-bench/bin/python python/bench/run.py --program target/release/context-bench --endpoint target/release/mock-endpoint
 
 lint: ## Check formatting, lints and documentation
 	$(CARGO) fmt --all --check

@@ -37,6 +37,10 @@ use context_bench::{Dataset, EvalResult, Example, Output, evaluate};
 use context_bench_testkit::{ChatServer, Reply, handlers};
 use serde_json::json;
 
+/// The program's own.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() {
     // `cargo test --all-targets` runs benches too; only `make bench` measures.
     let args: Vec<String> = std::env::args().collect();

@@ -27,6 +27,8 @@ const WIRED: &str = "scoring";
 #[derive(Default)]
 pub(crate) struct Scoring {
     parts: Vec<Part>,
+    /// Tasks, which score themselves: what a stored run must know of them.
+    tasks: Map<String, Value>,
 }
 
 struct Part {
@@ -60,6 +62,12 @@ impl Scoring {
     /// Adds a dataset.
     pub(crate) fn add(&mut self, tag: String, config: Option<Config>) {
         self.parts.push(Part { tag, config });
+    }
+
+    /// Adds a task, whose evaluator is made elsewhere.
+    pub(crate) fn add_task(&mut self, tag: &str, evaluator: &str, score_field: Option<&str>) {
+        let note = json!({"evaluators": [evaluator], "score_field": score_field});
+        self.tasks.insert(tag.to_owned(), note);
     }
 
     /// How many datasets there are, each config counted.
@@ -108,7 +116,7 @@ impl Scoring {
             return Ok((plan.evaluators(evaluators.clone()), evaluators));
         }
         let mut plan = plan;
-        let mut wired = Map::new();
+        let mut wired = self.tasks.clone();
         for part in &self.parts {
             let mut names = part.evaluators();
             names.extend(judged.then(|| JUDGE.to_owned()));

@@ -78,6 +78,7 @@ pub(crate) struct PromptArgs {
     #[arg(
         long,
         value_name = "PATH",
+        env = "CONTEXT_BENCH_PYTHON",
         default_value = "python3",
         help_heading = "Tasks"
     )]

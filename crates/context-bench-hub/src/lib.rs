@@ -27,7 +27,6 @@ mod hub;
 mod layout;
 mod listing;
 mod lock;
-mod near;
 mod progress;
 mod ranged;
 mod reply;

@@ -6,8 +6,8 @@ use crate::error::HubError;
 use crate::file::RemoteFile;
 use crate::glob::Glob;
 use crate::layout;
-use crate::near::near;
 use crate::repo::RepoId;
+use crate::words::near;
 
 /// All files of a repo at a commit.
 #[derive(Debug, Clone)]

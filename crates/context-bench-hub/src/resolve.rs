@@ -11,8 +11,8 @@ use crate::glob::{Glob, has_wildcards};
 use crate::hub::Hub;
 use crate::layout::{self, Splits};
 use crate::listing::Listing;
-use crate::near::near;
 use crate::repo::{CONVERTED, MAIN, RepoId};
+use crate::words::near;
 
 /// The name of the only config of a repo without names for them.
 const DEFAULT: &str = "default";

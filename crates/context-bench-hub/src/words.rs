@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use context_bench_template::suggest::near_matches;
+
 /// `Connection refused (os error 111)` as `connection refused`.
 pub(crate) fn plain_reason(text: &str) -> String {
     let text = text.split(" (os error ").next().unwrap_or(text);
@@ -41,6 +43,13 @@ pub(crate) fn after(wait: Option<Duration>) -> String {
         Some(wait) => format!(" and asks to wait {} s", wait.as_secs_f64().ceil()),
         None => String::new(),
     }
+}
+
+/// The known names closest to the one asked for, best first, at most three.
+pub(crate) fn near<'a>(asked: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+    let mut names = near_matches(asked, known);
+    names.dedup();
+    names.into_iter().map(str::to_owned).collect()
 }
 
 pub(crate) fn did_you_mean(near: &[String]) -> Option<String> {

@@ -6,12 +6,13 @@
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A place in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Location {
-    /// The file as the user named it.
-    pub file: PathBuf,
+    /// The file as the user named it; shared, because every record has a place.
+    pub file: Arc<Path>,
     /// Line number from 1, when known.
     pub line: Option<usize>,
     /// Column from 1, in bytes, when known.
@@ -20,7 +21,7 @@ pub struct Location {
 
 impl Location {
     /// A whole file.
-    pub fn file(file: impl Into<PathBuf>) -> Self {
+    pub fn file(file: impl Into<Arc<Path>>) -> Self {
         Self {
             file: file.into(),
             line: None,
@@ -29,7 +30,7 @@ impl Location {
     }
 
     /// A line of a file.
-    pub fn line(file: impl Into<PathBuf>, line: usize) -> Self {
+    pub fn line(file: impl Into<Arc<Path>>, line: usize) -> Self {
         Self {
             line: Some(line),
             ..Self::file(file)

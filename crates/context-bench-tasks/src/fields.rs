@@ -72,11 +72,6 @@ pub(crate) fn check_keys(config: &Config) -> Result<()> {
 pub(crate) fn refuse(config: &Config) -> Result<()> {
     for (key, reason, hint) in [
         (
-            "use_prompt",
-            "prompts of other collections are not known",
-            "write `doc_to_text` and `doc_to_target`",
-        ),
-        (
             "doc_to_image",
             "images cannot be sent",
             "choose a task with text only",

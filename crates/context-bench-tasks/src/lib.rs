@@ -40,13 +40,14 @@ pub mod select;
 mod settings;
 pub mod show;
 pub mod source;
-pub mod suggest;
 pub mod table;
 pub mod task;
 pub mod tree;
+mod use_prompt;
 pub mod validate;
 
 pub use catalog::Catalog;
+pub use context_bench_template::suggest;
 pub use error::{Error, Result, Warning};
 pub use function::{Function, Host, NoHost, Object};
 pub use given::Given;

@@ -115,6 +115,7 @@ impl Task {
                     request: &requests.requests[at],
                     record: &requests.records[at],
                     response: response.as_ref()?,
+                    among_others: true,
                 })
             })
             .collect();
@@ -141,6 +142,7 @@ impl Task {
             request,
             record,
             response,
+            among_others: false,
         };
         let filters = self.score_all(&[answered], host)?;
         let first =
@@ -295,11 +297,16 @@ struct Answered<'a> {
     request: &'a Request,
     record: &'a Record,
     response: &'a Response,
+    /// Whether an error must say which document it is about.
+    among_others: bool,
 }
 
 impl Answered<'_> {
     fn named(&self, error: Error) -> Error {
-        error.prefixed(format!("document {}", self.request.doc_id))
+        match self.among_others {
+            true => error.prefixed(format!("document {}", self.request.doc_id)),
+            false => error,
+        }
     }
 }
 

@@ -148,6 +148,9 @@ impl Task {
         }
         check_keys(config)?;
         refuse(config)?;
+        if let Some(config) = crate::use_prompt::applied(config)? {
+            return Self::from_config(name, &config, format);
+        }
         let mut warnings = Vec::new();
         let fields = Fields { config };
         let format = Format::choose(config, format)?;

@@ -7,4 +7,5 @@
 pub mod jinja;
 pub mod place;
 pub mod python;
+pub mod suggest;
 pub mod yaml;

@@ -40,7 +40,8 @@ pub use memory::MemorySystem;
 pub use metric::{Comparison, Metric};
 pub use model::{
     CallStats, Counts, EvalRow, Example, ExampleError, ExampleId, Failure, FailureKind, Identity,
-    Interval, JudgeUsage, Measurement, Output, Score, ScoreName, Scores, Summary, Turn, Unit,
+    Interval, JudgeUsage, Measurement, Output, Score, ScoreName, Scores, Source, Summary, Turn,
+    Unit,
 };
 pub use result::{EvalResult, Kept};
 pub use runner::{MaxWorkers, NoProgress, Progress, RunEvent, Stop};

@@ -30,6 +30,14 @@ pub(crate) fn main(
     let registry = &run::with_settings(flags, registry, &systems::pace(flags))?;
     let store = stores::open(flags.cache_dir.as_deref())?;
     let replay = Replay::open(&store, &stores::run_id(&store, &args.run_id)?)?;
+    if stores::setting(&replay.run, "tasks").is_some() && flags.evaluator.is_empty() {
+        return Err(
+            Failure::bad_input("the run is one of tasks, which score in their own way").hint(
+                "`run --tasks` with the same `--cache-dir` scores stored answers anew and sends \
+                 nothing; or name an `--evaluator`",
+            ),
+        );
+    }
     let sink = Sink::open(flags.output_file.as_deref())?;
     let datasets = stores::setting(&replay.run, "datasets")
         .and_then(|d| d.as_array())

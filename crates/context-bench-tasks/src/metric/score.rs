@@ -56,7 +56,10 @@ pub fn multiple_choice(
 ) -> Result<Scores> {
     let golds = gold(target, choices);
     let n = choices.len();
-    if found.lls.len() != n || found.greedy.len() != n || n == 0 {
+    if n == 0 {
+        return Err(Error::new("the document has no choices"));
+    }
+    if found.lls.len() != n || found.greedy.len() != n {
         return Err(Error::new(format!(
             "{n} choices, but {} likelihoods",
             found.lls.len()

@@ -1,11 +1,14 @@
 //! Python functions and classes of tasks, run by child processes.
 //!
-//! [`PythonPool`] is the [`Host`](crate::Host) that the program uses. A child runs the
+//! [`PythonPool`] is the [`Host`](crate::Host) that the program uses; [`LocalHost`] is for
+//! those who are inside an interpreter already. A child runs the
 //! small program in `child/`, needs nothing but CPython 3.8 or later, and speaks JSON
 //! lines over pipes; what functions print goes elsewhere. Here is no sandbox: functions
 //! of a task may do what the user may.
 
+mod channel;
 mod error;
+mod local;
 mod object;
 mod pool;
 mod process;
@@ -17,6 +20,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 pub use error::{Exception, Problem, PythonError};
+pub use local::{Interpreter, LocalHost, Session, program};
 pub use object::PythonObject;
 pub use pool::{Outcome, PythonPool};
 

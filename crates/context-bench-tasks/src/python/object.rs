@@ -8,15 +8,15 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::{Map, Value};
 
+use super::channel::Channel;
 use super::error::{Problem, PythonError};
 use super::pool::{Outcome, is_lost};
-use super::process::Process;
 use super::request::{Request, stage};
 use super::value::TAG;
 use crate::error::{Error, Result};
 use crate::function::{Function, Object};
 
-/// An object in a child process, ended when dropped.
+/// An object in an interpreter; a child process ends when it is dropped.
 #[derive(Debug)]
 pub struct PythonObject {
     class: Function,
@@ -25,22 +25,22 @@ pub struct PythonObject {
 
 #[derive(Debug)]
 enum Slot {
-    Running(Box<Process>),
+    Running(Box<dyn Channel>),
     Gone(String),
 }
 
 impl PythonObject {
-    pub(super) fn new(class: Function, process: Process) -> Self {
+    pub(super) fn new(class: Function, channel: Box<dyn Channel>) -> Self {
         Self {
             class,
-            process: Mutex::new(Slot::Running(Box::new(process))),
+            process: Mutex::new(Slot::Running(channel)),
         }
     }
 
-    /// The id of its process, while that runs.
+    /// The id of its process, while that runs and is not this one.
     pub fn process_id(&self) -> Option<u32> {
         match &*self.process.lock().unwrap_or_else(PoisonError::into_inner) {
-            Slot::Running(process) => Some(process.id()),
+            Slot::Running(process) => process.process_id(),
             Slot::Gone(_) => None,
         }
     }
@@ -120,11 +120,11 @@ impl PythonObject {
     fn with(
         &self,
         member: &str,
-        work: impl FnOnce(&mut Process) -> std::result::Result<Value, Problem>,
+        work: impl FnOnce(&mut dyn Channel) -> std::result::Result<Value, Problem>,
     ) -> Outcome {
         let mut slot = self.process.lock().unwrap_or_else(PoisonError::into_inner);
         let told = match &mut *slot {
-            Slot::Running(process) => work(process),
+            Slot::Running(process) => work(&mut **process),
             Slot::Gone(how) => Err(Problem::Ended {
                 how: format!("before this use of the object: {how}"),
                 printed: String::new(),

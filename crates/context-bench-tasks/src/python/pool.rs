@@ -7,6 +7,7 @@ use std::thread;
 use serde_json::{Map, Value};
 
 use super::PythonSettings;
+use super::channel::Channel;
 use super::error::{Problem, PythonError};
 use super::object::PythonObject;
 use super::process::{Process, Reply};
@@ -114,7 +115,7 @@ impl PythonPool {
     ) -> std::result::Result<Vec<(String, Vec<Value>)>, PythonError> {
         self.with(function, |process| {
             process.send(&Request::splits(function, kwargs));
-            read_splits(process)
+            process.splits()
         })
     }
 
@@ -127,12 +128,13 @@ impl PythonPool {
     ) -> std::result::Result<PythonObject, PythonError> {
         let fail = |problem| PythonError::new(class, problem);
         let mut process = Process::start(&self.settings).map_err(fail)?;
+        let channel: &mut dyn Channel = &mut process;
         for (split, rows) in splits {
-            stage(&mut process, Some(split), rows).map_err(fail)?;
+            stage(channel, Some(split), rows).map_err(fail)?;
         }
-        process.send(&Request::build(class, config));
-        process.result().map_err(fail)?;
-        Ok(PythonObject::new(class.clone(), process))
+        channel.send(&Request::build(class, config));
+        channel.result().map_err(fail)?;
+        Ok(PythonObject::new(class.clone(), Box::new(process)))
     }
 
     fn spread(
@@ -228,7 +230,7 @@ impl PythonPool {
     fn with<T>(
         &self,
         function: &Function,
-        mut work: impl FnMut(&mut Process) -> std::result::Result<T, Problem>,
+        mut work: impl FnMut(&mut dyn Channel) -> std::result::Result<T, Problem>,
     ) -> std::result::Result<T, PythonError> {
         let fail = |problem| PythonError::new(function, problem);
         loop {
@@ -343,19 +345,6 @@ pub(super) fn is_lost(problem: &Problem) -> bool {
         problem,
         Problem::Ended { .. } | Problem::TimedOut { .. } | Problem::Protocol(_)
     )
-}
-
-fn read_splits(process: &mut Process) -> std::result::Result<Vec<(String, Vec<Value>)>, Problem> {
-    let (mut splits, mut rows) = (Vec::new(), Vec::new());
-    loop {
-        match process.receive()? {
-            Reply::Items(more) => rows.extend(more),
-            Reply::Split(name) => splits.push((name, std::mem::take(&mut rows))),
-            Reply::End(_) => return Ok(splits),
-            Reply::Error(failed) => return Err(failed.into()),
-            other => return Err(Problem::Protocol(format!("{other:?}"))),
-        }
-    }
 }
 
 /// A place among the processes of a pool, free again when dropped.

@@ -10,10 +10,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::PythonSettings;
+use super::channel::Channel;
 use super::error::{Exception, Problem};
 
 /// Reads the program from its input, for a command line cannot be that long everywhere.
@@ -28,7 +29,7 @@ g['main'](s)
 ";
 
 /// The program, in the order its parts need each other.
-const PROGRAM: [(&str, &str); 6] = [
+pub(super) const PROGRAM: [(&str, &str); 6] = [
     ("values.py", include_str!("child/values.py")),
     ("dataset.py", include_str!("child/dataset.py")),
     ("loader.py", include_str!("child/loader.py")),
@@ -146,8 +147,9 @@ impl Process {
             timeout: START_TIMEOUT,
             answered: false,
         };
-        process.send(&PROGRAM);
-        match process.receive() {
+        let channel: &mut dyn Channel = &mut process;
+        channel.send(&PROGRAM);
+        match channel.receive() {
             Ok(Reply::Ready(())) => {}
             Ok(other) => return Err(failed(format!("unexpected {other:?}"))),
             Err(Problem::Ended { how, printed }) => {
@@ -165,18 +167,53 @@ impl Process {
         Ok(process)
     }
 
-    /// Hands a request to the thread that writes.
-    pub(super) fn send(&self, request: &impl Serialize) {
-        let (Some(requests), Ok(mut line)) = (&self.requests, serde_json::to_vec(request)) else {
-            return;
-        };
-        line.push(b'\n');
-        // A writer that is gone means a child that is gone: the next reply tells.
-        let _ = requests.send(line);
+    /// Whether it still runs.
+    pub(super) fn is_alive(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(None))
+    }
+
+    /// Tells it to end by itself.
+    pub(super) fn close(&mut self) {
+        self.requests = None;
+    }
+
+    fn kill(&mut self) {
+        // Both fail only for a child that has ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    fn ended_within(&mut self, limit: Duration) -> Option<ExitStatus> {
+        let start = Instant::now();
+        loop {
+            match self.child.try_wait() {
+                Ok(Some(status)) => return Some(status),
+                Ok(None) if start.elapsed() < limit => thread::sleep(Duration::from_millis(2)),
+                _ => return None,
+            }
+        }
+    }
+
+    /// The end of what it printed. To be asked after its end only: a grandchild may
+    /// hold the pipe open, so the wait is short.
+    fn printed(&self) -> String {
+        let _ = self.printed_all.recv_timeout(END_TIMEOUT);
+        let kept = self.printed.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&kept).into_owned()
+    }
+}
+
+impl Channel for Process {
+    /// Hands a line to the thread that writes.
+    fn send_line(&mut self, line: Vec<u8>) {
+        if let Some(requests) = &self.requests {
+            // A writer that is gone means a child that is gone: the next reply tells.
+            let _ = requests.send(line);
+        }
     }
 
     /// The next line of the child. After an error the process is of no more use.
-    pub(super) fn receive(&mut self) -> Result<Reply, Problem> {
+    fn receive(&mut self) -> Result<Reply, Problem> {
         match self.replies.recv_timeout(self.timeout) {
             Ok(line) => {
                 self.answered = true;
@@ -203,59 +240,8 @@ impl Process {
         }
     }
 
-    /// A whole result, from as many lines as it comes in.
-    pub(super) fn result(&mut self) -> Result<Value, Problem> {
-        let mut items = Vec::new();
-        loop {
-            match self.receive()? {
-                Reply::Ok(value) => return Ok(value),
-                Reply::Items(more) => items.extend(more),
-                Reply::End(kind) if kind == "tuple" => return Ok(super::value::tuple(items)),
-                Reply::End(_) => return Ok(Value::Array(items)),
-                Reply::Error(failed) => return Err(failed.into()),
-                other => return Err(Problem::Protocol(format!("{other:?}"))),
-            }
-        }
-    }
-
-    /// Whether it still runs.
-    pub(super) fn is_alive(&mut self) -> bool {
-        matches!(self.child.try_wait(), Ok(None))
-    }
-
-    /// Tells it to end by itself.
-    pub(super) fn close(&mut self) {
-        self.requests = None;
-    }
-
-    /// Its id, for tests and messages.
-    pub(super) fn id(&self) -> u32 {
-        self.child.id()
-    }
-
-    fn kill(&mut self) {
-        // Both fail only for a child that has ended.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-
-    fn ended_within(&mut self, limit: Duration) -> Option<ExitStatus> {
-        let start = Instant::now();
-        loop {
-            match self.child.try_wait() {
-                Ok(Some(status)) => return Some(status),
-                Ok(None) if start.elapsed() < limit => thread::sleep(Duration::from_millis(2)),
-                _ => return None,
-            }
-        }
-    }
-
-    /// The end of what it printed. To be asked after its end only: a grandchild may
-    /// hold the pipe open, so the wait is short.
-    fn printed(&self) -> String {
-        let _ = self.printed_all.recv_timeout(END_TIMEOUT);
-        let kept = self.printed.lock().unwrap_or_else(PoisonError::into_inner);
-        String::from_utf8_lossy(&kept).into_owned()
+    fn process_id(&self) -> Option<u32> {
+        Some(self.child.id())
     }
 }
 

@@ -3,8 +3,8 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use super::channel::Channel;
 use super::error::Problem;
-use super::process::Process;
 use crate::function::Function;
 
 /// Rows that go over at once.
@@ -117,7 +117,7 @@ impl<'a> Request<'a> {
 
 /// Hands over rows for the next request, a bounded number at a time.
 pub(super) fn stage(
-    process: &mut Process,
+    channel: &mut dyn Channel,
     split: Option<&str>,
     rows: &[Value],
 ) -> Result<(), Problem> {
@@ -126,8 +126,8 @@ pub(super) fn stage(
     let mut portion = portions.next().unwrap_or_default();
     loop {
         let rows = portion;
-        process.send(&Request::Stage { split, rows });
-        process.result()?;
+        channel.send(&Request::Stage { split, rows });
+        channel.result()?;
         match portions.next() {
             Some(next) => portion = next,
             None => return Ok(()),

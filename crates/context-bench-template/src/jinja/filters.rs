@@ -51,6 +51,7 @@ pub(crate) fn add(environment: &mut Environment<'static>) {
             "`random` would make every run different; use `first` or an index",
         ))
     });
+    super::choices::add(environment);
     environment.add_filter(percent::FILTER, printf);
     let patterns: Mutex<HashMap<String, Arc<Regex>>> = Mutex::default();
     environment.add_filter(

@@ -5,6 +5,8 @@
 //! from many threads; what it may compute is bounded.
 
 mod args;
+mod choices;
+mod direct;
 mod error;
 mod filters;
 mod json;
@@ -20,6 +22,8 @@ use std::sync::{Arc, OnceLock};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{AutoEscape, Environment, ErrorKind, UndefinedBehavior, Value};
 use serde_json::{Map, Value as Json};
+
+use direct::Direct;
 
 /// Instructions one rendering may take; a loop over a book needs a hundredth of it.
 const FUEL: u64 = 10_000_000;
@@ -46,14 +50,41 @@ fn environment() -> &'static Environment<'static> {
             };
             written.map_err(minijinja::Error::from)
         });
-        // The builder fails for empty delimiters only, and these are the default ones.
-        if let Ok(syntax) = SyntaxConfig::builder().keep_trailing_newline(true).build() {
+        if let Some(syntax) = syntax() {
             environment.set_syntax(syntax);
         }
         environment.remove_global("debug");
         filters::add(&mut environment);
         environment
     })
+}
+
+/// How templates are written. The builder fails for empty delimiters only, and
+/// these are the default ones.
+fn syntax() -> Option<SyntaxConfig> {
+    SyntaxConfig::builder()
+        .keep_trailing_newline(true)
+        .build()
+        .ok()
+}
+
+/// What templates take their values from.
+pub trait Record {
+    /// The value of a field.
+    fn get(&self, name: &str) -> Option<&Json>;
+
+    /// The names of all fields, for messages.
+    fn names(&self) -> Vec<&str>;
+}
+
+impl Record for Map<String, Json> {
+    fn get(&self, name: &str) -> Option<&Json> {
+        self.get(name)
+    }
+
+    fn names(&self) -> Vec<&str> {
+        self.keys().map(String::as_str).collect()
+    }
 }
 
 /// A compiled template.
@@ -101,6 +132,8 @@ struct Compiled {
     names: Vec<String>,
     /// When the whole of it is one `{{ expression }}`.
     expression: Option<minijinja::Expression<'static, 'static>>,
+    /// The way around the engine, when it is simple enough.
+    direct: Option<Direct>,
 }
 
 impl Template {
@@ -142,53 +175,73 @@ impl Template {
     }
 
     /// The text for a record.
-    pub fn render(&self, record: &Map<String, Json>) -> Result<String, Error> {
-        match &self.body {
-            Body::Text => Ok(self.source.to_string()),
-            Body::Jinja(compiled) => compiled
-                .environment
-                .get_template("")
-                .and_then(|template| template.render(context(&compiled.names, record)))
-                .map_err(|error| self.error(&error, record)),
+    pub fn render(&self, record: &(impl Record + ?Sized)) -> Result<String, Error> {
+        let Body::Jinja(compiled) = &self.body else {
+            return Ok(self.source.to_string());
+        };
+        let direct = compiled.direct.as_ref();
+        match direct.and_then(|direct| direct.render(record)) {
+            Some(text) => Ok(text),
+            None => self.engine_render(compiled, record),
         }
     }
 
     /// The value for a record: when the template is one `{{ expression }}`, what the
     /// expression gives (a list stays a list); the rendered text otherwise.
-    pub fn evaluate(&self, record: &Map<String, Json>) -> Result<Json, Error> {
+    pub fn evaluate(&self, record: &(impl Record + ?Sized)) -> Result<Json, Error> {
         let Body::Jinja(compiled) = &self.body else {
             return Ok(Json::String(self.source.to_string()));
         };
         let Some(expression) = &compiled.expression else {
             return self.render(record).map(Json::String);
         };
+        let direct = compiled.direct.as_ref();
+        match direct.and_then(|direct| direct.evaluate(record)) {
+            Some(value) => Ok(value),
+            None => self.engine_evaluate(compiled, expression, record),
+        }
+    }
+
+    fn engine_render(
+        &self,
+        compiled: &Compiled,
+        record: &(impl Record + ?Sized),
+    ) -> Result<String, Error> {
+        let template = compiled.environment.get_template("");
+        template
+            .and_then(|template| template.render(context(&compiled.names, record)))
+            .map_err(|error| self.error(&error, &record.names()))
+    }
+
+    fn engine_evaluate(
+        &self,
+        compiled: &Compiled,
+        expression: &minijinja::Expression<'static, 'static>,
+        record: &(impl Record + ?Sized),
+    ) -> Result<Json, Error> {
+        let wrong = |error: &minijinja::Error| self.error(error, &record.names());
         let found = expression
             .eval(context(&compiled.names, record))
-            .map_err(|error| self.error(&error, record))?;
+            .map_err(|error| wrong(&error))?;
         if found.is_undefined() {
-            let error = minijinja::Error::from(ErrorKind::UndefinedError);
-            return Err(self.error(&error, record));
+            return Err(wrong(&ErrorKind::UndefinedError.into()));
         }
         value::to_json(&found).ok_or_else(|| {
             let message = format!("{} has no JSON form", found.kind());
-            let error = minijinja::Error::new(ErrorKind::InvalidOperation, message);
-            self.error(&error, record)
+            wrong(&minijinja::Error::new(ErrorKind::InvalidOperation, message))
         })
     }
 
     #[cold]
-    fn error(&self, error: &minijinja::Error, record: &Map<String, Json>) -> Error {
+    fn error(&self, error: &minijinja::Error, fields: &[&str]) -> Error {
         let converted = Error::new(&self.name, error);
         if !converted.is_undefined() {
             return converted;
         }
-        let mut names: Vec<String> = record
-            .keys()
-            .take(SHOWN_FIELDS)
-            .map(|name| format!("`{name}`"))
-            .collect();
-        if record.len() > SHOWN_FIELDS {
-            names.push(format!("{} more", record.len() - SHOWN_FIELDS));
+        let shown = fields.iter().take(SHOWN_FIELDS);
+        let mut names: Vec<String> = shown.map(|name| format!("`{name}`")).collect();
+        if fields.len() > SHOWN_FIELDS {
+            names.push(format!("{} more", fields.len() - SHOWN_FIELDS));
         }
         converted.with_hint(match names.len() {
             0 => "the record is empty".to_owned(),
@@ -211,7 +264,7 @@ fn names(source: &str) -> Vec<String> {
 }
 
 /// Only the fields a template may ask for are converted; records can be long.
-fn context(names: &[String], record: &Map<String, Json>) -> Value {
+fn context(names: &[String], record: &(impl Record + ?Sized)) -> Value {
     Value::from_pairs(
         names
             .iter()
@@ -239,11 +292,13 @@ fn compile(name: &str, source: &str) -> Result<Compiled, Error> {
             .compile_expression_owned(expression.to_owned())
             .ok()
     });
+    let alone = sole_expression(text).filter(|_| expression.is_some());
     Ok(Compiled {
         environment,
         fields,
         names: names(text),
         expression,
+        direct: Direct::of(text, alone),
     })
 }
 
@@ -252,4 +307,141 @@ fn sole_expression(source: &str) -> Option<&str> {
     let inner = source.strip_prefix("{{")?.strip_suffix("}}")?;
     let inner = inner.strip_prefix(['-', '+']).unwrap_or(inner);
     Some(inner.strip_suffix(['-', '+']).unwrap_or(inner).trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// Templates such as datasets and tasks have, and the odd ones that are near them.
+    const TEMPLATES: [&str; 46] = [
+        "{{ x }}",
+        "{{ x.a }}",
+        "{{ x['a'] }}",
+        "{{ x[0] }}",
+        "{{ x[-1] }}",
+        "{{ x[y] }}",
+        "{{ [x, y] }}",
+        "{{ x | default('none') }}",
+        "{{ x | d(y) | default('') }}",
+        "{{ x.a | default('') }}",
+        "{{ x | length }}",
+        "{{ x | join }}",
+        "{{ x | join(', ') }}",
+        "{{ x | join(y) }}",
+        "{{ x | trim }}",
+        "{{ x | string }}",
+        "{{ x.strip() }}",
+        "{{ x.lstrip() + y.rstrip() }}",
+        "{{ x.split('b') }}",
+        "{{ x.split('b', 1)[0].strip() }}",
+        "{{ x.split('#')[-1].strip() if '#' in x else x }}",
+        "{{ x.replace('a', 'bc') }}",
+        "{{ x | int }}",
+        "{{ (x | int) - 1 if x | string | trim else none }}",
+        "{{ x + y }}",
+        "{{ x - 1 }}",
+        "{{ x.index(y) }}",
+        "{{ x | select | join }}",
+        "{{ x == y }}",
+        "{{ x != 'a' }}",
+        "{{ x == 1 }}",
+        "{{ x in y }}",
+        "{{ 'a' not in x }}",
+        "{{ not x }}",
+        "{{ x and y }}",
+        "{{ x or y }}",
+        "{{ x is defined }}",
+        "{{ x is undefined or y is none }}",
+        "{{ x.a if x is mapping else x }}",
+        "{{ x if x is string else y }}",
+        "{{ -1 }} {{ 'text' }} {{ true }} {{ none }}",
+        "a {{ x }}\n{{ y }} b\n",
+        "{% for item in x %}{{ loop.index0 }}{{ item }}{% if not loop.last %}, {% endif %}{% endfor %}",
+        "{% for a in x %}{% for x in y %}{{ a }}{{ x }}{{ loop.first }}{{ loop.length }}{% endfor %}{{ loop.index }}{% endfor %}{{ x }}",
+        "{%- if x %} {{ x }} {%- elif y %}{{ y }}{% else %} neither {% endif -%} ",
+        "{% for p in x %}{{ p.title | default('') }}: {{ p.text }}{% endfor %}",
+    ];
+
+    fn values() -> Vec<Json> {
+        vec![
+            json!("a text # b b"),
+            json!("  b\u{a0}\n"),
+            json!("12"),
+            json!("0012"),
+            json!(" 3"),
+            json!(i64::MIN),
+            json!(""),
+            json!("a"),
+            json!("ẞ'\"b"),
+            json!(0),
+            json!(1),
+            json!(-1),
+            json!(1.0),
+            json!(2.5e20),
+            json!(u64::MAX),
+            json!(true),
+            json!(null),
+            json!([]),
+            json!(["a", "b"]),
+            json!([1, "a", null]),
+            json!([["a"], ["b", "c"]]),
+            json!({}),
+            json!({"a": "b", "title": "t"}),
+            json!([{"title": "t", "text": "x"}, {"text": "y"}]),
+        ]
+    }
+
+    #[test]
+    fn the_way_around_the_engine_arrives_where_the_engine_does() {
+        let mut taken = 0;
+        for source in TEMPLATES {
+            let template = Template::compile("t", source).expect(source);
+            let Body::Jinja(compiled) = &template.body else {
+                panic!("no Jinja in {source}");
+            };
+            let direct = compiled.direct.as_ref().expect(source);
+            let mut records = vec![json!({}), json!({"x": "a"})];
+            for x in values() {
+                for y in values() {
+                    records.push(json!({"x": x, "y": y}));
+                }
+            }
+            for record in records {
+                let record = record.as_object().expect("a map");
+                if let Some(text) = direct.render(record) {
+                    let expected = template.engine_render(compiled, record);
+                    assert_eq!(expected.as_ref(), Ok(&text), "{source} of {record:?}");
+                    taken += 1;
+                }
+                if let Some(expression) = &compiled.expression
+                    && let Some(value) = direct.evaluate(record)
+                {
+                    let expected = template.engine_evaluate(compiled, expression, record);
+                    assert_eq!(expected.as_ref(), Ok(&value), "{source} of {record:?}");
+                }
+            }
+        }
+        assert!(taken > 3000, "hardly ever taken: {taken}");
+    }
+
+    #[test]
+    fn what_is_not_simple_is_left_to_the_engine() {
+        for source in [
+            "{{ range(3) }}",
+            "{{ x | upper }}",
+            "{% set y = x %}{{ y }}",
+            "{{ x[1:] }}",
+            "{% for a, b in x %}{{ a }}{% endfor %}",
+            "{{ loop.index }}{% for a in x %}{{ loop }}{% endfor %}",
+        ] {
+            let template = Template::compile("t", source).expect(source);
+            let Body::Jinja(compiled) = &template.body else {
+                panic!("no Jinja in {source}");
+            };
+            assert!(compiled.direct.is_none(), "{source}");
+        }
+    }
 }

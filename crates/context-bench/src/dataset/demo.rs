@@ -3,6 +3,8 @@
 //! The texts live in the `demo` folder of this crate, whose README says what the
 //! dataset is built to show. This file only turns them into examples, on request.
 
+use std::path::Path;
+
 use serde::Deserialize;
 
 use super::{Dataset, DatasetError};
@@ -52,7 +54,7 @@ pub fn demo() -> Dataset {
     let examples = QUESTIONS.lines().enumerate().map(|(index, line)| {
         example(index, line).map_err(|problem| DatasetError::BadRecord {
             problem,
-            at: Location::line("demo/questions.jsonl", index + 1),
+            at: Location::line(Path::new("demo/questions.jsonl"), index + 1),
         })
     });
     Dataset::from_results(examples).with_len(len)

@@ -92,7 +92,7 @@ mod tests {
 
     fn record(line: usize) -> SkippedRecord {
         SkippedRecord {
-            at: Location::line("f.jsonl", line),
+            at: Location::line(std::path::Path::new("f.jsonl"), line),
             problem: "bad".into(),
         }
     }

@@ -4,6 +4,7 @@
 //! order, because systems and evaluators we do not know may need them. Typed
 //! accessors read the keys that the built-ins know.
 
+use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
@@ -12,11 +13,31 @@ use serde_json::{Map, Value};
 
 use crate::text::stringify;
 
+/// The object of another language that a map was made from; see [`Example::with_source`].
+pub type Source = Arc<dyn Any + Send + Sync>;
+
 /// One record of a dataset: an ordered map of JSON values.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Example {
     fields: Map<String, Value>,
+    #[serde(skip)]
+    source: Option<Source>,
+}
+
+impl fmt::Debug for Example {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Example")
+            .field("fields", &self.fields)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Equal fields are equal examples, wherever they come from.
+impl PartialEq for Example {
+    fn eq(&self, other: &Self) -> bool {
+        self.fields == other.fields
+    }
 }
 
 impl Example {
@@ -28,8 +49,22 @@ impl Example {
     /// Sets one field and returns the example, for building examples in code.
     #[must_use]
     pub fn with(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
-        self.fields.insert(key.into(), value.into());
+        self.fields_mut().insert(key.into(), value.into());
         self
+    }
+
+    /// Remembers the object that the example was made from, so that a binding
+    /// can hand it to code of its own language without making it again.
+    #[must_use]
+    pub fn with_source(mut self, source: Source) -> Self {
+        self.source = Some(source);
+        self
+    }
+
+    /// The object that the example was made from, while the fields are as they
+    /// were then.
+    pub fn source(&self) -> Option<&Source> {
+        self.source.as_ref()
     }
 
     /// All fields in their original order.
@@ -39,6 +74,7 @@ impl Example {
 
     /// All fields, for changing them in place.
     pub fn fields_mut(&mut self) -> &mut Map<String, Value> {
+        self.source = None;
         &mut self.fields
     }
 
@@ -122,18 +158,19 @@ impl Example {
 
 impl From<Map<String, Value>> for Example {
     fn from(fields: Map<String, Value>) -> Self {
-        Self { fields }
+        Self {
+            fields,
+            source: None,
+        }
     }
 }
 
 impl<K: Into<String>, V: Into<Value>> FromIterator<(K, V)> for Example {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(iter: I) -> Self {
-        Self {
-            fields: iter
-                .into_iter()
-                .map(|(key, value)| (key.into(), value.into()))
-                .collect(),
-        }
+        let fields = iter
+            .into_iter()
+            .map(|(key, value)| (key.into(), value.into()));
+        Self::from(fields.collect::<Map<String, Value>>())
     }
 }
 
@@ -142,7 +179,7 @@ impl TryFrom<Value> for Example {
 
     fn try_from(value: Value) -> Result<Self, ExampleError> {
         match value {
-            Value::Object(fields) => Ok(Self { fields }),
+            Value::Object(fields) => Ok(Self::from(fields)),
             other => Err(ExampleError::NotAMap {
                 found: stringify::kind(&other),
             }),
@@ -268,6 +305,26 @@ mod tests {
         let text = r#"{"z":1,"context":"c","a":{"deep":[null,1.0]}}"#;
         let example: Example = serde_json::from_str(text).expect("valid");
         assert_eq!(serde_json::to_string(&example).expect("valid"), text);
+    }
+
+    #[test]
+    fn the_source_is_forgotten_when_the_fields_change() {
+        let made = || Example::new().with("a", 1).with_source(Arc::new("a dict"));
+        let source = |example: &Example| {
+            let source = example.source()?;
+            source.downcast_ref::<&str>().copied()
+        };
+        let one = made();
+        let copy = one.clone();
+        assert_eq!(
+            (source(&one), source(&copy)),
+            (Some("a dict"), Some("a dict"))
+        );
+        assert_eq!(source(&made().with("b", 2)), None);
+        let mut changed = made();
+        changed.fields_mut().insert("a".into(), json!(2));
+        assert_eq!(source(&changed), None);
+        assert_eq!(made(), Example::new().with("a", 1));
     }
 
     #[test]

@@ -93,6 +93,9 @@ pub struct Failure {
     pub kind: FailureKind,
     /// What happened, in words; never holds a key.
     pub message: String,
+    /// Where it happened, when the failing code can tell: a traceback.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traceback: Option<Box<str>>,
 }
 
 impl Failure {
@@ -101,6 +104,14 @@ impl Failure {
         Self {
             kind,
             message: message.into(),
+            traceback: None,
         }
+    }
+
+    /// Adds where it happened.
+    #[must_use]
+    pub fn with_traceback(mut self, traceback: impl Into<Box<str>>) -> Self {
+        self.traceback = Some(traceback.into());
+        self
     }
 }

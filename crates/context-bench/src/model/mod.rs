@@ -12,9 +12,10 @@ mod measurement;
 mod output;
 mod row;
 mod score;
+mod weight;
 
 pub use counts::Counts;
-pub use example::{Example, ExampleError, ExampleId, Turn};
+pub use example::{Example, ExampleError, ExampleId, Source, Turn};
 pub use failure::{Failure, FailureKind};
 pub use identity::Identity;
 pub use judge_usage::JudgeUsage;
@@ -22,3 +23,5 @@ pub use measurement::{Interval, Measurement, Summary, Unit};
 pub use output::{CallStats, Output};
 pub use row::EvalRow;
 pub use score::{Score, ScoreName, Scores};
+
+pub(crate) use weight::map_weight;

@@ -3,18 +3,35 @@
 //! It holds the processed map (by convention the example's fields plus
 //! `response`) and what the call cost. It never holds keys or headers.
 
+use std::fmt;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::{Example, Turn};
+use super::{Example, Source, Turn};
 use crate::text::stringify;
 
 /// The processed map of one example, and what the call cost.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Clone, Default)]
 pub struct Output {
     fields: Map<String, Value>,
     call: Option<CallStats>,
+    source: Option<Source>,
+}
+
+impl fmt::Debug for Output {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Output")
+            .field("fields", &self.fields)
+            .field("call", &self.call)
+            .finish_non_exhaustive()
+    }
+}
+
+impl PartialEq for Output {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.fields, self.call) == (&other.fields, other.call)
+    }
 }
 
 impl Output {
@@ -34,8 +51,22 @@ impl Output {
     /// Sets one field and returns the output.
     #[must_use]
     pub fn with(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.source = None;
         self.fields.insert(key.into(), value.into());
         self
+    }
+
+    /// Remembers the object that the output was made from; see
+    /// [`Example::with_source`].
+    #[must_use]
+    pub fn with_source(mut self, source: Source) -> Self {
+        self.source = Some(source);
+        self
+    }
+
+    /// The object that the output was made from, if there is one.
+    pub fn source(&self) -> Option<&Source> {
+        self.source.as_ref()
     }
 
     /// Attaches what the call cost.
@@ -85,7 +116,10 @@ impl Output {
 
 impl From<Map<String, Value>> for Output {
     fn from(fields: Map<String, Value>) -> Self {
-        Self { fields, call: None }
+        Self {
+            fields,
+            ..Self::default()
+        }
     }
 }
 
@@ -96,7 +130,8 @@ pub struct CallStats {
     pub attempts: u32,
     /// Time spent waiting between attempts; part of the latency.
     pub retry_wait: Duration,
-    /// Time spent waiting for our own rate limits; never part of the latency.
+    /// Time spent waiting for our own rate limits or threads; never part of the
+    /// latency.
     pub pace_wait: Duration,
     /// Attempts that the endpoint refused because it had too much to do.
     pub throttled: u32,
@@ -107,6 +142,12 @@ pub struct CallStats {
 }
 
 impl CallStats {
+    /// Whether there is anything to tell besides times that are no latency: a
+    /// system that sends nothing may still have had to wait for its turn.
+    pub fn made_requests(&self) -> bool {
+        self.attempts > 0
+    }
+
     /// Adds a further call, for systems that make several; what came first stays.
     pub fn add(&mut self, other: Self) {
         self.attempts += other.attempts;

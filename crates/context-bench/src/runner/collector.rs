@@ -15,6 +15,9 @@ use crate::model::{Counts, EvalRow, Failure, JudgeUsage};
 /// Rows that are gathered in one go.
 const AT_ONCE: usize = 256;
 
+/// Rows that room is made for in advance, at the most.
+const MAX_RESERVED: usize = 1 << 20;
+
 /// A row on its way to the collector.
 pub(super) struct Finished {
     pub(super) system: usize,
@@ -36,7 +39,8 @@ pub(super) struct Collector {
 impl Collector {
     /// For so many rows of each system, when that is known.
     pub(super) fn new(n_systems: usize, planned: Option<usize>) -> Self {
-        let rows = || Vec::with_capacity(planned.unwrap_or(0));
+        // A plan may be larger than any memory; it is not done yet.
+        let rows = || Vec::with_capacity(planned.unwrap_or(0).min(MAX_RESERVED));
         Self {
             rows: (0..n_systems).map(|_| rows()).collect(),
             counts: vec![Counts::default(); n_systems],

@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
-
 use super::prepared::Prepared;
 use super::queue::{Abandoned, Queue};
 use super::reuse::Reuse;
 use super::wiring::Wiring;
 use crate::dataset::{Dataset, DatasetError, Used};
+use crate::model::map_weight;
+use crate::store::Key;
 
 /// How many examples are read ahead of the systems.
 const AHEAD: usize = 256;
@@ -93,10 +93,14 @@ impl Feed {
                     }
                     Some((position, Ok(example))) => {
                         self.used.note(&example);
-                        let size = example.fields().values().map(size).sum();
+                        let size = map_weight(example.fields());
                         bytes += size;
                         batch.sizes.push(size);
-                        let prepared = Prepared::new(example, position, &mut tag);
+                        let mut prepared = Prepared::new(example, position, &mut tag);
+                        // Here and not where it is needed: that thread has enough to do.
+                        if self.reuse.is_some() {
+                            prepared.key = Some(Key::example(&prepared.example));
+                        }
                         batch.prepared.push(prepared);
                     }
                 }
@@ -162,9 +166,8 @@ impl Delivery {
             self.at_once
                 .store(at_once.min(self.most), Ordering::Relaxed);
         }
-        for (prepared, size) in batch.prepared.into_iter().zip(batch.sizes) {
-            self.queue.push(Ok(Arc::new(prepared)), size)?;
-        }
+        let prepared = batch.prepared.into_iter().map(Arc::new).map(Ok);
+        self.queue.push_all(prepared.zip(batch.sizes))?;
         match batch.broken {
             Some(error) => self.queue.push(Err(error), 0),
             None => Ok(()),
@@ -176,15 +179,4 @@ impl Drop for Delivery {
     fn drop(&mut self) {
         self.queue.end();
     }
-}
-
-/// About how many bytes of memory a value takes.
-fn size(value: &Value) -> usize {
-    size_of::<Value>()
-        + match value {
-            Value::String(text) => text.len(),
-            Value::Array(items) => items.iter().map(size).sum(),
-            Value::Object(fields) => fields.values().map(size).sum(),
-            _ => 0,
-        }
 }

@@ -65,6 +65,20 @@ impl<T> Queue<T> {
 
     /// Adds an item; blocks the thread while the queue is full.
     pub(super) fn push(&self, item: T, weight: usize) -> Result<(), Abandoned> {
+        self.push_all([(item, weight)])
+    }
+
+    /// Adds items together; blocks the thread until there is room for the first
+    /// of them. The others are in memory already: waiting with them in hand
+    /// would save nothing and keep the producer from making the next ones.
+    pub(super) fn push_all(
+        &self,
+        items: impl IntoIterator<Item = (T, usize)>,
+    ) -> Result<(), Abandoned> {
+        let mut items = items.into_iter();
+        let Some((item, weight)) = items.next() else {
+            return Ok(());
+        };
         let mut state = self.lock();
         let full = state.items.len() >= self.max_items
             || (state.weight + weight > self.max_weight && !state.items.is_empty());
@@ -79,8 +93,10 @@ impl<T> Queue<T> {
             return Err(Abandoned);
         }
         let was_empty = state.items.is_empty();
-        state.items.push_back((item, weight));
-        state.weight += weight;
+        for (item, weight) in std::iter::once((item, weight)).chain(items) {
+            state.items.push_back((item, weight));
+            state.weight += weight;
+        }
         drop(state);
         if was_empty {
             self.filled.notify_one();
@@ -169,6 +185,22 @@ mod tests {
         queue.abandon();
         assert_eq!(thread.join().expect("no panic"), Err(Abandoned));
         assert_eq!(queue.push(3, 1), Err(Abandoned));
+    }
+
+    #[test]
+    fn items_pushed_together_wait_for_room_once() {
+        let queue = Arc::new(Queue::new(2, 100));
+        queue.push_all((0..10).map(|i| (i, 1))).expect("empty");
+        let producer = Arc::clone(&queue);
+        let thread = std::thread::spawn(move || producer.push_all([(10, 1), (11, 1)]));
+        std::thread::sleep(Duration::from_millis(20));
+        assert!(!thread.is_finished());
+        assert!((0..10).all(|i| queue.take() == Taken::Item(i)));
+        thread.join().expect("no panic").expect("somebody takes");
+        assert_eq!(
+            (queue.take(), queue.take()),
+            (Taken::Item(10), Taken::Item(11))
+        );
     }
 
     #[test]

@@ -169,8 +169,9 @@ impl Reuse {
         let mut wanted = Vec::new();
         let mut places = Vec::new();
         for (i, prepared) in batch.iter_mut().enumerate() {
-            let example = Key::example(&prepared.example);
-            prepared.key = Some(example);
+            let example = *prepared
+                .key
+                .get_or_insert_with(|| Key::example(&prepared.example));
             prepared.stored.resize_with(self.systems.len(), || None);
             for (system, (key, reusable)) in self.systems.iter().enumerate() {
                 if *reusable && prepared.problem.is_none() {

@@ -18,7 +18,7 @@ use super::prepared::Prepared;
 use super::reuse::{self, Answer, Kept, Reuse, Stored};
 use super::wiring::Wiring;
 use crate::evaluator::Evaluator;
-use crate::model::{EvalRow, Failure, FailureKind, JudgeUsage, Output, Score, Scores};
+use crate::model::{CallStats, EvalRow, Failure, FailureKind, JudgeUsage, Output, Score, Scores};
 use crate::tokens::{TextFields, TokenCounter};
 
 /// Everything needed to score any row of a run.
@@ -48,11 +48,11 @@ impl Scorer {
                 match &called.result {
                     Ok(output) => {
                         row.metadata = output.api_usage().map(usage_metadata).map(Box::new);
-                        row.call = output.call().map(Box::new);
+                        row.call = output.call().filter(CallStats::made_requests).map(Box::new);
                         (Some(output), &[][..])
                     }
                     Err(error) => {
-                        row.call = error.call.map(Box::new);
+                        row.call = error.call.filter(CallStats::made_requests).map(Box::new);
                         row.failure = Some(Box::new(error.failure.clone()));
                         (None, &[][..])
                     }

@@ -26,6 +26,7 @@ mod score_json;
 mod tests;
 mod writer;
 
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
@@ -48,6 +49,8 @@ use writer::{Job, Shared, Writer};
 
 /// Idle reading connections that are kept for the next look-up.
 const IDLE_READERS: usize = 4;
+/// So many responses are worth a thread of their own when they are looked up.
+const MANY: usize = 512;
 
 /// An open store. Cheap to clone; the last clone to go commits what is left.
 #[derive(Clone)]
@@ -214,6 +217,32 @@ impl Store {
     ///
     /// When the store cannot be read. Damage is no error: it counts as absent.
     pub fn find(&self, wanted: &[Wanted<'_>]) -> Result<Vec<Option<Found>>, StoreError> {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let parts = (wanted.len() / MANY).clamp(1, threads.min(IDLE_READERS));
+        let mut parts = wanted.chunks(wanted.len().div_ceil(parts).max(1));
+        let first = parts.next().unwrap_or_default();
+        std::thread::scope(|scope| {
+            let beside: Vec<_> = parts
+                .map(|part| {
+                    let thread = std::thread::Builder::new().name("look-up".into());
+                    thread
+                        .spawn_scoped(scope, || self.find_part(part))
+                        .map_err(|_| part)
+                })
+                .collect();
+            let mut found = self.find_part(first)?;
+            for part in beside {
+                found.extend(match part {
+                    Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic))?,
+                    // No thread to be had: one after the other, then.
+                    Err(part) => self.find_part(part)?,
+                });
+            }
+            Ok(found)
+        })
+    }
+
+    fn find_part(&self, wanted: &[Wanted<'_>]) -> Result<Vec<Option<Found>>, StoreError> {
         self.read(|reader, damage| reader.find(wanted, damage))
     }
 

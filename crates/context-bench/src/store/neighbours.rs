@@ -1,7 +1,7 @@
 //! Numbers of examples, found in the order in which they were stored.
 //!
 //! A re-run asks for the same examples in nearly the same order. Reading the
-//! neighbours of what was found last, page after page, costs a fraction of as
+//! neighbours of the first one, page after page, costs a fraction of as
 //! many probes all over the index of keys. What is not among the neighbours is
 //! still looked up there, so this only ever saves time.
 
@@ -17,67 +17,77 @@ use super::key::Key;
 const SLACK: usize = 512;
 /// Fewer wanted examples than this are not worth reading neighbours for.
 const FEW: usize = 64;
+/// How many of the wanted examples are tried as the place to start from.
+const TRIES: usize = 8;
 
-/// What a reader knows about where examples are.
-#[derive(Default)]
+/// Where the examples of one look-up are.
 pub(super) struct Neighbours {
-    /// The last example that was found.
-    last: Option<i64>,
     ids: HashMap<Key, i64, BuildHasherDefault<FirstBytes>>,
 }
 
 impl Neighbours {
-    /// Reads what is stored near the last find, if many are wanted.
-    pub(super) fn read(&mut self, connection: &Connection, wanted: usize) -> rusqlite::Result<()> {
-        self.ids.clear();
-        let Some(last) = self.last.filter(|_| wanted >= FEW) else {
-            return Ok(());
-        };
-        let after = last - SLACK as i64;
-        let up_to = i64::try_from(wanted + 2 * SLACK).unwrap_or(i64::MAX);
-        let mut statement = connection
-            .prepare_cached("SELECT id, key FROM examples WHERE id > ?1 ORDER BY id LIMIT ?2")?;
-        let read = statement
-            .query_map((after, up_to), |row| Ok((row.get(1)?, row.get(0)?)))?
-            .try_for_each(|pair| {
-                let (key, id) = pair?;
-                self.ids.insert(key, id);
-                Ok(())
-            });
-        match read {
-            // The index, or the row itself, will show what is broken.
-            Err(error) if is_damage(&error) => {
-                self.ids.clear();
-                Ok(())
+    /// Reads what is stored near the first of the wanted examples, if they are many.
+    pub(super) fn read(
+        connection: &Connection,
+        wanted: impl ExactSizeIterator<Item = Key>,
+    ) -> rusqlite::Result<Self> {
+        let n = wanted.len();
+        let mut ids = HashMap::default();
+        if n >= FEW
+            && let Some(first) = first_known(connection, wanted)?
+        {
+            let after = first - SLACK as i64;
+            let up_to = i64::try_from(n + 2 * SLACK).unwrap_or(i64::MAX);
+            let mut statement = connection.prepare_cached(
+                "SELECT id, key FROM examples WHERE id >= ?1 ORDER BY id LIMIT ?2",
+            )?;
+            ids.reserve(n + 2 * SLACK);
+            let read = statement
+                .query_map((after, up_to), |row| Ok((row.get(1)?, row.get(0)?)))?
+                .try_for_each(|pair| {
+                    let (key, id) = pair?;
+                    ids.insert(key, id);
+                    Ok(())
+                });
+            match read {
+                // The index, or the row itself, will show what is broken.
+                Err(error) if is_damage(&error) => ids.clear(),
+                other => other?,
             }
-            other => other,
         }
+        Ok(Self { ids })
     }
 
     /// The number of an example.
-    pub(super) fn find(
-        &mut self,
-        connection: &Connection,
-        key: Key,
-    ) -> rusqlite::Result<Option<i64>> {
-        let id = match self.ids.get(&key) {
-            Some(id) => Some(*id),
-            None => connection
-                .prepare_cached("SELECT id FROM examples WHERE key = ?1")?
-                .query_row([key], |row| row.get(0))
-                .optional()?,
-        };
-        self.last = id.or(self.last);
-        Ok(id)
-    }
-
-    /// Forgets what was read; the store may change.
-    pub(super) fn done(&mut self, found_any: bool) {
-        self.ids.clear();
-        if !found_any {
-            self.last = None;
+    pub(super) fn find(&self, connection: &Connection, key: Key) -> rusqlite::Result<Option<i64>> {
+        match self.ids.get(&key) {
+            Some(id) => Ok(Some(*id)),
+            None => probe(connection, key),
         }
     }
+}
+
+/// The number of the first of some examples that is stored.
+fn first_known(
+    connection: &Connection,
+    wanted: impl Iterator<Item = Key>,
+) -> rusqlite::Result<Option<i64>> {
+    for key in wanted.take(TRIES) {
+        match probe(connection, key) {
+            Ok(None) => {}
+            // The look-up itself will meet the damage and count it.
+            Err(error) if is_damage(&error) => {}
+            other => return other,
+        }
+    }
+    Ok(None)
+}
+
+fn probe(connection: &Connection, key: Key) -> rusqlite::Result<Option<i64>> {
+    connection
+        .prepare_cached("SELECT id FROM examples WHERE key = ?1")?
+        .query_row([key], |row| row.get(0))
+        .optional()
 }
 
 /// Keys are digests: their first bytes are as good as any hash.

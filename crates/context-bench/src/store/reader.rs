@@ -90,7 +90,6 @@ impl StoredResponse {
 pub(super) struct Reader {
     pub(super) connection: Connection,
     known: Known,
-    neighbours: Neighbours,
 }
 
 /// Ids and texts that rows share. Systems and evaluators are never removed.
@@ -128,7 +127,6 @@ impl Reader {
         Self {
             connection,
             known: Known::default(),
-            neighbours: Neighbours::default(),
         }
     }
 
@@ -152,7 +150,8 @@ impl Reader {
              WHERE r.example = ?1 AND r.system = ?2 AND r.repeat = ?3",
             ResponseColumns::LIST
         ))?;
-        self.neighbours.read(&tx, wanted.len())?;
+        let keys = wanted.iter().map(|item| item.response.example);
+        let neighbours = Neighbours::read(&tx, keys)?;
         let mut found = Vec::with_capacity(wanted.len());
         let mut scorers = Vec::new();
         let mut example: Option<(Key, Option<i64>)> = None;
@@ -161,7 +160,7 @@ impl Reader {
             // Systems take turns: an example is often wanted several times in a row.
             let id = match example {
                 Some((known, id)) if known == key => Ok(id),
-                _ => self.neighbours.find(&tx, key),
+                _ => neighbours.find(&tx, key),
             };
             let one = id.and_then(|id| {
                 example = Some((key, id));
@@ -185,7 +184,6 @@ impl Reader {
         }
         drop(statement);
         tx.finish()?;
-        self.neighbours.done(found.iter().any(Option::is_some));
         Ok(found)
     }
 

@@ -9,7 +9,7 @@ use super::delta::OutputDelta;
 use super::key::{Key, ResponseKey};
 use super::queue::Haste;
 use super::run::Run;
-use crate::model::{CallStats, Example, ExampleId, Failure, Scores};
+use crate::model::{CallStats, Example, ExampleId, Failure, Scores, map_weight};
 
 /// Where a stored response is. Comes from a look-up; its numbers mean nothing outside its store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -185,20 +185,5 @@ impl Record {
                 },
                 Self::Scores(_) => 0,
             }
-    }
-}
-
-fn map_weight(map: &Map<String, Value>) -> usize {
-    map.iter()
-        .map(|(key, value)| 64 + key.len() + weight(value))
-        .sum()
-}
-
-fn weight(value: &Value) -> usize {
-    match value {
-        Value::String(text) => text.len(),
-        Value::Array(list) => list.iter().map(|item| 32 + weight(item)).sum(),
-        Value::Object(map) => map_weight(map),
-        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
     }
 }

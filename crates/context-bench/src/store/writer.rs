@@ -14,7 +14,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use super::error::{describe, is_busy, is_damage, is_too_long};
 use super::insert::{Ids, Stored};
 use super::open;
-use super::queue::Queue;
+use super::queue::{Haste, Queue};
 use super::record::Record;
 
 /// How long the lock of another process is waited for before the store is given up.
@@ -58,6 +58,10 @@ pub(super) struct Writer {
     connection: Connection,
     ids: Ids,
     version: i64,
+    /// Whether a commit waits for the disk.
+    waits_for_disk: bool,
+    /// Whether the file stays whole when commits do not wait: only with a log.
+    has_log: bool,
     shared: Arc<Shared>,
 }
 
@@ -66,10 +70,15 @@ pub(super) fn start(
     connection: Connection,
     shared: Arc<Shared>,
 ) -> std::io::Result<thread::JoinHandle<()>> {
+    let has_log = connection
+        .pragma_query_value(None, "journal_mode", |row| row.get(0))
+        .is_ok_and(|mode: String| mode == "wal");
     let mut writer = Writer {
         connection,
         ids: Ids::default(),
         version: 0,
+        waits_for_disk: true,
+        has_log,
         shared,
     };
     thread::Builder::new()
@@ -90,6 +99,7 @@ impl Writer {
                     Job::Record(record) => records.push(record),
                     Job::Task(task) => {
                         self.store(&mut records);
+                        self.wait_for_disk(true);
                         // A task that is dropped tells its caller by its closed channel.
                         if shared.failure.get().is_none() {
                             task(self);
@@ -109,6 +119,10 @@ impl Writer {
             return;
         }
         let n = records.len() as u64;
+        // A killed process loses no commit either way. What a power cut may lose
+        // of the others is had again for nothing, and the end of the run, which
+        // does wait, brings them to the disk with it.
+        self.wait_for_disk(records.iter().any(|record| record.haste() == Haste::Soon));
         let dropped = if self.shared.failure.get().is_some() {
             n
         } else {
@@ -129,6 +143,20 @@ impl Writer {
         };
         self.shared.dropped.fetch_add(dropped, Ordering::Relaxed);
         records.clear();
+    }
+
+    /// Lets the following commits wait for the disk, or not.
+    fn wait_for_disk(&mut self, wait: bool) {
+        let wait = wait || !self.has_log;
+        let level = if wait { "FULL" } else { "NORMAL" };
+        if wait != self.waits_for_disk
+            && self
+                .connection
+                .pragma_update(None, "synchronous", level)
+                .is_ok()
+        {
+            self.waits_for_disk = wait;
+        }
     }
 
     /// Runs `work` in a transaction of its own. Waits when another process

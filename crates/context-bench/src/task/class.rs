@@ -16,6 +16,9 @@ use super::response::{LIKELIHOODS, answer};
 use crate::model::{Example, Output};
 use crate::system::generation;
 
+/// Answers to one request; more are a mistake.
+const MAX_REPEATS: usize = 1_000_000;
+
 /// A task that is a Python object, with its requests.
 pub struct ClassTask {
     object: Box<dyn Object>,
@@ -93,6 +96,11 @@ impl ClassTask {
             places,
             num_fewshot,
         })
+    }
+
+    /// What tables show.
+    pub(super) fn alias(&self) -> Option<&str> {
+        self.config.get("task_alias").and_then(Value::as_str)
     }
 
     pub(super) fn asks_for_likelihoods(&self) -> bool {
@@ -293,10 +301,16 @@ impl Asked {
             }
         };
         let doc_id = number("doc_id");
+        let repeats = usize::try_from(number("repeats")).unwrap_or(1).max(1);
+        if repeats > MAX_REPEATS {
+            return Err(Error::new(format!(
+                "{repeats} answers are asked for; {MAX_REPEATS} are the most"
+            )));
+        }
         Ok(Self {
             doc_id,
             id: format!("{doc_id}.{}", number("idx")),
-            repeats: usize::try_from(number("repeats")).unwrap_or(1).max(1),
+            repeats,
             kind,
         })
     }

@@ -44,6 +44,9 @@ pub(super) struct Memory {
 }
 
 impl TaskEvaluator {
+    /// Its name in runs.
+    pub const NAME: &str = "task";
+
     pub(super) fn new(tasks: &IndexMap<String, Arc<Planned>>, host: Arc<dyn Host>) -> Self {
         let entry = |(key, planned): (&String, &Arc<Planned>)| {
             let places = match &**planned {
@@ -178,7 +181,7 @@ fn row_scores(filters: &IndexMap<String, Scored>, output: OutputType) -> Scores 
 #[async_trait]
 impl Evaluator for TaskEvaluator {
     fn name(&self) -> &str {
-        "task"
+        Self::NAME
     }
 
     fn score_names(&self) -> &[ScoreName] {

@@ -70,6 +70,9 @@ impl DocumentCounts {
     }
 
     fn lost(&mut self, document: &impl ToString, why: &str) {
+        // Whose words they are is clear here.
+        let whose = format!("{}: ", TaskEvaluator::NAME);
+        let why = why.strip_prefix(&whose).unwrap_or(why);
         self.first
             .get_or_insert_with(|| (document.to_string(), why.to_owned()));
     }
@@ -217,7 +220,7 @@ fn whole_answer(parts: &[Option<Response>], repeats: usize) -> Option<Response> 
     if repeats == 1 {
         return parts.first()?.clone();
     }
-    let mut texts = Vec::with_capacity(repeats);
+    let mut texts = Vec::new();
     for at in 0..repeats {
         match parts.get(at)?.as_ref()? {
             Response::Texts(said) => texts.extend(said.iter().cloned()),
@@ -281,8 +284,8 @@ fn of_class(
     rows: &[&EvalRow],
     how: SumUp,
 ) -> Result<Found> {
-    let alias = key.to_owned();
-    let outcome = class.sum_up(key, &alias, memory)?;
+    let alias = class.alias().unwrap_or(key);
+    let outcome = class.sum_up(key, alias, memory)?;
     let mut counts = DocumentCounts {
         planned: class.n_documents(),
         scored: outcome.complete,

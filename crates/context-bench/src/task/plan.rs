@@ -167,16 +167,23 @@ impl TaskPlan {
     /// evaluator is needed again for [`results`](super::outcome::results).
     pub fn wire(&self, mut plan: Evaluate) -> (Evaluate, Arc<TaskEvaluator>) {
         let evaluator = Arc::new(TaskEvaluator::new(&self.tasks, Arc::clone(&self.host)));
-        for (key, planned) in &self.tasks {
-            let field = match &**planned {
-                Planned::Task(planned) => planned.score_field(),
-                Planned::Class(_) => None,
-                Planned::Native(_) => continue,
-            };
+        for (key, field) in self.score_fields() {
             let evaluators = [Arc::clone(&evaluator) as Arc<dyn Evaluator>];
             plan = plan.evaluators_for(key, evaluators, field.as_deref());
         }
         (plan, evaluator)
+    }
+
+    /// Tasks but datasets of the catalogue, with the score that stands for a document.
+    pub fn score_fields(&self) -> impl Iterator<Item = (&str, Option<String>)> {
+        self.tasks.iter().filter_map(|(key, planned)| {
+            let field = match &**planned {
+                Planned::Task(planned) => planned.score_field(),
+                Planned::Class(_) => None,
+                Planned::Native(_) => return None,
+            };
+            Some((key.as_str(), field))
+        })
     }
 
     /// Whether documents have a score that can stand for quality in the summary.
@@ -260,7 +267,7 @@ fn examples(key: &str, planned: &Arc<Planned>) -> Option<Dataset> {
             Planned::Native(_) => None,
         }
     };
-    let n = n * repeats;
+    let n = n.saturating_mul(repeats);
     let examples = (0..n).filter_map(one).map(Ok);
     Some(Dataset::from_results(examples).with_len(n).tagged(key))
 }

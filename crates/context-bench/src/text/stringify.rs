@@ -4,9 +4,9 @@
 //! `['a', 1]`), so evaluators must see the same text.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
 
-use serde_json::{Map, Number, Value};
+use context_bench_template::python;
+use serde_json::{Map, Value};
 
 /// A field of a map as text: empty when missing, text as it is, anything else as `str()` writes it.
 pub fn field<'a>(fields: &'a Map<String, Value>, key: &str) -> Cow<'a, str> {
@@ -23,9 +23,7 @@ pub fn python_str(value: &Value) -> Cow<'_, str> {
 
 /// `repr(value)`.
 pub fn python_repr(value: &Value) -> String {
-    let mut out = String::new();
-    write_repr(&mut out, value);
-    out
+    python::repr(value)
 }
 
 /// What kind of JSON value it is, in the words of our messages.
@@ -52,98 +50,10 @@ pub fn is_truthy(value: &Value) -> bool {
     }
 }
 
-fn write_repr(out: &mut String, value: &Value) {
-    match value {
-        Value::Null => out.push_str("None"),
-        Value::Bool(true) => out.push_str("True"),
-        Value::Bool(false) => out.push_str("False"),
-        Value::Number(number) => write_number(out, number),
-        Value::String(text) => write_quoted(out, text),
-        Value::Array(list) => {
-            out.push('[');
-            for (i, item) in list.iter().enumerate() {
-                if i > 0 {
-                    out.push_str(", ");
-                }
-                write_repr(out, item);
-            }
-            out.push(']');
-        }
-        Value::Object(map) => {
-            out.push('{');
-            for (i, (key, item)) in map.iter().enumerate() {
-                if i > 0 {
-                    out.push_str(", ");
-                }
-                write_quoted(out, key);
-                out.push_str(": ");
-                write_repr(out, item);
-            }
-            out.push('}');
-        }
-    }
-}
-
-fn write_number(out: &mut String, number: &Number) {
-    match number.as_f64() {
-        Some(float) if number.is_f64() => out.push_str(&python_float(float)),
-        _ => {
-            let _ = write!(out, "{number}");
-        }
-    }
-}
-
 /// A float as Python writes it: shortest digits that read back, an exponent
 /// below 1e-4 and from 1e16 on.
 pub fn python_float(float: f64) -> String {
-    if float.is_nan() {
-        return "nan".into();
-    }
-    if float.is_infinite() {
-        return if float > 0.0 { "inf" } else { "-inf" }.into();
-    }
-    let magnitude = float.abs();
-    if magnitude != 0.0 && !(1e-4..1e16).contains(&magnitude) {
-        let text = format!("{float:e}");
-        let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-        let (sign, power) = match exponent.strip_prefix('-') {
-            Some(power) => ('-', power),
-            None => ('+', exponent),
-        };
-        return format!("{digits}e{sign}{power:0>2}");
-    }
-    let text = float.to_string();
-    if text.contains('.') {
-        text
-    } else {
-        text + ".0"
-    }
-}
-
-fn write_quoted(out: &mut String, text: &str) {
-    let quote = if text.contains('\'') && !text.contains('"') {
-        '"'
-    } else {
-        '\''
-    };
-    out.push(quote);
-    for c in text.chars() {
-        match c {
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            c if c == quote => {
-                out.push('\\');
-                out.push(c);
-            }
-            c if (c as u32) < 0x20 || c as u32 == 0x7f || (0x80..0xa1).contains(&(c as u32)) => {
-                let _ = write!(out, "\\x{:02x}", c as u32);
-            }
-            c => out.push(c),
-        }
-    }
-    out.push(quote);
+    python::float(float)
 }
 
 #[cfg(test)]

@@ -462,7 +462,8 @@ async fn a_dataset_streams() {
         .unwrap();
     assert_eq!(result.rows.len(), 5000);
     assert_eq!(result.rows[4999].example_id, ExampleId::Int(4999));
-    assert!(far_ahead.load(Ordering::SeqCst) < 1500, "{far_ahead:?}");
+    // Read ahead 256, waiting for a score 1,024, and what is on its way between them.
+    assert!(far_ahead.load(Ordering::SeqCst) < 2500, "{far_ahead:?}");
 }
 
 #[tokio::test]

@@ -26,5 +26,6 @@ mod properties;
 mod properties_text;
 mod reuse;
 mod rouge;
+mod task;
 mod vectors;
 mod worked;

@@ -696,3 +696,57 @@ fn scaled_reply(step: &Value) -> Reply {
         },
     )
 }
+
+#[tokio::test]
+async fn an_example_may_bring_messages_and_say_how_to_answer() {
+    let server = ChatServer::start(|_| Reply::text("R"));
+    let asked = json!({"until": ["\n"], "max_gen_toks": 7, "temperature": 0.5, "top_k": 3});
+    let messages = json!([{"role": "system", "content": "S"}, {"role": "user", "content": "Q"}]);
+    let example = Example::new()
+        .with("messages", messages.clone())
+        .with("generation_kwargs", asked.clone());
+    let mut chat = settings(server.url());
+    chat.model = "m".into();
+    chat.extra_body = json!({"top_k": 4}).as_object().cloned().unwrap();
+    let output = proxy(chat).process(&example).await.unwrap();
+    assert_eq!(output.response(), "R");
+    assert_eq!(
+        server.requests()[0].body,
+        json!({"model": "m", "messages": messages, "max_tokens": 7, "temperature": 0.5,
+               "stop": ["\n"], "top_k": 4})
+    );
+    // Beside a context, a list of that name is no more than data.
+    let with_context = example.with("context", "C");
+    proxy(settings(server.url()))
+        .process(&with_context)
+        .await
+        .unwrap();
+    let messages = &server.requests()[1].body["messages"];
+    assert_eq!(*messages, json!([{"role": "user", "content": "C"}]));
+
+    // Plain text where the address says so.
+    let mut plain = settings(format!("{}/completions", server.base_url_v1()));
+    plain.model = "m".into();
+    let example = Example::new()
+        .with("context", "Once")
+        .with("generation_kwargs", asked);
+    let output = proxy(plain).process(&example).await.unwrap();
+    assert_eq!(output.response(), "R");
+    let request = &server.requests()[2];
+    assert_eq!(request.path, "/v1/completions");
+    assert_eq!(
+        request.body,
+        json!({"model": "m", "prompt": "Once", "max_tokens": 7, "temperature": 0.5,
+               "stop": ["\n"], "top_k": 3})
+    );
+}
+
+#[tokio::test]
+async fn plain_text_is_streamed_too() {
+    let server = ChatServer::start(|_| Reply::text("one two"));
+    let mut plain = settings(format!("{}/completions", server.base_url_v1()));
+    plain.stream = true;
+    let output = proxy(plain).process(&example()).await.unwrap();
+    assert_eq!(output.response(), "one two");
+    assert!(output.call().unwrap().first_token.is_some());
+}

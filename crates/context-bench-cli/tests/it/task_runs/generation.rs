@@ -153,6 +153,12 @@ fn stored_answers_are_reused_until_something_else_is_asked() {
     assert_eq!(server.request_count(), 10);
     assert_eq!(value(&tasks.results("sums", &args)), json!(0.6));
     assert_eq!(server.request_count(), 10, "the second run sends nothing");
+    let exported = run(&["export", "last", "--cache-dir", &cache]);
+    let summary = exported.json()["summary"].as_object().unwrap().clone();
+    let summary = summary.values().next().unwrap();
+    assert_eq!(summary["mean_score"], json!(0.6), "{exported}");
+    let rescored = run(&["rescore", "last", "--cache-dir", &cache]);
+    rescored.is_error(&["one of tasks", "`run --tasks` with the same `--cache-dir`"]);
     // Another way to score asks nothing anew.
     let lenient = SUMS.replace(
         "metric_list:",

@@ -1,5 +1,6 @@
 //! `run --tasks`, against real endpoints on loopback.
 
+mod examples;
 mod generation;
 mod likelihoods;
 mod mmlu;

@@ -2,6 +2,7 @@
 
 mod classes;
 mod pool;
+mod scores;
 mod tables;
 mod values;
 

@@ -4,38 +4,18 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::choices::{MOST, Options};
+use super::fields::Fields;
 use super::row::{Row, Rows};
+use super::scope::{GIVEN, Item, Scope};
 use super::spec::{Choices, Config};
 use super::template::Template;
 use crate::dataset::{DatasetError, Misfit};
 use crate::error::Location;
 use crate::model::Example;
 use crate::text::stringify::{is_truthy, kind};
-
-/// Names that templates know besides the columns of a record. A column of the
-/// same name is reached as `record.name`.
-pub(super) const GIVEN: [&str; 6] = [
-    "record",
-    "index",
-    "config",
-    "split",
-    "loop_index",
-    "options_text",
-];
-
-/// Fields that every example begins with when it has them.
-const FIRST: [&str; 7] = [
-    "id",
-    "context",
-    "question",
-    "answer",
-    "answers",
-    "choices",
-    "correct_letter",
-];
 
 /// What a user may ask of the engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -49,6 +29,15 @@ pub(super) struct EngineSettings {
     pub(super) keep_order: bool,
 }
 
+/// What became of a record.
+enum Made {
+    /// It is of another config.
+    Elsewhere,
+    One(Example),
+    /// Several, or none when it is to be skipped.
+    Many(Vec<Example>),
+}
+
 /// Which record a template is applied to.
 struct At {
     place: Location,
@@ -59,17 +48,22 @@ struct At {
 pub(super) struct Engine {
     config: Config,
     settings: EngineSettings,
-    /// Whether a template reads `record`, which costs a copy of it.
-    needs_record: bool,
+    /// The names of config and split, as templates see them.
+    config_name: Value,
+    split_name: Value,
+    /// Per field whether it takes its column out of the record instead of
+    /// copying it: the last field that is just that column does.
+    takes: Vec<bool>,
 }
 
 impl Engine {
     pub(super) fn new(config: Config, settings: EngineSettings) -> Self {
-        let needs_record = mentioned(&config).contains("record");
         Self {
+            config_name: config.name.clone().into(),
+            split_name: config.split.clone().into(),
+            takes: takers(&config),
             config,
             settings,
-            needs_record,
         }
     }
 
@@ -84,14 +78,19 @@ impl Engine {
         }
     }
 
-    /// The examples of one record: none when it is to be skipped, nothing at
-    /// all when it is of another config.
-    fn record(&self, row: Row, index: usize) -> Result<Option<Vec<Example>>, DatasetError> {
+    fn record(&self, row: Row, index: usize) -> Result<Made, DatasetError> {
         let at = At {
-            place: row.at.clone(),
+            place: row.at,
             record: index + 1,
         };
-        let mut scope = self.scope(row, index);
+        let mut scope = Scope {
+            record: Value::Object(row.fields),
+            index: index.into(),
+            config: &self.config_name,
+            split: &self.split_name,
+            item: None,
+            options_text: None,
+        };
         let variant = &self.config.variant;
         let holds = |template: &Template| -> Result<bool, DatasetError> {
             Ok(is_truthy(&self.value(template, &scope, &at)?))
@@ -99,15 +98,15 @@ impl Engine {
         if let Some(belongs) = &variant.belongs_when
             && !holds(belongs)?
         {
-            return Ok(None);
+            return Ok(Made::Elsewhere);
         }
         if let Some(skip) = &variant.skip_when
             && holds(skip)?
         {
-            return Ok(Some(Vec::new()));
+            return Ok(Made::Many(Vec::new()));
         }
         let Some(each) = &variant.for_each else {
-            return Ok(Some(vec![self.example(&mut scope, &at)?]));
+            return self.example(&mut scope, &at).map(Made::One);
         };
         let items = match self.value(&each.items, &scope, &at)? {
             Value::Array(items) => items,
@@ -117,50 +116,51 @@ impl Engine {
             }
         };
         let mut examples = Vec::with_capacity(items.len());
-        for (nth, item) in items.into_iter().enumerate() {
-            scope.insert(each.name.clone(), item);
-            scope.insert("loop_index".into(), nth.into());
+        for (nth, value) in items.into_iter().enumerate() {
+            scope.item = Some(Item {
+                name: &each.name,
+                value,
+                index: nth.into(),
+            });
             examples.push(self.example(&mut scope, &at)?);
         }
-        Ok(Some(examples))
+        Ok(Made::Many(examples))
     }
 
-    /// What templates see: the columns of the record and the given names.
-    fn scope(&self, row: Row, index: usize) -> Map<String, Value> {
-        let mut scope = row.fields;
-        if self.needs_record {
-            scope.insert("record".into(), Value::Object(scope.clone()));
-        }
-        scope.insert("index".into(), index.into());
-        scope.insert("config".into(), self.config.name.clone().into());
-        scope.insert("split".into(), self.config.split.clone().into());
-        scope
-    }
-
-    fn example(&self, scope: &mut Map<String, Value>, at: &At) -> Result<Example, DatasetError> {
-        let mut made = Map::new();
-        let options = match &self.config.variant.choices {
+    fn example(&self, scope: &mut Scope<'_>, at: &At) -> Result<Example, DatasetError> {
+        let variant = &self.config.variant;
+        let options = match &variant.choices {
             Some(choices) => {
                 let options = self.options(choices, scope, at)?;
-                scope.insert("options_text".into(), options.listed().into());
+                scope.options_text = Some(options.listed().into());
                 Some(options)
             }
             None => None,
         };
-        for (name, template) in &self.config.variant.fields {
-            made.insert(name.clone(), self.value(template, scope, at)?);
+        let mut fields = Fields::named(variant.fields.keys());
+        // Those that take something away come last.
+        for taking in [false, true] {
+            let templates = variant.fields.values().zip(&self.takes).enumerate();
+            for (i, (template, _)) in templates.filter(|(_, (_, takes))| **takes == taking) {
+                let taken = template.column().filter(|_| taking);
+                let value = match taken.and_then(|column| scope.take(column)) {
+                    Some(value) => value,
+                    None => self.value(template, scope, at)?,
+                };
+                fields.put(i, value);
+            }
         }
         if let Some(options) = options {
-            self.choose(&mut made, options, at)?;
+            self.choose(&mut fields, options, at)?;
         }
-        self.complete_answers(&mut made, at)?;
-        Ok(Example::from(in_order(made)))
+        self.complete_answers(&mut fields, at)?;
+        Ok(fields.into())
     }
 
     fn options(
         &self,
         choices: &Choices,
-        scope: &Map<String, Value>,
+        scope: &Scope<'_>,
         at: &At,
     ) -> Result<Options, DatasetError> {
         let texts = match self.value(&choices.options, scope, at)? {
@@ -202,32 +202,32 @@ impl Engine {
     /// the question with the options as context.
     fn choose(
         &self,
-        made: &mut Map<String, Value>,
+        fields: &mut Fields<'_>,
         options: Options,
         at: &At,
     ) -> Result<(), DatasetError> {
-        if !made.contains_key("context") {
-            let Some(question) = made.get("question").and_then(Value::as_str) else {
+        if fields.get("context").is_none() {
+            let Some(question) = fields.get("question").and_then(Value::as_str) else {
                 return Err(self.misfit("question", "must be text", at));
             };
             let context = format!("{question}\n\n{}", options.listed());
-            made.insert("context".into(), context.into());
+            fields.set("context", context.into());
         }
-        if !made.contains_key("answer") {
+        if fields.get("answer").is_none() {
             let right = options
                 .correct
                 .and_then(|at| options.texts.get(at))
                 .cloned();
-            made.insert("answer".into(), right.unwrap_or_else(|| "".into()));
+            fields.set("answer", right.unwrap_or_else(|| "".into()));
         }
-        made.insert("correct_letter".into(), options.letter().into());
-        made.insert("choices".into(), options.texts.into());
+        fields.set("correct_letter", options.letter().into());
+        fields.set("choices", options.texts.into());
         Ok(())
     }
 
     /// `answer` is the first of `answers`, and no answer is there twice.
-    fn complete_answers(&self, made: &mut Map<String, Value>, at: &At) -> Result<(), DatasetError> {
-        let answers = match made.shift_remove("answers") {
+    fn complete_answers(&self, fields: &mut Fields<'_>, at: &At) -> Result<(), DatasetError> {
+        let answers = match fields.take("answers") {
             None => return Ok(()),
             Some(Value::Array(answers)) => answers,
             Some(other) => {
@@ -235,23 +235,23 @@ impl Engine {
                 return Err(self.misfit("answers", &problem, at));
             }
         };
-        let first = made.get("answer").filter(|answer| **answer != "").cloned();
-        let mut distinct: Vec<Value> = Vec::new();
+        let first = fields.take("answer").filter(|answer| *answer != "");
+        let mut distinct: Vec<Value> = Vec::with_capacity(answers.len() + 1);
         for answer in first.into_iter().chain(answers) {
             if !answer.is_null() && !distinct.contains(&answer) {
                 distinct.push(answer);
             }
         }
         let answer = distinct.first().cloned().unwrap_or_else(|| "".into());
-        made.insert("answer".into(), answer);
-        made.insert("answers".into(), distinct.into());
+        fields.set("answer", answer);
+        fields.set("answers", distinct.into());
         Ok(())
     }
 
     fn value(
         &self,
         template: &Template,
-        scope: &Map<String, Value>,
+        scope: &Scope<'_>,
         at: &At,
     ) -> Result<Value, DatasetError> {
         let value = template.value(scope);
@@ -267,6 +267,20 @@ impl Engine {
             at: at.place.clone(),
         }))
     }
+}
+
+/// Which fields may take their column: each column once, and none when several
+/// examples are made of a record.
+fn takers(config: &Config) -> Vec<bool> {
+    let variant = &config.variant;
+    let mut taken = BTreeSet::new();
+    let last_first = variant.fields.values().rev().map(|template| {
+        let column = template.column().filter(|_| variant.for_each.is_none());
+        column.is_some_and(|column| taken.insert(column))
+    });
+    let mut takes: Vec<bool> = last_first.collect();
+    takes.reverse();
+    takes
 }
 
 /// The columns that the templates of a config read; `None` when it cannot be
@@ -300,18 +314,6 @@ fn mentioned(config: &Config) -> BTreeSet<String> {
     }
     let names = templates.into_iter().flat_map(Template::names);
     names.cloned().collect()
-}
-
-/// The well-known fields first, the others as the spec has them.
-fn in_order(mut made: Map<String, Value>) -> Map<String, Value> {
-    let mut ordered = Map::new();
-    for name in FIRST {
-        if let Some(value) = made.shift_remove(name) {
-            ordered.insert(name.into(), value);
-        }
-    }
-    ordered.extend(made);
-    ordered
 }
 
 /// The stream of examples of one config. An error about one record leaves the
@@ -350,8 +352,12 @@ impl Iterator for Examples {
                 }
             };
             match self.engine.record(row, self.index) {
-                Ok(None) => {}
-                Ok(Some(examples)) => {
+                Ok(Made::Elsewhere) => {}
+                Ok(Made::One(example)) => {
+                    self.index += 1;
+                    return Some(Ok(example));
+                }
+                Ok(Made::Many(examples)) => {
                     self.index += 1;
                     self.ready = examples.into_iter();
                 }

@@ -1,8 +1,8 @@
 //! From a config and where its records are to a stream of examples.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::ahead::ahead;
 use super::engine::{self, Engine, EngineSettings};
 use super::error::CatalogueError;
 use super::locate::{self, Wanted};
@@ -14,11 +14,15 @@ use super::spec::{Config, Table};
 use crate::dataset::local::advised;
 use crate::dataset::skipped::Tally;
 use crate::dataset::{Dataset, DatasetError, Origin};
-use crate::model::Example;
+use crate::model::{Example, map_weight};
 
-/// A local copy up to this size is read through before a run begins, so that
-/// what does not fit is found before a request is paid for.
-const CHECKED_BYTES: u64 = 64 << 20;
+/// So much of a local copy becomes examples before a run begins, so that what
+/// does not fit is found before a request is paid for; of nearly all datasets
+/// that is everything. What is made is kept, not made twice.
+const CHECKED_BYTES: usize = 32 << 20;
+
+/// From so many examples on, records are read on a thread of their own.
+const AHEAD_FROM: usize = 1000;
 
 /// How a dataset of the catalogue is loaded.
 #[derive(Debug, Clone, Default)]
@@ -61,26 +65,28 @@ impl Config {
         };
         let copy = LocalCopy::find(self, &path)?;
         let tally = Tally::default();
-        let open = || self.sieved(copy.rows(self, self.record_settings())?, settings, &tally);
-        let mut len = None;
-        if copy.bytes() <= CHECKED_BYTES {
-            let mut n_good = 0;
-            for example in open()? {
-                example?;
-                n_good += 1;
-            }
-            len = Some(n_good);
+        // For a slice, reading ahead would mostly read what nobody asks for.
+        let many = settings.max_examples.is_none_or(|max| max >= AHEAD_FROM);
+        let rows = copy.rows(self, self.record_settings())?;
+        let rows = if many { ahead(rows) } else { rows };
+        let mut examples = self.sieved(rows, settings, &tally);
+        let origin = Origin {
+            source: path.display().to_string(),
+            revision: None,
+        };
+        let (mut checked, mut bytes) = (Vec::new(), 0);
+        while bytes < CHECKED_BYTES {
+            let Some(example) = examples.next() else {
+                let dataset = Dataset::from(checked);
+                return Ok(dataset.with_skipped(tally).with_origin(origin));
+            };
+            let example = example?;
+            bytes += map_weight(example.fields());
+            checked.push(example);
         }
-        let dataset = Dataset::from_results(open()?)
-            .with_skipped(tally.clone())
-            .with_origin(Origin {
-                source: path.display().to_string(),
-                revision: None,
-            });
-        Ok(match len {
-            Some(len) => dataset.with_len(len),
-            None => dataset,
-        })
+        let all = checked.into_iter().map(Ok).chain(examples);
+        let dataset = Dataset::from_results(all);
+        Ok(dataset.with_skipped(tally).with_origin(origin))
     }
 
     /// The examples from the hub. Nothing is read ahead, so that the first
@@ -94,25 +100,20 @@ impl Config {
         let access = access.ok_or(CatalogueError::NoHub { dataset })?;
         let (rows, origin) = self.remote_rows(access, settings, self.record_settings())?;
         let tally = Tally::default();
-        let examples = self.sieved(rows, settings, &tally)?;
+        let examples = self.sieved(rows, settings, &tally);
         let dataset = Dataset::from_results(examples);
         Ok(dataset.with_skipped(tally).with_origin(origin))
     }
 
-    fn sieved(
-        &self,
-        rows: Rows,
-        settings: &LoadSettings,
-        tally: &Tally,
-    ) -> Result<Sieved, DatasetError> {
+    fn sieved(&self, rows: Rows, settings: &LoadSettings, tally: &Tally) -> Sieved {
         let examples = Engine::new(self.clone(), settings.engine()).examples(rows);
-        Ok(Sieved {
+        Sieved {
             examples: Box::new(examples),
             skip_bad: settings.skip_bad_lines,
             tally: tally.clone(),
             n_bad: 0,
             is_over: false,
-        })
+        }
     }
 
     /// The local copy that is asked for, or that the dataset itself names.
@@ -248,14 +249,6 @@ impl LocalCopy {
         }
         let rows = rows::of_files(self.records.clone(), settings)?;
         prepared(config, rows, tables)
-    }
-
-    /// How large it is; what cannot be told is large.
-    fn bytes(&self) -> u64 {
-        let size = |path: &PathBuf| fs::metadata(path).map_or(u64::MAX, |data| data.len());
-        let tables = self.tables.iter().flat_map(|(_, files, _)| files);
-        let sizes = self.records.iter().chain(tables).map(size);
-        sizes.fold(0, u64::saturating_add)
     }
 }
 

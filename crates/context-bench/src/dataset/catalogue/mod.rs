@@ -5,10 +5,12 @@
 //! cannot say is a function in `prepare`. A user's own file adds a dataset the
 //! same way as ours do.
 
+mod ahead;
 mod builtin;
 mod choices;
 mod engine;
 mod error;
+mod fields;
 mod load;
 mod locate;
 mod prepare;
@@ -18,6 +20,7 @@ mod reader;
 mod remote;
 mod row;
 mod rows;
+mod scope;
 mod spec;
 mod template;
 

@@ -11,10 +11,10 @@ use context_bench_records::Syntax;
 use indexmap::IndexMap;
 use serde_json::{Map, Value};
 
-use super::engine::GIVEN;
 use super::load::LocalCopy;
 use super::row::Row;
 use super::rows::{self, TableSettings};
+use super::scope::{GIVEN, Scope};
 use super::spec::Config;
 use super::template::Template;
 use super::{CatalogueError, LoadSettings};
@@ -127,13 +127,15 @@ impl Config {
         let Some(template) = &self.variant.belongs_when else {
             return Ok(true);
         };
-        let mut scope = row.fields.clone();
-        if template.names().iter().any(|name| name == "record") {
-            scope.insert("record".into(), Value::Object(row.fields.clone()));
-        }
-        scope.insert("index".into(), index.into());
-        scope.insert("config".into(), self.name.clone().into());
-        scope.insert("split".into(), self.split.clone().into());
+        let (config, split) = (self.name.clone().into(), self.split.clone().into());
+        let scope = Scope {
+            record: Value::Object(row.fields.clone()),
+            index: index.into(),
+            config: &config,
+            split: &split,
+            item: None,
+            options_text: None,
+        };
         let value = template.value(&scope).map_err(|problem| {
             DatasetError::Misfit(Box::new(Misfit {
                 dataset: self.full_name(),

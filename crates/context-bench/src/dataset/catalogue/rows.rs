@@ -96,13 +96,17 @@ fn with_columns<T>(
 }
 
 fn stream(mut records: Box<dyn Records>) -> Rows {
+    let mut file: Arc<Path> = records.file().into();
     Box::new(std::iter::from_fn(move || {
         let found = records.read_next()?;
+        if file.as_os_str() != records.file().as_os_str() {
+            file = records.file().into();
+        }
         Some(match found {
             Ok(Found { record, place }) => Ok(Row {
                 fields: record,
                 at: Location {
-                    file: records.file().to_owned(),
+                    file: Arc::clone(&file),
                     line: place.line,
                     column: place.column,
                 },

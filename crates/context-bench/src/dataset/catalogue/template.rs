@@ -3,10 +3,10 @@
 //! Text with `{{ }}` or `{% %}` is a Jinja template and gives text. Any other
 //! text is a Jinja expression and gives what it gives: a list stays a list.
 
-use context_bench_template::jinja;
-use serde_json::{Map, Value};
+use context_bench_template::jinja::{self, Record as _};
+use serde_json::Value;
 
-use super::engine::GIVEN;
+use super::scope::{GIVEN, Scope};
 
 /// A compiled template, named after the field that it makes.
 #[derive(Debug, Clone)]
@@ -69,8 +69,17 @@ impl Template {
         }
     }
 
+    /// The column that it is a plain copy of.
+    pub(super) fn column(&self) -> Option<&str> {
+        let Body::Jinja(template, Some(expression)) = &self.body else {
+            return None;
+        };
+        let is_column = template.fields() == [expression.as_str()];
+        Some(expression.as_str()).filter(|name| is_column && !GIVEN.contains(name))
+    }
+
     /// The value for a record.
-    pub(super) fn value(&self, scope: &Map<String, Value>) -> Result<Value, String> {
+    pub(super) fn value(&self, scope: &Scope<'_>) -> Result<Value, String> {
         match &self.body {
             Body::Constant(value) => Ok(value.clone()),
             Body::Jinja(template, expression) => template
@@ -81,7 +90,7 @@ impl Template {
 }
 
 /// What is wrong, and which columns there are when one is missing.
-fn told(error: &jinja::Error, expression: Option<&str>, scope: &Map<String, Value>) -> String {
+fn told(error: &jinja::Error, expression: Option<&str>, scope: &Scope<'_>) -> String {
     let text = match (error.message(), expression) {
         ("undefined value", Some(expression)) => format!("`{expression}` is undefined"),
         (message, _) => message.to_owned(),
@@ -89,8 +98,8 @@ fn told(error: &jinja::Error, expression: Option<&str>, scope: &Map<String, Valu
     if !text.ends_with("is undefined") {
         return text;
     }
-    let columns = scope.keys().filter(|name| !GIVEN.contains(&name.as_str()));
-    let columns: Vec<String> = columns.map(|name| format!("`{name}`")).collect();
+    let columns = scope.names().into_iter().map(|name| format!("`{name}`"));
+    let columns: Vec<String> = columns.collect();
     match columns.len() {
         0 => format!("{text}; the record has no columns"),
         n if n > SHOWN_COLUMNS => format!(

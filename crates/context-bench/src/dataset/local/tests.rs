@@ -486,7 +486,7 @@ fn damaged_compressed_files_are_errors_even_when_skipping() {
 fn bad_records_are_skipped_and_counted_on_request() {
     let bad_line = |line| {
         (
-            Location::line("a", line).column(1),
+            Location::line(Path::new("a"), line).column(1),
             "an example must be a JSON object, found a number",
         )
     };
@@ -503,7 +503,7 @@ fn bad_records_are_skipped_and_counted_on_request() {
         .map(|record| {
             (
                 Location {
-                    file: "a".into(),
+                    file: Path::new("a").into(),
                     ..record.at
                 },
                 record.problem,

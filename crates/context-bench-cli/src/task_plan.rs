@@ -1,0 +1,286 @@
+//! From `--tasks` to a plan: records loaded, prompts rendered, before anything is sent.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use context_bench::Dataset;
+use context_bench::dataset::catalogue::{Config, LoadSettings};
+use context_bench::task::tasks::config::Origin;
+use context_bench::task::tasks::generation::max_tokens;
+use context_bench::task::tasks::options::Limit;
+use context_bench::task::tasks::{self as format, Function, Host, Leaf, Options, Task, arguments};
+use context_bench::task::{ClassTask, Native, TaskCatalog, TaskData, TaskEvaluator, TaskPlan};
+use serde_json::{Map, Value, json};
+
+use crate::args::RunArgs;
+use crate::backend::TaskSettings;
+use crate::failure::Failure;
+use crate::scoring::Scoring;
+use crate::{datasets, hub, tasks};
+
+/// What a run of tasks is made of.
+pub(crate) struct PlannedRun {
+    pub(crate) plan: TaskPlan,
+    /// All examples.
+    pub(crate) dataset: Dataset,
+    /// How datasets of the catalogue are scored.
+    pub(crate) scoring: Scoring,
+}
+
+/// Selects tasks, loads their records and renders all prompts.
+pub(crate) fn plan(
+    args: &RunArgs,
+    settings: &TaskSettings,
+    catalog: &TaskCatalog,
+) -> Result<PlannedRun, Failure> {
+    let select = &args.task.select;
+    let (tree, warnings) = catalog.select(&select.tasks)?;
+    tasks::warn(&warnings);
+    let host: Arc<dyn Host> = Arc::from(tasks::host(&select.prompt));
+    let planner = Planner {
+        args,
+        settings,
+        options: options(args, settings)?,
+        metadata: metadata(args, settings)?,
+        catalog,
+        data: tasks::data(catalog, &select.prompt, args.quiet)?,
+        host: Arc::clone(&host),
+    };
+    let mut plan = TaskPlan::new(tree.clone(), host);
+    let mut scoring = Scoring::default();
+    let mut natives: Option<Dataset> = None;
+    let mut tags = HashSet::new();
+    for (leaf, key) in tree.leaves().into_iter().zip(tree.keys()) {
+        if plan.contains(&key) {
+            continue;
+        }
+        if leaf.is_native() {
+            if let Some((native, dataset, config)) = planner.native(leaf)? {
+                // The same dataset under two names is asked once.
+                if tags.insert(native.tag.clone()) {
+                    natives = Some(match natives {
+                        None => dataset,
+                        Some(all) => all.chain(dataset),
+                    });
+                    scoring.add(native.tag.clone(), Some(config));
+                }
+                plan.add_native(&key, native);
+            }
+        } else if leaf.python {
+            plan.add_class(&key, planner.class(leaf)?);
+        } else {
+            let task = planner.task(leaf)?;
+            let data = planner.data.load(&task, &planner.options, &*planner.host)?;
+            let requests = task.requests(&data, &planner.options, &*planner.host)?;
+            plan.add(&key, task, requests);
+        }
+    }
+    for (key, field) in plan.score_fields() {
+        scoring.add_task(key, TaskEvaluator::NAME, field.as_deref());
+    }
+    let dataset = plan.dataset();
+    Ok(PlannedRun {
+        dataset: match natives {
+            Some(natives) => dataset.chain(natives.with_distinct_ids()),
+            None => dataset,
+        },
+        plan,
+        scoring,
+    })
+}
+
+struct Planner<'a> {
+    args: &'a RunArgs,
+    settings: &'a TaskSettings,
+    options: Options,
+    metadata: Map<String, Value>,
+    catalog: &'a TaskCatalog,
+    data: TaskData,
+    host: Arc<dyn Host>,
+}
+
+impl Planner<'_> {
+    fn task(&self, leaf: &Leaf) -> Result<Task, Failure> {
+        let mut leaf = leaf.clone();
+        self.add_metadata(&mut leaf);
+        let mut task = Task::build(&leaf)?;
+        tasks::check_python(&task, &self.args.task.select.prompt)?;
+        self.check_unsafe(&task.name, task.unsafe_code)?;
+        if self.args.repeats > 1 {
+            task.repeats = usize::try_from(self.args.repeats).unwrap_or(usize::MAX);
+        }
+        let says = max_tokens(&task.generation).is_some();
+        if let Some(n) = self.settings.max_gen_toks.filter(|_| !says) {
+            task.generation.insert("max_gen_toks".into(), json!(n));
+        }
+        if let Some(eos) = &self.settings.eos {
+            let until = task.generation.entry("until").or_insert_with(|| json!([]));
+            if let Value::String(one) = until {
+                *until = json!([one]);
+            }
+            if let Value::Array(stops) = until
+                && !stops.contains(&json!(eos))
+            {
+                stops.push(json!(eos));
+            }
+        }
+        Ok(task)
+    }
+
+    fn add_metadata(&self, leaf: &mut Leaf) {
+        if self.metadata.is_empty() {
+            return;
+        }
+        let mut metadata = match leaf.config.get("metadata") {
+            Some(Value::Object(own)) => own.clone(),
+            _ => Map::new(),
+        };
+        metadata.extend(self.metadata.clone());
+        let origin = Origin::other("<command line>");
+        leaf.config.set("metadata", Value::Object(metadata), origin);
+    }
+
+    fn check_unsafe(&self, name: &str, unsafe_code: bool) -> Result<(), Failure> {
+        if unsafe_code && !self.args.task.confirm_run_unsafe_code {
+            return Err(Failure::bad_input(format!(
+                "task `{name}` runs code that the model writes, on this machine"
+            ))
+            .hint("read the task first; then add `--confirm-run-unsafe-code`"));
+        }
+        Ok(())
+    }
+
+    /// A Python object builds its own requests.
+    fn class(&self, leaf: &Leaf) -> Result<ClassTask, Failure> {
+        let named =
+            |error: format::Error| Failure::from(error.prefixed(format!("task `{}`", leaf.name)));
+        let mut leaf = leaf.clone();
+        self.add_metadata(&mut leaf);
+        let class = leaf.config.get("class");
+        let class = class.and_then(Function::from_json);
+        let Some(class) = class else {
+            return Err(Failure::bad_input(format!(
+                "task `{}`: `class` must be `!function module.Class`",
+                leaf.name
+            )));
+        };
+        if self.args.task.select.prompt.no_python {
+            return Err(Failure::bad_input(format!(
+                "task `{}` is a Python class, which `--no-python` forbids",
+                leaf.name
+            ))
+            .hint("leave out `--no-python`, or choose another task"));
+        }
+        if self.options.chat.is_some() {
+            return Err(Failure::bad_input(format!(
+                "task `{}` is a Python class, whose prompts are plain text",
+                leaf.name
+            ))
+            .hint("leave out `--apply-chat-template`"));
+        }
+        let unsafe_code = leaf.config.get("unsafe_code").and_then(Value::as_bool);
+        self.check_unsafe(&leaf.name, unsafe_code.unwrap_or(false))?;
+        let mut config = leaf.config.to_json();
+        config.shift_remove("class");
+        let own = config.get("num_fewshot").and_then(Value::as_u64);
+        let shots = match (own, self.options.num_fewshot) {
+            (Some(0), _) => Some(0),
+            (own, None) => own,
+            (_, Some(n)) => Some(n as u64),
+        };
+        if let Some(shots) = shots {
+            config.insert("num_fewshot".into(), json!(shots));
+        }
+        let splits = self.data.splits_of(&leaf, &*self.host).map_err(named)?;
+        let object = self.host.object(&class, &config, &splits).map_err(named)?;
+        // Not every class has a seed to set.
+        let _ = object.call("set_fewshot_seed", &[json!(self.options.seed)], &Map::new());
+        let mut keywords = Map::new();
+        if let Some(limit) = self.options.limit {
+            let documents = object.get("eval_docs").ok();
+            let n = documents.and_then(|docs| Some(docs.as_array()?.len()));
+            let n = match (limit, n) {
+                (Limit::Count(n), _) => n,
+                (limit, Some(all)) => limit.apply(all),
+                (Limit::Share(_), None) => {
+                    return Err(Failure::bad_input(format!(
+                        "task `{}` does not tell how many documents it has",
+                        leaf.name
+                    ))
+                    .hint("give `--limit` as a number of documents"));
+                }
+            };
+            keywords.insert("limit".into(), json!(n));
+        }
+        let shots = usize::try_from(shots.unwrap_or(0)).unwrap_or(usize::MAX);
+        let generation = &self.options.generation;
+        ClassTask::new(object, leaf.config.to_json(), &keywords, generation, shots).map_err(named)
+    }
+
+    /// A dataset of the catalogue is asked and scored in its own way.
+    fn native(&self, leaf: &Leaf) -> Result<Option<(Native, Dataset, Config)>, Failure> {
+        let Some(config) = self.catalog.dataset(leaf)? else {
+            return Ok(None);
+        };
+        let copies = self.args.task.select.prompt.data_from.iter().rev();
+        let mut copies = copies.filter(|(name, _)| name == config.spec().name());
+        let settings = LoadSettings {
+            path: copies.next().map(|(_, path)| path.clone()),
+            hub: Some(hub::access(self.args.quiet)?),
+            max_examples: match self.options.limit {
+                Some(Limit::Count(n)) => Some(n),
+                _ => None,
+            },
+            skip_bad_lines: self.args.skip_bad_lines,
+            keep_order: self.args.keep_order,
+            seed: self.args.dataset_seed(),
+        };
+        let tag = config.full_name();
+        let mut dataset = config.load(&settings)?.tagged(tag.as_str());
+        if let Some(limit @ Limit::Share(_)) = self.options.limit {
+            let examples: Result<Vec<_>, _> = dataset.into_iter().collect();
+            let mut examples = examples?;
+            examples.truncate(limit.apply(examples.len()));
+            dataset = Dataset::from(examples).tagged(tag.as_str());
+        }
+        let native = Native {
+            tag,
+            alias: leaf.alias().map(str::to_owned),
+            score_field: config.score_field().map(str::to_owned),
+            evaluators: config.evaluators().to_vec(),
+        };
+        Ok(Some((native, dataset, config)))
+    }
+}
+
+fn options(args: &RunArgs, settings: &TaskSettings) -> Result<Options, Failure> {
+    let select = &args.task.select;
+    let limit = match (select.limit, args.max_examples) {
+        (Some(limit), _) => Some(limit),
+        (None, Some(0)) => return Err(datasets::nothing_loaded()),
+        (None, n) => n.map(Limit::Count),
+    };
+    let mut options = select.prompt.options(args.seed, limit)?;
+    if let Some(seed) = settings.seed {
+        options.generation.insert("seed".into(), json!(seed));
+    }
+    for typed in &args.task.gen_kwargs {
+        options.generation.extend(arguments::parse(typed)?);
+    }
+    Ok(options)
+}
+
+/// What tasks are told about the run: arguments of the model, then `--metadata`.
+fn metadata(args: &RunArgs, settings: &TaskSettings) -> Result<Map<String, Value>, Failure> {
+    let mut metadata = settings.model_args.clone();
+    if let Some(text) = &args.task.metadata {
+        match serde_json::from_str(text) {
+            Ok(Value::Object(given)) => metadata.extend(given),
+            _ => {
+                return Err(Failure::bad_input("`--metadata` must be a JSON object")
+                    .hint("for example --metadata '{\"max_seq_lengths\": [4096]}'"));
+            }
+        }
+    }
+    Ok(metadata)
+}

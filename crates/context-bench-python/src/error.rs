@@ -1,0 +1,90 @@
+//! Errors across the border: advice becomes part of the message, exceptions of
+//! user code become text with their traceback.
+
+use context_bench::error::Hint;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PySystemExit, PyValueError};
+use pyo3::intern;
+use pyo3::prelude::*;
+
+/// An error of the library as a `ValueError`: something about the call is wrong.
+pub(crate) fn bad_value(error: &(impl std::fmt::Display + Hint)) -> PyErr {
+    PyValueError::new_err(with_hint(error))
+}
+
+/// What is wrong, and what to do about it.
+pub(crate) fn with_hint(error: &(impl std::fmt::Display + Hint)) -> String {
+    match error.hint() {
+        Some(hint) => format!("{error}\nhint: {}", in_python(&hint)),
+        None => error.to_string(),
+    }
+}
+
+/// Advice that names flags of the program, in the words of Python: `--max-workers` is
+/// `max_workers` here.
+pub(crate) fn in_python(hint: &str) -> String {
+    let mut parts = hint.split("`--");
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let end = part
+            .find(|c: char| !(c.is_ascii_alphanumeric() || c == '-'))
+            .unwrap_or(part.len());
+        let (flag, rest) = part.split_at(end);
+        text.push('`');
+        text.push_str(&flag.replace('-', "_"));
+        text.push_str(rest);
+    }
+    text
+}
+
+/// A failure of this package itself.
+pub(crate) fn bug(what: &str) -> PyErr {
+    PyRuntimeError::new_err(format!("{what}; this is a bug in context-bench"))
+}
+
+/// An exception of user code, as text.
+#[derive(Debug, Clone)]
+pub(crate) struct Raised {
+    /// Its type and message.
+    pub(crate) message: String,
+    /// Where it came from, as Python prints it.
+    pub(crate) traceback: Option<String>,
+}
+
+impl Raised {
+    /// Reads an exception.
+    pub(crate) fn new(py: Python<'_>, error: &PyErr) -> Self {
+        let kind = error.get_type(py).name();
+        let kind = kind.map(|name| name.to_string_lossy().into_owned());
+        let kind = kind.unwrap_or_else(|_| "Exception".into());
+        let text = error.value(py).str();
+        let text = text.map(|text| text.to_string_lossy().into_owned());
+        let message = match text {
+            Ok(text) if !text.is_empty() => format!("{kind}: {text}"),
+            _ => kind,
+        };
+        Self {
+            message,
+            traceback: traceback(py, error).ok(),
+        }
+    }
+}
+
+fn traceback(py: Python<'_>, error: &PyErr) -> PyResult<String> {
+    let module = py.import(intern!(py, "traceback"))?;
+    let parts = (error.get_type(py), error.value(py), error.traceback(py));
+    let lines = module.call_method1(intern!(py, "format_exception"), parts)?;
+    let lines: Vec<String> = lines.extract()?;
+    Ok(lines.concat())
+}
+
+/// Whether an exception is meant to end the program and not only a call.
+pub(crate) fn ends_program(py: Python<'_>, error: &PyErr) -> bool {
+    error.is_instance_of::<PyKeyboardInterrupt>(py) || error.is_instance_of::<PySystemExit>(py)
+}
+
+/// Panics, to show in tests that a fault here is an exception there.
+#[pyfunction]
+#[allow(clippy::panic, reason = "a panic is what the test needs")]
+pub(crate) fn _panic() {
+    panic!("a test of faults");
+}

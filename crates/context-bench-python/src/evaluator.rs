@@ -1,0 +1,264 @@
+//! Evaluators of both worlds.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use context_bench::chat::Secret;
+use context_bench::evaluator::{CodeExecutionSettings, EvaluatorError, LlmJudge, LlmJudgeSettings};
+use context_bench::registry::{Params, Registry, code_execution};
+use context_bench::{Evaluator, Example, Identity, Output, Score, ScoreName, Scores};
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString, PyTuple};
+
+use crate::call::{Desk, Object, Trouble};
+use crate::convert::{self, Parcel};
+use crate::error::bad_value;
+use crate::proxy::seconds;
+use crate::system::{self, example_of, name_of, returned_as};
+use crate::{blocking, cli};
+
+/// A Python object with `name` and `score`.
+pub(crate) struct PyEvaluator {
+    name: String,
+    score_names: Vec<ScoreName>,
+    object: Object,
+    desk: Arc<Desk>,
+    identity: Option<Identity>,
+}
+
+impl PyEvaluator {
+    /// Checks that an object can be an evaluator.
+    pub(crate) fn new(object: &Bound<'_, PyAny>, desk: &Arc<Desk>) -> PyResult<Self> {
+        let names = match object.getattr("score_names") {
+            Ok(names) => names.extract::<Vec<String>>().unwrap_or_default(),
+            Err(_) => Vec::new(),
+        };
+        Ok(Self {
+            name: name_of(object, "evaluator", "score")?,
+            score_names: names.into_iter().map(ScoreName::from).collect(),
+            identity: system::identity(object)?,
+            object: Arc::new(object.clone().unbind()),
+            desk: Arc::clone(desk),
+        })
+    }
+}
+
+#[async_trait]
+impl Evaluator for PyEvaluator {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn score_names(&self) -> &[ScoreName] {
+        &self.score_names
+    }
+
+    fn identity(&self) -> Option<Identity> {
+        self.identity.clone()
+    }
+
+    async fn score(&self, example: &Example, output: &Output) -> Result<Scores, EvaluatorError> {
+        let original = Parcel::new(example.source(), example.fields());
+        let processed = Parcel::new(output.source(), output.fields());
+        let called = self.desk.call(
+            &self.object,
+            "score",
+            move |py| PyTuple::new(py, [original.unpack(py)?, processed.unpack(py)?]),
+            |returned| read_scores(returned).map_err(Trouble::Wrong),
+        );
+        called.await.result.map_err(|trouble| match trouble {
+            Trouble::Raised(raised) => {
+                let text = raised.traceback.unwrap_or(raised.message);
+                EvaluatorError(text.trim_end().to_owned())
+            }
+            other => EvaluatorError(other.message()),
+        })
+    }
+}
+
+/// Scores as user code gives them. What is no number is unscored, with the reason.
+fn read_scores(returned: &Bound<'_, PyAny>) -> Result<Scores, String> {
+    let dict = match convert::as_dict(returned) {
+        Some(Ok(dict)) => dict,
+        Some(Err(error)) => return Err(error.to_string()),
+        None => {
+            let found = returned_as(returned);
+            return Err(format!("returned {found} instead of a dict of scores"));
+        }
+    };
+    let mut scores = Scores::new();
+    for (name, value) in dict.iter() {
+        let Ok(name) = name.cast::<PyString>() else {
+            let found = returned_as(&name);
+            return Err(format!("names of scores must be str, found {found}"));
+        };
+        let score = match convert::number(&value) {
+            Ok(number) => Score::value(number),
+            Err(_) => Score::unscored(format!("{} is no number", returned_as(&value))),
+        };
+        scores.set(name.to_string_lossy().into_owned(), score);
+    }
+    Ok(scores)
+}
+
+/// An evaluator of the library.
+#[pyclass(
+    frozen,
+    subclass,
+    name = "NativeEvaluator",
+    module = "context_bench._native"
+)]
+pub(crate) struct NativeEvaluator(Kind);
+
+enum Kind {
+    /// Made once, used by every run.
+    Ready(Arc<dyn Evaluator>),
+    /// Made for every run: its connections are the run's.
+    Judge(String, Box<LlmJudgeSettings>),
+}
+
+#[pymethods]
+impl NativeEvaluator {
+    #[new]
+    #[pyo3(signature = (kind, **settings))]
+    fn new(kind: &str, settings: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        let mut settings = Settings::new(settings)?;
+        if kind == "llm_judge" {
+            let judge = judge_settings(&mut settings)?;
+            let made = LlmJudge::new(judge.clone());
+            let made = made.map_err(|error| bad_value(&error))?;
+            return Ok(Self(Kind::Judge(made.name().to_owned(), Box::new(judge))));
+        }
+        let registry = Registry::builtin();
+        let factory = if kind == "code_execution" {
+            let mut code = CodeExecutionSettings::default();
+            code.sandbox.launcher = cli::launcher();
+            code.sandbox.allow_unsandboxed = settings.take("allow_unsandboxed").is_some();
+            code_execution(code)
+        } else {
+            let known = registry.evaluators.get(kind);
+            Arc::clone(known.map_err(|error| bad_value(&error))?)
+        };
+        let mut params = Params::none(kind);
+        for (key, value) in settings.0 {
+            params
+                .set(&key, &value)
+                .map_err(|error| bad_value(&error))?;
+        }
+        let evaluator = factory(params).map_err(|error| bad_value(&error))?;
+        Ok(Self(Kind::Ready(evaluator)))
+    }
+
+    /// The name that results show.
+    #[getter]
+    fn name(&self) -> String {
+        match &self.0 {
+            Kind::Ready(evaluator) => evaluator.name().to_owned(),
+            Kind::Judge(name, _) => name.clone(),
+        }
+    }
+
+    /// The scores that this evaluator gives.
+    #[getter]
+    fn score_names(&self) -> PyResult<Vec<String>> {
+        let evaluator = self.build()?;
+        let names = evaluator.score_names().iter();
+        Ok(names.map(ToString::to_string).collect())
+    }
+
+    /// Scores what a system made of an example.
+    fn score<'py>(
+        &self,
+        py: Python<'py>,
+        original: &Bound<'py, PyAny>,
+        processed: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let example = example_of(original)?;
+        let output = Output::from(example_of(processed)?.into_fields());
+        let evaluator = self.build()?;
+        let scored = blocking::wait(py, evaluator.score(&example, &output))?;
+        let scores = scored.map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+        let dict = PyDict::new(py);
+        for (name, score) in scores.iter() {
+            if let Some(value) = score.get() {
+                dict.set_item(name.as_str(), value)?;
+            }
+        }
+        let reason = scores.unscored().next();
+        match reason {
+            Some((name, reason)) if dict.is_empty() => {
+                Err(PyRuntimeError::new_err(format!("no `{name}`: {reason}")))
+            }
+            _ => Ok(dict),
+        }
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<evaluator {}>", self.name())
+    }
+}
+
+impl NativeEvaluator {
+    fn build(&self) -> PyResult<Arc<dyn Evaluator>> {
+        match &self.0 {
+            Kind::Ready(evaluator) => Ok(Arc::clone(evaluator)),
+            Kind::Judge(_, settings) => {
+                let judge = LlmJudge::new((**settings).clone());
+                Ok(Arc::new(judge.map_err(|error| bad_value(&error))?))
+            }
+        }
+    }
+}
+
+/// Settings as texts; `None` counts as not given.
+struct Settings(Vec<(String, String)>);
+
+impl Settings {
+    fn new(settings: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        let mut texts = Vec::new();
+        for (key, value) in settings.into_iter().flat_map(|settings| settings.iter()) {
+            if !value.is_none() {
+                texts.push((key.extract()?, value.str()?.to_string_lossy().into_owned()));
+            }
+        }
+        Ok(Self(texts))
+    }
+
+    fn take(&mut self, key: &str) -> Option<String> {
+        let at = self.0.iter().position(|(known, _)| known == key)?;
+        Some(self.0.remove(at).1)
+    }
+}
+
+fn judge_settings(settings: &mut Settings) -> PyResult<LlmJudgeSettings> {
+    let mut judge = LlmJudgeSettings::new(settings.take("base_url").unwrap_or_default());
+    if let Some(model) = settings.take("model") {
+        judge.model = model;
+    }
+    judge.api_key = settings.take("api_key").map(Secret::new);
+    if let Some(timeout) = settings.take("timeout") {
+        judge.timeout = seconds("timeout", timeout.parse().unwrap_or(f64::NAN))?;
+    }
+    judge.rubric = settings.take("rubric");
+    if let Some(score) = settings.take("score") {
+        judge.score = score;
+    }
+    // A judge of zero seconds could answer nothing.
+    judge.timeout = judge.timeout.max(Duration::from_millis(1));
+    Ok(judge)
+}
+
+/// The evaluator that an object stands for in a run, and whether it is native.
+pub(crate) fn of_object(
+    object: &Bound<'_, PyAny>,
+    desk: &Arc<Desk>,
+) -> PyResult<(Arc<dyn Evaluator>, bool)> {
+    if let Ok(native) = object.cast::<NativeEvaluator>()
+        && system::is_own::<NativeEvaluator>(object, "score")?
+    {
+        return Ok((native.get().build()?, true));
+    }
+    Ok((Arc::new(PyEvaluator::new(object, desk)?), false))
+}

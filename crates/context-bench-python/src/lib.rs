@@ -1,0 +1,71 @@
+//! The extension module `context_bench._native`.
+//!
+//! Nothing is computed here: values cross the border, calls go to the library
+//! and back. What users see is the pure-Python face in `python/context_bench`;
+//! `docs/adr/0012-python-binding.md` tells why it has this shape.
+#![allow(
+    clippy::needless_pass_by_value,
+    reason = "PyO3 hands extracted arguments over by value"
+)]
+
+mod blocking;
+mod call;
+mod catalogue;
+mod cli;
+mod convert;
+mod error;
+mod evaluate;
+mod evaluator;
+mod examples;
+mod host;
+mod lane;
+mod metric;
+mod progress;
+mod proxy;
+mod render;
+mod result;
+mod row;
+mod store;
+mod system;
+mod task_run;
+mod tasks;
+mod text;
+mod tokens;
+
+use pyo3::prelude::*;
+
+/// The native half of the package.
+#[pymodule(gil_used = true)]
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<row::PyRow>()?;
+    module.add_class::<row::RowError>()?;
+    module.add_class::<result::NativeResult>()?;
+    module.add_class::<proxy::PyProxy>()?;
+    module.add_class::<system::NativeSystem>()?;
+    module.add_class::<evaluator::NativeEvaluator>()?;
+    module.add_class::<metric::NativeMetric>()?;
+    module.add_class::<store::NativeStore>()?;
+    module.add_class::<tasks::NativeTasks>()?;
+    module.add_class::<tasks::NativeTask>()?;
+    module.add_class::<tasks::NativeRequests>()?;
+    module.add_class::<task_run::NativePlan>()?;
+    module.add_function(wrap_pyfunction!(lane::work, module)?)?;
+    module.add_function(wrap_pyfunction!(evaluate::evaluate, module)?)?;
+    module.add_function(wrap_pyfunction!(render::render, module)?)?;
+    module.add_function(wrap_pyfunction!(row::restore_row, module)?)?;
+    module.add_function(wrap_pyfunction!(cli::main, module)?)?;
+    module.add_function(wrap_pyfunction!(cli::sandbox, module)?)?;
+    module.add_function(wrap_pyfunction!(catalogue::load_dataset, module)?)?;
+    module.add_function(wrap_pyfunction!(catalogue::dataset_names, module)?)?;
+    module.add_function(wrap_pyfunction!(metric::rank_systems, module)?)?;
+    module.add_function(wrap_pyfunction!(tokens::count_tokens, module)?)?;
+    module.add_function(wrap_pyfunction!(tokens::tokenizer_names, module)?)?;
+    module.add_function(wrap_pyfunction!(text::normalize_answer, module)?)?;
+    module.add_function(wrap_pyfunction!(text::f1_score, module)?)?;
+    module.add_function(wrap_pyfunction!(text::exact_match, module)?)?;
+    module.add_function(wrap_pyfunction!(text::recall_score, module)?)?;
+    module.add_function(wrap_pyfunction!(text::rouge_l, module)?)?;
+    module.add_function(wrap_pyfunction!(error::_panic, module)?)?;
+    Ok(())
+}

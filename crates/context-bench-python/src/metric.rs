@@ -1,0 +1,282 @@
+//! Metrics of both worlds, and the order in which their numbers are reported.
+
+use std::sync::{Arc, Mutex};
+
+use context_bench::metric::{
+    CompressionRatio, CostOfPass, Latency, MeanScore, ParetoRank, PassAtK, PassRate,
+    PerDatasetBreakdown,
+};
+use context_bench::{EvalRow, Measurement, Metric, Summary};
+use indexmap::IndexMap;
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+use crate::convert;
+use crate::row::{PyRow, rows_of};
+use crate::system::{is_own, name_of, returned_as};
+
+/// A metric of the library.
+#[pyclass(
+    frozen,
+    subclass,
+    name = "NativeMetric",
+    module = "context_bench._native"
+)]
+pub(crate) struct NativeMetric {
+    kind: String,
+    /// `None` for comparisons of systems, which see no rows.
+    metric: Option<Arc<dyn Metric>>,
+    /// Quality and cost, for comparisons.
+    fields: (String, String),
+}
+
+#[pymethods]
+impl NativeMetric {
+    #[new]
+    #[pyo3(signature = (kind, score_field="score", threshold=0.7, cost_field="cost_of_pass", n=1))]
+    fn new(
+        kind: &str,
+        score_field: &str,
+        threshold: f64,
+        cost_field: &str,
+        n: u64,
+    ) -> PyResult<Self> {
+        let metric: Option<Arc<dyn Metric>> = match kind {
+            "mean_score" => Some(Arc::new(MeanScore::of(score_field))),
+            "pass_rate" => Some(Arc::new(PassRate::new(threshold, score_field))),
+            "compression_ratio" => Some(Arc::new(CompressionRatio)),
+            "cost_of_pass" => Some(Arc::new(CostOfPass::new(threshold, score_field))),
+            "latency" => Some(Arc::new(Latency)),
+            "per_dataset" => Some(Arc::new(PerDatasetBreakdown::of(score_field))),
+            "pass_at_k" => Some(Arc::new(PassAtK::of_attempts(n, threshold, score_field))),
+            "pareto_rank" => None,
+            _ => return Err(PyValueError::new_err(format!("unknown metric `{kind}`"))),
+        };
+        Ok(Self {
+            kind: kind.to_owned(),
+            metric,
+            fields: (score_field.to_owned(), cost_field.to_owned()),
+        })
+    }
+
+    /// The name that results show.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.kind
+    }
+
+    /// The numbers of some rows.
+    fn compute<'py>(
+        &self,
+        py: Python<'py>,
+        rows: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        let Some(metric) = &self.metric else {
+            // Rows of one system say nothing about its rank.
+            dict.set_item(&self.kind, 0.0)?;
+            return Ok(dict);
+        };
+        let rows = rows_of(rows)?;
+        let metric = Arc::clone(metric);
+        let summary = py.detach(move || metric.compute(&rows));
+        for (key, measurement) in summary.iter() {
+            dict.set_item(key, number(measurement))?;
+        }
+        Ok(dict)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<metric {}>", self.kind)
+    }
+}
+
+/// The value of a measurement; what is missing is no number.
+pub(crate) fn number(measurement: &Measurement) -> f64 {
+    measurement.value.unwrap_or(f64::NAN)
+}
+
+/// Which systems nobody beats on both quality and cost.
+#[pyfunction]
+pub(crate) fn rank_systems(
+    summary: IndexMap<String, IndexMap<String, Option<f64>>>,
+    quality_field: &str,
+    cost_field: &str,
+) -> IndexMap<String, usize> {
+    let summaries = summary
+        .into_iter()
+        .map(|(system, numbers)| {
+            let given = numbers.into_iter().filter_map(|(key, n)| Some((key, n?)));
+            (system, given.collect::<Summary>())
+        })
+        .collect();
+    ParetoRank::new(quality_field, cost_field).rank_systems(&summaries)
+}
+
+/// A metric of a run, in the place where the user put it.
+pub(crate) enum Placed {
+    /// Computed by the run.
+    Native(Arc<Noted>),
+    /// Computed afterwards, on the calling thread.
+    Python { name: String, object: Py<PyAny> },
+    /// Computed last.
+    Ranks { quality: String, cost: String },
+}
+
+impl Placed {
+    /// The metric that an object stands for.
+    pub(crate) fn new(object: &Bound<'_, PyAny>, checked: bool) -> PyResult<Self> {
+        if let Ok(native) = object.cast::<NativeMetric>()
+            && is_own::<NativeMetric>(object, "compute")?
+        {
+            let native = native.get();
+            return Ok(match &native.metric {
+                Some(metric) => Self::Native(Arc::new(Noted {
+                    metric: Arc::clone(metric),
+                    checked,
+                    keys: Mutex::default(),
+                })),
+                None => Self::Ranks {
+                    quality: native.fields.0.clone(),
+                    cost: native.fields.1.clone(),
+                },
+            });
+        }
+        Ok(Self::Python {
+            name: name_of(object, "metric", "compute")?,
+            object: object.clone().unbind(),
+        })
+    }
+
+    /// The name that results show.
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Self::Native(noted) => noted.metric.name(),
+            Self::Python { name, .. } => name,
+            Self::Ranks { .. } => "pareto_rank",
+        }
+    }
+}
+
+/// A native metric that remembers which keys it gave to which system, so that
+/// the summary can have the order that the user asked for.
+pub(crate) struct Noted {
+    metric: Arc<dyn Metric>,
+    /// Whether a run may refuse the field that this metric reads.
+    checked: bool,
+    keys: Mutex<Vec<Vec<String>>>,
+}
+
+impl Noted {
+    /// The score that it reads.
+    pub(crate) fn field(&self) -> Option<&str> {
+        self.metric.score_field()
+    }
+
+    /// The keys that a system got, by its place.
+    fn keys(&self, system: usize) -> Vec<String> {
+        let keys = self.keys.lock().unwrap_or_else(|e| e.into_inner());
+        keys.get(system).cloned().unwrap_or_default()
+    }
+}
+
+/// Shares a noted metric with the run.
+pub(crate) struct Shared(pub(crate) Arc<Noted>);
+
+impl Metric for Shared {
+    fn name(&self) -> &str {
+        self.0.metric.name()
+    }
+
+    fn score_field(&self) -> Option<&str> {
+        self.0.metric.score_field().filter(|_| self.0.checked)
+    }
+
+    fn compute(&self, rows: &[EvalRow]) -> Summary {
+        let summary = self.0.metric.compute(rows);
+        let keys = summary.iter().map(|(key, _)| key.to_owned()).collect();
+        let mut noted = self.0.keys.lock().unwrap_or_else(|e| e.into_inner());
+        noted.push(keys);
+        summary
+    }
+}
+
+/// The summaries of a run with the numbers of all metrics in the order given.
+pub(crate) fn complete(
+    py: Python<'_>,
+    placed: &[Placed],
+    computed: &IndexMap<String, Summary>,
+    rows: &IndexMap<String, Vec<Py<PyRow>>>,
+) -> PyResult<IndexMap<String, Summary>> {
+    let mut summaries = IndexMap::new();
+    for (index, (system, known)) in computed.iter().enumerate() {
+        let mut summary = Summary::new();
+        for metric in placed {
+            match metric {
+                Placed::Native(noted) => {
+                    for key in noted.keys(index) {
+                        if let Some(measurement) = known.get(&key) {
+                            summary.set(key, *measurement);
+                        }
+                    }
+                }
+                Placed::Python { name, object } => {
+                    let rows = rows.get(system).map_or(&[][..], Vec::as_slice);
+                    for (key, value) in own_numbers(py, name, object, rows)? {
+                        summary.set(key, value);
+                    }
+                }
+                Placed::Ranks { .. } => {}
+            }
+        }
+        summaries.insert(system.clone(), summary);
+    }
+    for metric in placed {
+        let Placed::Ranks { quality, cost } = metric else {
+            continue;
+        };
+        // `score` is what the constructor calls it; summaries have its mean.
+        let has_it = |summary: &Summary| summary.get(quality).is_some();
+        let quality = match quality == "score" && !summaries.values().any(has_it) {
+            true => "mean_score",
+            false => quality,
+        };
+        let ranks = ParetoRank::new(quality, cost.as_str()).rank_systems(&summaries);
+        for (system, rank) in ranks {
+            if let Some(summary) = summaries.get_mut(&system) {
+                let unit = context_bench::Unit::Rank;
+                summary.set("pareto_rank", Measurement::new(rank as f64, unit));
+            }
+        }
+    }
+    Ok(summaries)
+}
+
+/// What a user's metric computes.
+fn own_numbers(
+    py: Python<'_>,
+    name: &str,
+    object: &Py<PyAny>,
+    rows: &[Py<PyRow>],
+) -> PyResult<Vec<(String, f64)>> {
+    let list = PyList::new(py, rows.iter().map(|row| row.clone_ref(py)))?;
+    let returned = object.call_method1(py, "compute", (list,))?;
+    let returned = returned.bind(py);
+    let Some(dict) = convert::as_dict(returned) else {
+        let found = returned_as(returned);
+        let what = format!("metric `{name}` returned {found} instead of a dict of numbers");
+        return Err(PyTypeError::new_err(what));
+    };
+    let mut numbers = Vec::new();
+    for (key, value) in dict?.iter() {
+        let value = convert::number(&value).map_err(|_| {
+            let found = returned_as(&value);
+            PyTypeError::new_err(format!(
+                "metric `{name}` gave {found} for {key}, not a number"
+            ))
+        })?;
+        numbers.push((key.str()?.to_string_lossy().into_owned(), value));
+    }
+    Ok(numbers)
+}

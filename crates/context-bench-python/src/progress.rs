@@ -1,0 +1,88 @@
+//! How far a run is: counted by the run, shown by the calling thread.
+
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use context_bench::{Progress, RunEvent};
+use pyo3::prelude::*;
+
+/// How often the display is brought up to date.
+const EVERY: Duration = Duration::from_millis(100);
+
+/// Finished and failed rows per system.
+#[derive(Default)]
+pub(crate) struct Tally(Mutex<State>);
+
+#[derive(Default, Clone)]
+struct State {
+    systems: Vec<String>,
+    done: Vec<usize>,
+    failed: Vec<usize>,
+    planned: Option<usize>,
+}
+
+impl Progress for Tally {
+    fn on_event(&self, event: &RunEvent<'_>) {
+        let mut state = self.0.lock().unwrap_or_else(|e| e.into_inner());
+        match event {
+            RunEvent::Started { systems, planned } => {
+                state.systems = systems.iter().map(ToString::to_string).collect();
+                state.done = vec![0; systems.len()];
+                state.failed = vec![0; systems.len()];
+                state.planned = *planned;
+            }
+            RunEvent::RowFinished { system, row } => {
+                if let Some(done) = state.done.get_mut(*system) {
+                    *done += 1;
+                }
+                if let Some(failed) = state.failed.get_mut(*system) {
+                    *failed += usize::from(!row.is_completed());
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Shows a tally through a `context_bench._progress.Display`.
+pub(crate) struct Shown<'py> {
+    display: Option<Bound<'py, PyAny>>,
+    last: Instant,
+}
+
+impl<'py> Shown<'py> {
+    pub(crate) fn new(display: Option<Bound<'py, PyAny>>) -> Self {
+        Self {
+            display,
+            last: Instant::now(),
+        }
+    }
+
+    /// Brings the display up to date, now and then.
+    pub(crate) fn tick(&mut self, tally: &Tally) -> PyResult<()> {
+        let Some(display) = &self.display else {
+            return Ok(());
+        };
+        if self.last.elapsed() < EVERY {
+            return Ok(());
+        }
+        self.last = Instant::now();
+        let state = tally.0.lock().unwrap_or_else(|e| e.into_inner()).clone();
+        let State {
+            systems,
+            done,
+            failed,
+            planned,
+        } = state;
+        display.call_method1("update", (systems, done, failed, planned))?;
+        Ok(())
+    }
+
+    /// Takes the display away.
+    pub(crate) fn end(&self) -> PyResult<()> {
+        match &self.display {
+            Some(display) => display.call_method0("close").map(drop),
+            None => Ok(()),
+        }
+    }
+}

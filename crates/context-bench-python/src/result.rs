@@ -1,0 +1,102 @@
+//! What a run found, taken apart for Python.
+
+use std::sync::Arc;
+
+use context_bench::{EvalResult, EvalRow, Measurement};
+use indexmap::IndexMap;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use serde_json::{Value, json};
+
+use crate::convert;
+use crate::metric::number;
+use crate::row::PyRow;
+
+/// The parts of a result that Python need not see to render it again: counts,
+/// units, provenance. Rows are not held here.
+#[pyclass(frozen, name = "NativeResult", module = "context_bench._native")]
+pub(crate) struct NativeResult(pub(crate) Arc<EvalResult>);
+
+#[pymethods]
+impl NativeResult {
+    fn __reduce__(&self, py: Python<'_>) -> PyResult<(Py<PyAny>, (Option<i32>,))> {
+        // Pickled results keep all that Python sees; this only makes reports nicer.
+        let none = py.import("context_bench.results")?.getattr("_nothing")?;
+        Ok((none.unbind(), (None,)))
+    }
+}
+
+/// Rows as Python objects, grouped by system in order.
+pub(crate) fn rows(
+    py: Python<'_>,
+    rows: Vec<EvalRow>,
+    systems: impl Iterator<Item = String>,
+) -> PyResult<IndexMap<String, Vec<Py<PyRow>>>> {
+    let mut grouped: IndexMap<String, Vec<Py<PyRow>>> =
+        systems.map(|system| (system, Vec::new())).collect();
+    let rows = Arc::new(rows);
+    for (index, row) in rows.iter().enumerate() {
+        let handle = Py::new(py, PyRow::of(Arc::clone(&rows), index))?;
+        match grouped.get_mut(&*row.system) {
+            Some(group) => group.push(handle),
+            None => drop(grouped.insert(row.system.to_string(), vec![handle])),
+        }
+    }
+    Ok(grouped)
+}
+
+/// The result as a dict of its parts; `rows` are put in as they are.
+pub(crate) fn parts<'py>(
+    py: Python<'py>,
+    result: EvalResult,
+    rows: &IndexMap<String, Vec<Py<PyRow>>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    let handles = rows.values().flatten().map(|row| row.clone_ref(py));
+    dict.set_item("rows", PyList::new(py, handles.collect::<Vec<_>>())?)?;
+    let summary = PyDict::new(py);
+    let statistics = PyDict::new(py);
+    for (system, numbers) in &result.summary {
+        let values = PyDict::new(py);
+        let details = PyDict::new(py);
+        for (key, measurement) in numbers.iter() {
+            values.set_item(key, number(measurement))?;
+            if let Some(detail) = statistic(measurement) {
+                details.set_item(key, convert::to_python(py, &detail)?)?;
+            }
+        }
+        summary.set_item(system, values)?;
+        statistics.set_item(system, details)?;
+    }
+    dict.set_item("summary", summary)?;
+    dict.set_item("statistics", statistics)?;
+    let timing = PyDict::new(py);
+    for (system, seconds) in &result.timing {
+        timing.set_item(system, seconds)?;
+    }
+    dict.set_item("timing", timing)?;
+    dict.set_item("config", convert::dict(py, &result.config)?)?;
+    let value = |value: Value| convert::to_python(py, &value);
+    dict.set_item("counts", value(json!(result.counts))?)?;
+    dict.set_item("datasets", value(json!(result.datasets))?)?;
+    dict.set_item("provenance", convert::dict(py, &result.provenance)?)?;
+    dict.set_item("gave_up", value(json!(result.gave_up))?)?;
+    dict.set_item("store", value(json!(result.kept))?)?;
+    dict.set_item("interrupted", result.interrupted)?;
+    dict.set_item("_native", Bound::new(py, NativeResult(Arc::new(result)))?)?;
+    Ok(dict)
+}
+
+fn statistic(measurement: &Measurement) -> Option<Value> {
+    let n = measurement.n?;
+    let interval = measurement.interval.map(|ends| [ends.low, ends.high]);
+    let mut map = serde_json::Map::new();
+    map.insert("n".into(), json!(n));
+    if let Some(stderr) = measurement.stderr {
+        map.insert("stderr".into(), json!(stderr));
+    }
+    if let Some(interval) = interval {
+        map.insert("ci95".into(), json!(interval));
+    }
+    Some(Value::Object(map))
+}

@@ -1,0 +1,118 @@
+//! What `cache_dir` holds: the runs, and each as a result again.
+
+use std::path::PathBuf;
+use std::time::UNIX_EPOCH;
+
+use context_bench::replay::Replay;
+use context_bench::store::Store;
+use context_bench::tokens::{TokenCounter as _, Tokenizer};
+use context_bench::{EvalResult, evaluate};
+use pyo3::exceptions::PyFileNotFoundError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use serde_json::{Value, json};
+
+use crate::error::{bad_value, bug};
+use crate::{convert, result};
+
+/// A store of earlier runs. Opened for every question, so that nothing is held.
+#[pyclass(frozen, name = "NativeStore", module = "context_bench._native")]
+pub(crate) struct NativeStore {
+    dir: PathBuf,
+}
+
+#[pymethods]
+impl NativeStore {
+    #[new]
+    fn new(dir: PathBuf) -> PyResult<Self> {
+        if !Store::exists(&dir) {
+            let what = format!("there is no store in `{}`", dir.display());
+            let hint = "hint: a run with this `cache_dir` makes it";
+            return Err(PyFileNotFoundError::new_err(format!("{what}\n{hint}")));
+        }
+        Ok(Self { dir })
+    }
+
+    /// All runs, the oldest first.
+    fn runs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let runs = py.detach(|| {
+            self.open()
+                .and_then(|store| store.runs().map_err(Into::into))
+        });
+        let runs = runs.map_err(|error: Problem| error.0)?;
+        let list = PyList::empty(py);
+        for run in runs {
+            let since = run
+                .created_at
+                .duration_since(UNIX_EPOCH)
+                .unwrap_or_default();
+            let systems: Vec<&str> = run.systems.iter().map(|s| s.name.as_str()).collect();
+            let entry = json!({
+                "id": run.run.id().as_str(),
+                "created_at": since.as_secs_f64(),
+                "status": run.status.as_str(),
+                "systems": systems,
+                "rows": run.n_rows,
+                "command": run.command,
+            });
+            list.append(convert::to_python(py, &entry)?)?;
+        }
+        Ok(list)
+    }
+
+    /// A run as the parts of a result, without metrics.
+    fn load<'py>(&self, py: Python<'py>, run: &str) -> PyResult<Bound<'py, PyDict>> {
+        let loaded = py.detach(|| self.replay(run));
+        let mut loaded = loaded.map_err(|error| error.0)?;
+        let systems = loaded.summary.keys().cloned().collect::<Vec<_>>();
+        let rows = std::mem::take(&mut loaded.rows);
+        let rows = result::rows(py, rows, systems.into_iter())?;
+        result::parts(py, loaded, &rows)
+    }
+}
+
+/// An exception, made without the interpreter.
+struct Problem(PyErr);
+
+impl From<context_bench::store::StoreError> for Problem {
+    fn from(error: context_bench::store::StoreError) -> Self {
+        Self(bad_value(&error))
+    }
+}
+
+impl NativeStore {
+    fn open(&self) -> Result<Store, Problem> {
+        Ok(Store::open(&self.dir)?.store)
+    }
+
+    fn replay(&self, run: &str) -> Result<EvalResult, Problem> {
+        let store = self.open()?;
+        let id = match run {
+            "last" => {
+                let runs = store.runs()?;
+                let last = runs.last().map(|run| run.run.id().to_string());
+                last.unwrap_or_else(|| run.to_owned())
+            }
+            id => id.to_owned(),
+        };
+        let replay = Replay::open(&store, &id)?;
+        let setting = |key: &str| replay.run.config.get("provenance")?.get(key).cloned();
+        let tokenizer = setting("tokenizer");
+        let tokenizer = tokenizer.as_ref().and_then(Value::as_str);
+        let known = Tokenizer::ALL.into_iter();
+        let tokenizer = tokenizer.and_then(|name| known.clone().find(|t| t.name() == name));
+        let mut plan = evaluate()
+            .systems(replay.systems())
+            .evaluators(replay.evaluators())
+            .token_counter(tokenizer.unwrap_or_default().counter());
+        if let Some(Value::Array(fields)) = setting("text_fields") {
+            let fields = fields.iter().filter_map(Value::as_str).map(str::to_owned);
+            plan = plan.text_fields(fields.collect::<Vec<_>>());
+        }
+        let plan = plan.dataset(replay.into_dataset()).stored(store);
+        let runtime = tokio::runtime::Runtime::new();
+        let runtime = runtime.map_err(|error| Problem(bug(&format!("no threads: {error}"))))?;
+        let loaded = runtime.block_on(plan.run());
+        loaded.map_err(|error| Problem(bad_value(&error)))
+    }
+}

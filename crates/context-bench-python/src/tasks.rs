@@ -1,0 +1,395 @@
+//! Tasks and groups in the format of lm-evaluation-harness, resolved natively.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use context_bench_tasks::config::{Config, Origin};
+use context_bench_tasks::options::Limit;
+use context_bench_tasks::outcome::Resampling;
+use context_bench_tasks::{
+    Catalog, Error, Group, Index, IndexOptions, Leaf, Node, Options, OutputType, Requests,
+    Response, Task, Warning, select,
+};
+use indexmap::IndexMap;
+use pyo3::exceptions::{PyKeyError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use serde_json::{Map, Value, json};
+
+use crate::host::{self, Here};
+use crate::task_run::{self, NativePlan, Wanted};
+use crate::{catalogue, convert};
+
+/// The names of one or more trees of task files.
+#[pyclass(frozen, name = "NativeTasks", module = "context_bench._native")]
+pub(crate) struct NativeTasks {
+    roots: Vec<PathBuf>,
+    cache: Option<PathBuf>,
+    index: Index,
+    host: OnceLock<Arc<Here>>,
+}
+
+/// A task that is ready to be asked and scored.
+#[pyclass(frozen, name = "NativeTask", module = "context_bench._native")]
+pub(crate) struct NativeTask {
+    task: Arc<Task>,
+    host: Arc<Here>,
+}
+
+/// The requests of a task and what they were made of.
+#[pyclass(frozen, name = "NativeRequests", module = "context_bench._native")]
+pub(crate) struct NativeRequests(Requests);
+
+/// What is wrong with a task, with advice.
+pub(crate) fn problem(error: &Error) -> PyErr {
+    let hint = error.hint().map(|hint| format!("\nhint: {hint}"));
+    PyValueError::new_err(format!("{error}{}", hint.unwrap_or_default()))
+}
+
+fn warning_texts(warnings: &[Warning]) -> Vec<String> {
+    warnings.iter().map(ToString::to_string).collect()
+}
+
+#[pymethods]
+impl NativeTasks {
+    #[new]
+    #[pyo3(signature = (roots, cache=None))]
+    fn new(py: Python<'_>, roots: Vec<PathBuf>, cache: Option<PathBuf>) -> PyResult<Self> {
+        let options = IndexOptions {
+            roots: roots.clone(),
+            cache: cache.clone(),
+            home: std::env::home_dir(),
+            threads: 0,
+        };
+        let index = py.detach(|| Index::build(&options));
+        Ok(Self {
+            roots,
+            cache,
+            index: index.map_err(|error| problem(&error))?,
+            host: OnceLock::new(),
+        })
+    }
+
+    /// What was noticed while reading the files.
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        warning_texts(&self.index.warnings)
+    }
+
+    /// Names of tasks.
+    fn tasks(&self) -> Vec<String> {
+        self.index
+            .tasks()
+            .map(|(name, _)| name.to_owned())
+            .collect()
+    }
+
+    /// Names of groups.
+    fn groups(&self) -> Vec<String> {
+        self.index
+            .groups()
+            .map(|(name, _)| name.to_owned())
+            .collect()
+    }
+
+    /// Tags with the names of their tasks.
+    fn tags<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        for (tag, tasks) in self.index.tags() {
+            dict.set_item(tag, tasks.iter().collect::<Vec<_>>())?;
+        }
+        Ok(dict)
+    }
+
+    /// The file that defines a name.
+    fn path(&self, name: &str) -> PyResult<PathBuf> {
+        match self.index.entry(name) {
+            Some(entry) => Ok(entry.path.clone()),
+            None => Err(PyKeyError::new_err(format!("no task or group `{name}`"))),
+        }
+    }
+
+    /// Resolves names, paths, patterns, files; gives the nodes, the tasks among them
+    /// depth first, and the warnings.
+    fn load<'py>(
+        &self,
+        py: Python<'py>,
+        specs: Vec<String>,
+        overrides: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<(Bound<'py, PyList>, Tasks, Vec<String>)> {
+        let overrides = overrides.map(convert::to_fields).transpose()?;
+        let catalog = Catalog::new(self.index.clone(), std::env::home_dir());
+        let (tree, mut warnings) = select(&catalog, &specs).map_err(|error| problem(&error))?;
+        let list = PyList::empty(py);
+        let mut tasks = Vec::new();
+        for node in &tree.nodes {
+            let shown = described(node, overrides.as_ref(), &mut warnings, &mut tasks)?;
+            list.append(convert::to_python(py, &shown)?)?;
+        }
+        Ok((list, self.ready(py, tasks)?, warning_texts(&warnings)))
+    }
+
+    /// Selects tasks, loads their records and renders all prompts.
+    #[pyo3(signature = (specs, *, data, overrides=None, num_fewshot=None, limit=None, seed=None))]
+    #[allow(clippy::too_many_arguments, reason = "each is a setting of its own")]
+    fn plan<'py>(
+        &self,
+        py: Python<'py>,
+        specs: Vec<String>,
+        data: &Bound<'py, PyDict>,
+        overrides: Option<&Bound<'py, PyDict>>,
+        num_fewshot: Option<usize>,
+        limit: Option<f64>,
+        seed: Option<i64>,
+    ) -> PyResult<(NativePlan, Vec<String>)> {
+        let mut records = IndexMap::new();
+        for (task, splits) in data.iter() {
+            let splits = splits.cast_into::<PyDict>()?;
+            records.insert(task.extract()?, task_run::records(&splits)?);
+        }
+        let wanted = Wanted {
+            roots: self.roots.clone(),
+            cache: self.cache.clone(),
+            specs,
+            overrides: overrides.map(convert::to_fields).transpose()?,
+            records,
+            options: read_options(num_fewshot, limit, seed)?,
+            hub: Some(catalogue::hub_access()?),
+        };
+        let host = self.host(py)?;
+        let planned = py.detach(|| task_run::plan(&wanted, host));
+        let (plan, warnings) = planned.map_err(|error| problem(&error))?;
+        Ok((plan, warning_texts(&warnings)))
+    }
+
+    /// Resolves a definition given as a dict.
+    fn load_inline<'py>(
+        &self,
+        py: Python<'py>,
+        definition: &Bound<'py, PyDict>,
+        directory: PathBuf,
+    ) -> PyResult<(Bound<'py, PyAny>, Tasks, Vec<String>)> {
+        let definition = convert::to_fields(definition)?;
+        let catalog = Catalog::new(self.index.clone(), std::env::home_dir());
+        let loaded = catalog.load_inline(&definition, Path::new(&directory));
+        let (node, mut warnings) = loaded.map_err(|error| problem(&error))?;
+        let mut tasks = Vec::new();
+        let shown = described(&node, None, &mut warnings, &mut tasks)?;
+        let shown = convert::to_python(py, &shown)?;
+        Ok((shown, self.ready(py, tasks)?, warning_texts(&warnings)))
+    }
+
+    fn __repr__(&self) -> String {
+        let n = self.index.names().len();
+        let cached = if self.cache.is_some() { ", cached" } else { "" };
+        format!("<{n} names in {} folders{cached}>", self.roots.len())
+    }
+}
+
+/// Tasks in the order of their leaves; `None` for those that are Python classes.
+type Tasks = Vec<Option<NativeTask>>;
+
+impl NativeTasks {
+    /// Who runs functions; the program is loaded when it is first needed.
+    fn host(&self, py: Python<'_>) -> PyResult<Arc<Here>> {
+        if let Some(host) = self.host.get() {
+            return Ok(Arc::clone(host));
+        }
+        let made = Arc::new(host::host(py)?);
+        // Another thread may have been first; either serves.
+        Ok(Arc::clone(self.host.get_or_init(|| made)))
+    }
+
+    /// Gives tasks the host that runs their functions.
+    fn ready(&self, py: Python<'_>, tasks: Vec<Option<Task>>) -> PyResult<Tasks> {
+        let host = self.host(py)?;
+        let ready = |task: Option<Task>| {
+            task.map(|task| NativeTask {
+                task: Arc::new(task),
+                host: Arc::clone(&host),
+            })
+        };
+        Ok(tasks.into_iter().map(ready).collect())
+    }
+}
+
+#[pymethods]
+impl NativeTask {
+    /// What a model is asked, and the requests as data.
+    #[pyo3(signature = (splits, num_fewshot=None, limit=None, seed=None))]
+    fn requests<'py>(
+        &self,
+        py: Python<'py>,
+        splits: &Bound<'py, PyDict>,
+        num_fewshot: Option<usize>,
+        limit: Option<f64>,
+        seed: Option<i64>,
+    ) -> PyResult<(NativeRequests, Bound<'py, PyList>, Vec<String>)> {
+        let dataset = task_run::records(splits)?;
+        let options = read_options(num_fewshot, limit, seed)?;
+        let made = py.detach(|| self.task.requests(&dataset, &options, &*self.host));
+        let made = made.map_err(|error| problem(&error))?;
+        let list = PyList::empty(py);
+        for request in &made.requests {
+            list.append(convert::to_python(py, &request.to_json())?)?;
+        }
+        let warnings = warning_texts(&made.warnings);
+        Ok((NativeRequests(made), list, warnings))
+    }
+
+    /// Scores responses and sums up: `"metric,filter"` to values.
+    #[pyo3(signature = (requests, responses, iterations=1000))]
+    fn score<'py>(
+        &self,
+        py: Python<'py>,
+        requests: &Bound<'py, NativeRequests>,
+        responses: Vec<Bound<'py, PyAny>>,
+        iterations: usize,
+    ) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyList>, Vec<String>)> {
+        let kind = self.task.output_type;
+        let responses = responses
+            .iter()
+            .map(|response| read_response(response, kind))
+            .collect::<PyResult<Vec<_>>>()?;
+        let asked = &requests.get().0;
+        let scored = py.detach(|| {
+            let scored = self.task.score(asked, &responses, &*self.host)?;
+            let how = Resampling {
+                iterations,
+                ..Resampling::default()
+            };
+            let summed = self.task.sum_up(&scored.values(), how, &*self.host)?;
+            Ok((scored, summed))
+        });
+        let (scored, summed) = scored.map_err(|error: Error| problem(&error))?;
+        let documents = PyList::empty(py);
+        for (filter, all) in &scored.filters {
+            for one in all {
+                let scores: Map<String, Value> = one
+                    .scores
+                    .iter()
+                    .map(|(metric, value)| (metric.clone(), value.clone()))
+                    .collect();
+                let shown = json!({
+                    "doc_id": asked.requests[one.request].doc_id,
+                    "filter": filter,
+                    "filtered": one.filtered,
+                    "scores": scores,
+                });
+                documents.append(convert::to_python(py, &shown)?)?;
+            }
+        }
+        let warnings = warning_texts(&scored.warnings);
+        Ok((convert::dict(py, &summed)?, documents, warnings))
+    }
+}
+
+/// How prompts are made.
+fn read_options(
+    num_fewshot: Option<usize>,
+    limit: Option<f64>,
+    seed: Option<i64>,
+) -> PyResult<Options> {
+    let limit = limit.map(Limit::new).transpose();
+    let mut options = Options {
+        num_fewshot,
+        limit: limit.map_err(|error| problem(&error))?,
+        ..Options::default()
+    };
+    options.seed = seed.unwrap_or(options.seed);
+    Ok(options)
+}
+
+/// A response as users write it: texts for generation, pairs of log-likelihood and
+/// greediness for choices. `None` is a document that failed.
+fn read_response(object: &Bound<'_, PyAny>, kind: OutputType) -> PyResult<Option<Response>> {
+    if object.is_none() {
+        return Ok(None);
+    }
+    let response = match kind {
+        OutputType::GenerateUntil => match object.extract::<String>() {
+            Ok(text) => Response::Texts(vec![text]),
+            Err(_) => Response::Texts(object.extract()?),
+        },
+        OutputType::MultipleChoice => Response::Choices {
+            likelihoods: object.extract()?,
+            unconditional: None,
+        },
+        OutputType::Loglikelihood => {
+            let (likelihood, greedy) = object.extract()?;
+            Response::Likelihood(likelihood, greedy)
+        }
+        OutputType::LoglikelihoodRolling => Response::Rolling(object.extract()?),
+    };
+    Ok(Some(response))
+}
+
+/// A node as data. Tasks are built, so that what is wrong with them is said now.
+fn described(
+    node: &Node,
+    overrides: Option<&Map<String, Value>>,
+    warnings: &mut Vec<Warning>,
+    tasks: &mut Vec<Option<Task>>,
+) -> PyResult<Value> {
+    match node {
+        Node::Task(leaf) => task(leaf, overrides, warnings, tasks),
+        Node::Group(group) => {
+            let Group {
+                id,
+                name,
+                alias,
+                metadata,
+                children,
+                aggregate,
+            } = group;
+            let children: Vec<Value> = children
+                .iter()
+                .map(|child| described(child, overrides, warnings, tasks))
+                .collect::<PyResult<_>>()?;
+            let metrics: Vec<&str> = aggregate.iter().map(|a| a.metric.as_str()).collect();
+            Ok(json!({
+                "kind": "group",
+                "id": id,
+                "name": name,
+                "alias": alias,
+                "metadata": metadata,
+                "aggregate_metrics": metrics,
+                "children": children,
+            }))
+        }
+    }
+}
+
+fn task(
+    leaf: &Leaf,
+    overrides: Option<&Map<String, Value>>,
+    warnings: &mut Vec<Warning>,
+    tasks: &mut Vec<Option<Task>>,
+) -> PyResult<Value> {
+    let mut leaf = leaf.clone();
+    if let Some(overrides) = overrides {
+        let origin = Origin::other("<overrides>");
+        leaf.config.extend(&Config::from_json(overrides, &origin));
+    }
+    let output_type = if leaf.python {
+        tasks.push(None);
+        None
+    } else {
+        let mut built = Task::build(&leaf).map_err(|error| problem(&error))?;
+        warnings.append(&mut built.warnings);
+        let name = built.output_type.name();
+        tasks.push(Some(built));
+        Some(name)
+    };
+    Ok(json!({
+        "kind": "task",
+        "id": leaf.id,
+        "name": leaf.name,
+        "path": leaf.path,
+        "alias": leaf.alias(),
+        "format": leaf.format,
+        "python": leaf.python,
+        "output_type": output_type,
+        "config": leaf.config.to_json(),
+    }))
+}

@@ -1,0 +1,36 @@
+//! The functions on texts that users call by hand.
+
+use context_bench::text::rouge::{Rouge, RougeTokens};
+use context_bench::text::{normalize, overlap};
+use pyo3::prelude::*;
+
+/// Lower case, without articles, punctuation and surplus white space.
+#[pyfunction]
+pub(crate) fn normalize_answer(text: &str) -> String {
+    normalize::normalize_answer(text)
+}
+
+/// Token F1 of two texts.
+#[pyfunction]
+pub(crate) fn f1_score(prediction: &str, reference: &str) -> f64 {
+    overlap::f1_score(prediction, reference)
+}
+
+/// 1.0 when two texts are equal after normalisation.
+#[pyfunction]
+pub(crate) fn exact_match(prediction: &str, reference: &str) -> f64 {
+    overlap::exact_match(prediction, reference)
+}
+
+/// The share of the reference's tokens that the prediction has.
+#[pyfunction]
+pub(crate) fn recall_score(prediction: &str, reference: &str) -> f64 {
+    overlap::recall_score(prediction, reference)
+}
+
+/// ROUGE-L of two texts: precision, recall, F1. White space separates tokens.
+#[pyfunction]
+pub(crate) fn rouge_l(prediction: &str, reference: &str) -> (f64, f64, f64) {
+    let score = Rouge::compare(prediction, reference, RougeTokens::Whitespace).rouge_l;
+    (score.precision, score.recall, score.f1)
+}

@@ -1,0 +1,91 @@
+//! Token counting: the library's tokenizers, or a function of the user.
+
+use std::sync::Arc;
+
+use context_bench::tokens::{TokenCounter, Tokenizer};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+
+use crate::call::{Desk, Object};
+use crate::error::bad_value;
+use crate::system::{identity, returned_as};
+
+/// How many tokens a text has with a tokenizer of the library.
+#[pyfunction]
+#[pyo3(signature = (text, tokenizer="cl100k_base"))]
+pub(crate) fn count_tokens(py: Python<'_>, text: &str, tokenizer: &str) -> PyResult<u64> {
+    let tokenizer: Tokenizer = tokenizer.parse().map_err(|error| bad_value(&error))?;
+    Ok(py.detach(|| tokenizer.count(text)))
+}
+
+/// The names of the library's tokenizers, the default first.
+#[pyfunction]
+pub(crate) fn tokenizer_names() -> Vec<&'static str> {
+    vec!["cl100k_base", "o200k_base", "whitespace"]
+}
+
+/// A function of the user that counts tokens. The only Python code that runs on
+/// threads of the library: counting has no place to wait.
+struct PyCounter {
+    name: String,
+    function: Object,
+    desk: Arc<Desk>,
+}
+
+impl TokenCounter for PyCounter {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn count(&self, text: &str) -> u64 {
+        let counted = Python::attach(|py| {
+            let counted = self.function.bind(py).call1((text,));
+            counted.and_then(|counted| counted.extract::<u64>())
+        });
+        // Counts that are missing would make every number of the run wrong.
+        counted.unwrap_or_else(|error| {
+            self.desk.fail(error);
+            0
+        })
+    }
+}
+
+/// The counter of a run: a name, a function, or the default.
+pub(crate) fn counter(
+    tokenizer: Option<&Bound<'_, PyAny>>,
+    desk: &Arc<Desk>,
+) -> PyResult<Arc<dyn TokenCounter>> {
+    let Some(tokenizer) = tokenizer.filter(|tokenizer| !tokenizer.is_none()) else {
+        return Ok(Tokenizer::default().counter());
+    };
+    if let Ok(name) = tokenizer.cast::<PyString>() {
+        let parsed = name.to_string_lossy().parse::<Tokenizer>();
+        return Ok(parsed.map_err(|error| bad_value(&error))?.counter());
+    }
+    if !tokenizer.is_callable() {
+        let found = returned_as(tokenizer);
+        let what = format!("`tokenizer` must be a name or a function of a text, found {found}");
+        return Err(PyTypeError::new_err(what));
+    }
+    // Stored counts are found by the name. A function that says nothing about
+    // itself may be another one next time.
+    let name = match identity(tokenizer)? {
+        Some(identity) => identity.to_json().to_string(),
+        None => {
+            let now = std::time::SystemTime::now();
+            let now = now
+                .duration_since(std::time::UNIX_EPOCH)
+                .unwrap_or_default();
+            let shown = tokenizer.getattr("__qualname__");
+            let shown = shown.and_then(|name| name.extract::<String>());
+            let shown = shown.unwrap_or_else(|_| "function".into());
+            format!("python:{shown}:{}", now.as_nanos())
+        }
+    };
+    Ok(Arc::new(PyCounter {
+        name,
+        function: Arc::new(tokenizer.clone().unbind()),
+        desk: Arc::clone(desk),
+    }))
+}

@@ -1,0 +1,175 @@
+//! Tasks through the library: a plan, a run, results.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use context_bench::system::OpenAiProxySettings;
+use context_bench::task::tasks::{NoHost, Options, Task};
+use context_bench::task::{
+    CatalogSettings, DataSettings, LikelihoodSettings, SumUp, TaskCatalog, TaskData, TaskModel,
+    TaskPlan, results,
+};
+use context_bench::{EvalResult, Stop, evaluate, system};
+use context_bench_testkit::likelihood::{EchoStyle, TokenScore, likelihood};
+use context_bench_testkit::{ChatServer, Reply, Request};
+use serde_json::{Value, json};
+
+const TRANSLATE: &str = "
+task: translate
+dataset_path: json
+dataset_kwargs: {data_files: {test: docs.jsonl}}
+test_split: test
+doc_to_text: \"{{de}} =\"
+doc_to_target: en
+metric_list:
+  - {metric: bleu, aggregation: bleu, higher_is_better: true}
+  - {metric: exact_match, aggregation: mean, higher_is_better: true}
+metadata: {version: 1}
+";
+
+const CHOOSE: &str = "
+task: choose
+dataset_path: json
+dataset_kwargs: {data_files: {test: docs.jsonl}}
+test_split: test
+output_type: multiple_choice
+doc_to_text: \"{{de}} =\"
+doc_to_choice: [\"the house is red\", \"no\"]
+doc_to_target: 0
+metric_list:
+  - {metric: acc, aggregation: mean, higher_is_better: true}
+  - {metric: f1, aggregation: f1, higher_is_better: true}
+";
+
+const GROUP: &str = "
+group: both
+task: [translate, choose]
+aggregate_metric_list: [{metric: acc}]
+";
+
+fn documents() -> String {
+    let pairs = [
+        ("das Haus ist rot", "the house is red"),
+        ("der Hund schläft im Garten", "the dog sleeps in the garden"),
+        ("wir gehen nach Hause", "we are going home"),
+    ];
+    let line = |(de, en): (&str, &str)| format!("{}\n", json!({"de": de, "en": en}));
+    pairs.map(line).concat()
+}
+
+/// A plan of the group, its files in a folder.
+fn plan(folder: &Path) -> TaskPlan {
+    for (name, text) in [
+        ("translate.yaml", TRANSLATE),
+        ("choose.yaml", CHOOSE),
+        ("both.yaml", GROUP),
+        ("docs.jsonl", &documents()),
+    ] {
+        std::fs::write(folder.join(name), text).unwrap();
+    }
+    let settings = CatalogSettings {
+        include: vec![folder.to_owned()],
+        ..CatalogSettings::default()
+    };
+    let datasets = context_bench::dataset::catalogue::Catalogue::builtin();
+    let catalog = TaskCatalog::build(&datasets, &settings).unwrap();
+    let data = TaskData::new(catalog.datasets.clone(), DataSettings::default());
+    let (tree, _) = catalog.select(&["both"]).unwrap();
+    let mut plan = TaskPlan::new(tree.clone(), Arc::new(NoHost));
+    let options = Options::default();
+    for (leaf, key) in tree.leaves().into_iter().zip(tree.keys()) {
+        let task = Task::build(leaf).unwrap();
+        let records = data.load(&task, &options, &NoHost).unwrap();
+        let requests = task.requests(&records, &options, &NoHost).unwrap();
+        plan.add(&key, task, requests);
+    }
+    plan
+}
+
+/// What was found, system by system.
+type Outcomes = Vec<(String, context_bench::task::TaskOutcome)>;
+
+async fn run(plan: &TaskPlan, url: &str, stop: Stop) -> (EvalResult, Outcomes) {
+    let mut proxy = OpenAiProxySettings::new(url);
+    proxy.name = Some("model".into());
+    let model = TaskModel::new(proxy, Some(LikelihoodSettings::default())).unwrap();
+    // A system that only answers takes part where answers are asked for.
+    let parrot = system::from_fn("parrot", |example| {
+        Ok(context_bench::Output::reply(example, "the house is red"))
+    });
+    let (evaluation, evaluator) = plan.wire(evaluate());
+    let result = evaluation
+        .system(model)
+        .system(parrot)
+        .dataset(plan.dataset())
+        .stop(stop)
+        .run()
+        .await
+        .unwrap();
+    let outcomes = results(plan, &evaluator, &result, SumUp::default()).unwrap();
+    (result, outcomes.into_iter().collect())
+}
+
+fn server() -> ChatServer {
+    let score = |_: &str, token: &str| TokenScore {
+        logprob: if token == " no" { -9.0 } else { -1.0 },
+        best: 0.0,
+    };
+    let answers = |request: &Request| match request.last_user_content() {
+        "das Haus ist rot =" => Reply::text("the house is red\n\nand more"),
+        "wir gehen nach Hause =" => Reply::text("we are going home"),
+        _ => Reply::text("the dog is asleep in the garden"),
+    };
+    ChatServer::start(likelihood(EchoStyle::default(), score, answers))
+}
+
+#[tokio::test]
+async fn a_group_of_answers_and_likelihoods() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = plan(folder.path());
+    let server = server();
+    let (result, outcomes) = run(&plan, &server.url(), Stop::new()).await;
+    assert_eq!(result.rows.len(), 12);
+    let of = |system: &str| &outcomes.iter().find(|(name, _)| name == system).unwrap().1;
+    let model = of("model").results.to_json();
+    let found = |task: &str, key: &str| model["results"][task][key].clone();
+    assert_eq!(found("translate", "exact_match,none"), json!(2.0 / 3.0));
+    let bleu = found("translate", "bleu,none").as_f64().unwrap();
+    assert!((40.0..95.0).contains(&bleu), "{bleu}");
+    assert!(found("translate", "bleu_stderr,none").is_number());
+    assert_eq!(found("choose", "acc,none"), json!(1.0));
+    assert_eq!(found("both", "acc,none"), json!(1.0));
+    assert_eq!(found("both", "sample_len"), json!(6));
+    // Scores over a corpus are in no row; those of documents are.
+    let row = result.rows_of("model")[0].to_json();
+    assert_eq!(row["scores"], json!({"exact_match": 1.0}));
+
+    let parrot = of("parrot");
+    assert_eq!(parrot.counts["translate"].scored, 3);
+    let counts = &parrot.counts["choose"];
+    assert_eq!((counts.scored, counts.unscored), (0, 3));
+    let (document, why) = counts.first.as_ref().unwrap();
+    assert_eq!(document, "0");
+    assert!(why.contains("how likely given answers are"), "{why}");
+    let scores = parrot.results.to_json();
+    assert_eq!(scores["results"]["choose"].get("acc,none"), None::<&Value>);
+}
+
+#[tokio::test]
+async fn what_was_not_asked_is_no_failure_and_no_zero() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = plan(folder.path());
+    let server = server();
+    let stop = Stop::new();
+    stop.drain();
+    let (result, outcomes) = run(&plan, &server.url(), stop).await;
+    assert!(result.rows.is_empty() && result.interrupted);
+    for (_, outcome) in &outcomes {
+        for counts in outcome.counts.values() {
+            assert_eq!((counts.planned, counts.not_run, counts.failed), (3, 3, 0));
+        }
+        let results = outcome.results.to_json();
+        assert_eq!(results["results"]["choose"]["sample_len"], json!(0));
+    }
+    assert_eq!(server.request_count(), 0);
+}

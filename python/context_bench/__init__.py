@@ -1,0 +1,33 @@
+"""Measure what a context layer costs and what it loses.
+
+    from context_bench import OpenAIProxy, evaluate
+    from context_bench.evaluators import AnswerQuality
+    from context_bench.metrics import MeanScore
+
+A run is a pipeline of four stages, each an open protocol: a dataset yields
+examples, systems process them, evaluators score what came out, metrics sum up.
+"""
+
+from __future__ import annotations
+
+from context_bench._native import __version__
+from context_bench.results import EvalResult, EvalRow, RowError
+from context_bench.runner import EvaluationWarning, evaluate
+from context_bench.systems import ClaudeCLI, OpenAIProxy, builtin_system
+from context_bench.types import Evaluator, MemorySystem, Metric, System
+
+__all__ = [
+    "ClaudeCLI",
+    "EvalResult",
+    "EvalRow",
+    "EvaluationWarning",
+    "Evaluator",
+    "MemorySystem",
+    "Metric",
+    "OpenAIProxy",
+    "RowError",
+    "System",
+    "__version__",
+    "builtin_system",
+    "evaluate",
+]

@@ -1,0 +1,47 @@
+"""What ``evaluate(..., cache_dir=...)`` keeps: earlier runs, to be looked at again.
+
+The folder holds one SQLite file. Answers are found by everything that decides them
+(the example, the endpoint, the model, prompts, settings), never by names alone.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from context_bench._native import NativeStore
+from context_bench.results import EvalResult, _from_parts
+from context_bench.types import Metric
+
+__all__ = ["Cache"]
+
+
+class Cache:
+    """The runs in a folder.
+
+    >>> Cache(".cache").runs()[-1]["status"]  # doctest: +SKIP
+    'finished'
+    """
+
+    def __init__(self, cache_dir: str | os.PathLike[str]) -> None:
+        self._store = NativeStore(os.fspath(cache_dir))
+        self.cache_path = Path(cache_dir) / "store.sqlite"
+
+    def runs(self) -> list[dict[str, Any]]:
+        """All runs, the oldest first: ``id``, ``created_at``, ``status``, ``systems``,
+        ``rows``."""
+        return self._store.runs()
+
+    def load(self, run: str = "last", metrics: Sequence[Metric] = ()) -> EvalResult:
+        """A run as a result again, by its id, the beginning of it, or ``"last"``.
+
+        Nothing is called or scored; ``metrics`` are computed over the stored rows.
+        """
+        result = _from_parts(self._store.load(run))
+        for name, numbers in result.summary.items():
+            rows = [row for row in result.rows if row.system == name]
+            for metric in metrics:
+                numbers.update(metric.compute(rows))
+        return result

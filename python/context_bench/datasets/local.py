@@ -1,0 +1,25 @@
+"""Datasets from files."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from context_bench import _native
+
+__all__ = ["load_file", "load_jsonl"]
+
+
+def load_jsonl(path: str | os.PathLike[str], n: int | None = None) -> list[dict[str, Any]]:
+    """The examples of a file of JSON lines; those without ``id`` get their line number.
+
+    A line that is no JSON object is an error that names file and line.
+    """
+    return load_file(path, n)
+
+
+def load_file(
+    path: str | os.PathLike[str], n: int | None = None, *, skip_bad_lines: bool = False
+) -> list[dict[str, Any]]:
+    """The examples of a file: JSON lines, JSON, CSV, TSV or Parquet, also compressed."""
+    return _native.load_dataset(os.fspath(path), n=n, skip_bad_lines=skip_bad_lines)

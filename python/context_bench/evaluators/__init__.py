@@ -1,0 +1,153 @@
+"""Evaluators: what a system made of an example, compared with the example.
+
+All of them are native: in a run they never hold the interpreter. Each can also be
+called by hand, ``AnswerQuality().score(original, processed)``.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from context_bench._native import NativeEvaluator
+
+__all__ = [
+    "AnswerQuality",
+    "CodeExecution",
+    "FunctionCallMatch",
+    "IFEvalChecker",
+    "LLMJudge",
+    "MathEquivalence",
+    "MultipleChoiceAccuracy",
+    "NLILabelMatch",
+    "SummarizationQuality",
+]
+
+
+class AnswerQuality(NativeEvaluator):
+    """Token overlap of ``response`` with ``answer``: ``f1``, ``exact_match``,
+    ``recall``, ``contains``.
+
+    An empty answer is always right (all 1.0), an empty response always wrong.
+    """
+
+    def __new__(cls) -> AnswerQuality:
+        return super().__new__(cls, "answer_quality")
+
+
+class SummarizationQuality(NativeEvaluator):
+    """ROUGE of ``response`` and ``answer`` as rouge-score computes it:
+    ``rouge_l_precision``, ``rouge_l_recall``, ``rouge_l_f1`` and ROUGE-1 and -2.
+
+    Args:
+        tokens: ``"google"``, or ``"whitespace"`` to keep punctuation.
+        stem: Whether words are stemmed.
+    """
+
+    def __new__(cls, tokens: str | None = None, stem: bool | None = None) -> SummarizationQuality:
+        settings: dict[str, Any] = {"tokens": tokens}
+        if stem is not None:
+            settings["stem"] = str(stem).lower()
+        return super().__new__(cls, "summarization_quality", **settings)
+
+
+class MultipleChoiceAccuracy(NativeEvaluator):
+    """Whether ``response`` decides for ``correct_letter``: ``mc_accuracy``.
+
+    Args:
+        extraction: ``"decisive"``, or ``"mmlu_pro"`` for the reading of that benchmark.
+    """
+
+    def __new__(cls, extraction: str | None = None) -> MultipleChoiceAccuracy:
+        return super().__new__(cls, "multiple_choice", extraction=extraction)
+
+
+class CodeExecution(NativeEvaluator):
+    """Whether generated code passes its tests, in a sandbox: ``pass_at_1``.
+
+    Args:
+        timeout: Seconds that a program may take.
+        python: The interpreter that runs it.
+        memory_mb: Memory that it may use.
+        allow_unsandboxed: Whether to run without a sandbox where none works.
+    """
+
+    def __new__(
+        cls,
+        timeout: float = 10.0,
+        python: str | None = None,
+        memory_mb: int | None = None,
+        allow_unsandboxed: bool = False,
+    ) -> CodeExecution:
+        return super().__new__(
+            cls,
+            "code_execution",
+            timeout=timeout,
+            python=python,
+            memory_mb=memory_mb,
+            allow_unsandboxed=allow_unsandboxed or None,
+        )
+
+
+class MathEquivalence(NativeEvaluator):
+    """Whether the final answer equals ``answer`` as mathematics: ``math_equiv``."""
+
+    def __new__(cls) -> MathEquivalence:
+        return super().__new__(cls, "math_equivalence")
+
+
+class NLILabelMatch(NativeEvaluator):
+    """Whether ``response`` states the relation in ``answer``: ``nli_accuracy``."""
+
+    def __new__(cls) -> NLILabelMatch:
+        return super().__new__(cls, "nli_label_match")
+
+
+class IFEvalChecker(NativeEvaluator):
+    """Verifiable instructions: ``ifeval_strict``, ``ifeval_loose`` and more."""
+
+    def __new__(cls) -> IFEvalChecker:
+        return super().__new__(cls, "ifeval")
+
+
+class FunctionCallMatch(NativeEvaluator):
+    """Calls of functions by the rules of BFCL and xLAM: ``call_accuracy``."""
+
+    def __new__(cls, format: str | None = None) -> FunctionCallMatch:
+        return super().__new__(cls, "function_call_match", format=format)
+
+
+class LLMJudge(NativeEvaluator):
+    """A model rates the answer: ``judge_score`` from 0 to 1.
+
+    A verdict that cannot be had or read is unscored with its reason, never a 0.
+
+    Args:
+        base_url: An OpenAI-compatible endpoint.
+        model: The model that judges.
+        api_key: Its key; the variable ``OPENAI_API_KEY`` unless given.
+        timeout: Seconds that one attempt may take.
+        rubric: What the judge goes by.
+        score: What the score is called.
+    """
+
+    def __new__(
+        cls,
+        base_url: str,
+        model: str = "gpt-4",
+        api_key: str | None = None,
+        timeout: float = 60.0,
+        *,
+        rubric: str | None = None,
+        score: str | None = None,
+    ) -> LLMJudge:
+        return super().__new__(
+            cls,
+            "llm_judge",
+            base_url=base_url,
+            model=model,
+            api_key=api_key or os.environ.get("OPENAI_API_KEY") or None,
+            timeout=timeout,
+            rubric=rubric,
+            score=score,
+        )

@@ -1,0 +1,17 @@
+"""ROUGE-L of two texts."""
+
+from __future__ import annotations
+
+from context_bench import _native
+from context_bench.evaluators import SummarizationQuality
+
+__all__ = ["SummarizationQuality", "rouge_l"]
+
+
+def rouge_l(prediction: str, reference: str) -> dict[str, float]:
+    """Longest common subsequence: ``precision``, ``recall`` and ``f1``.
+
+    Tokens are lower-cased and cut at white space.
+    """
+    precision, recall, f1 = _native.rouge_l(prediction, reference)
+    return {"precision": precision, "recall": recall, "f1": f1}

@@ -1,0 +1,187 @@
+"""Rows and results of a run."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from context_bench import _native
+from context_bench._native import EvalRow, RowError
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
+
+__all__ = ["EvalResult", "EvalRow", "RowError"]
+
+_FIXED = ("system", "example_id", "dataset", "input_tokens", "output_tokens", "latency")
+
+
+@dataclasses.dataclass
+class EvalResult:
+    """What a run found.
+
+    ``rows`` are grouped by system, in dataset order. ``summary`` maps system to
+    metric to number; a number that could not be computed is NaN. What supports the
+    numbers stands beside them: ``counts`` (planned, scored, unscored, failed rows),
+    ``statistics`` (rows used, standard error, 95 % interval), ``provenance``.
+    """
+
+    rows: list[EvalRow]
+    summary: dict[str, dict[str, float]]
+    timing: dict[str, float] = dataclasses.field(default_factory=dict)
+    config: dict[str, Any] = dataclasses.field(default_factory=dict)
+    counts: dict[str, dict[str, int]] = dataclasses.field(default_factory=dict)
+    statistics: dict[str, dict[str, dict[str, Any]]] = dataclasses.field(default_factory=dict)
+    datasets: list[dict[str, Any]] = dataclasses.field(default_factory=list)
+    provenance: dict[str, Any] = dataclasses.field(default_factory=dict)
+    gave_up: dict[str, dict[str, Any]] = dataclasses.field(default_factory=dict)
+    store: dict[str, Any] | None = None
+    #: Per system: results of tasks and groups (``results``, ``groups``, ``table`` …).
+    tasks: dict[str, dict[str, Any]] = dataclasses.field(default_factory=dict)
+    interrupted: bool = False
+    _native: Any = dataclasses.field(default=None, repr=False, compare=False)
+
+    def filter(self, **conditions: Any) -> EvalResult:
+        """The rows whose attributes equal all conditions.
+
+        Numbers are kept as they were computed; systems without rows are dropped.
+
+        >>> result.filter(system="kompact", dataset="hotpotqa")  # doctest: +SKIP
+        """
+        rows = [
+            row
+            for row in self.rows
+            if all(getattr(row, name, None) == value for name, value in conditions.items())
+        ]
+        left = {row.system for row in rows}
+        return dataclasses.replace(
+            self,
+            rows=rows,
+            summary={name: numbers for name, numbers in self.summary.items() if name in left},
+            counts={name: counts for name, counts in self.counts.items() if name in left},
+            statistics={name: all_ for name, all_ in self.statistics.items() if name in left},
+            tasks={name: found for name, found in self.tasks.items() if name in left},
+        )
+
+    @property
+    def failures(self) -> list[EvalRow]:
+        """The rows without an output; ``row.error`` says why."""
+        return [row for row in self.rows if row.error is not None]
+
+    def to_json(self) -> str:
+        """Strict JSON, indented, ASCII only; numbers that are not finite are ``null``."""
+        return self._rendered("json")
+
+    def to_markdown(self) -> str:
+        """The summary as a Markdown table."""
+        return self._rendered("markdown")
+
+    def to_jsonl(self) -> str:
+        """One JSON object per row and line."""
+        return self._rendered("jsonl")
+
+    def to_csv(self) -> str:
+        """One CSV record per row."""
+        return self._rendered("csv")
+
+    def to_dataframe(self) -> pandas.DataFrame:
+        """One record per row as a pandas ``DataFrame``."""
+        pandas = _optional("pandas")
+        return pandas.DataFrame(self._columns())
+
+    def to_arrow(self) -> pyarrow.Table:
+        """One record per row as an Arrow table. Ids of both kinds become text."""
+        pyarrow = _optional("pyarrow")
+        return pyarrow.table(self._typed_columns())
+
+    def to_polars(self) -> polars.DataFrame:
+        """One record per row as a polars ``DataFrame``. Ids of both kinds become text."""
+        polars = _optional("polars")
+        return polars.DataFrame(self._typed_columns())
+
+    def _rendered(self, format: str) -> str:
+        parts = (self.rows, self.summary, self.timing, self.config, self._native)
+        return _native.render(format, *parts).rstrip("\n")
+
+    def _columns(self) -> dict[str, list[Any]]:
+        """Fixed columns, then scores, then metadata; later ones win on a clash."""
+        rows = self.rows
+        columns: dict[str, list[Any]] = {
+            name: [getattr(row, name) for row in rows] for name in _FIXED
+        }
+        for part in ("scores", "metadata"):
+            fields = [getattr(row, part) for row in rows]
+            for name in _names(fields):
+                columns[name] = [values.get(name) for values in fields]
+        if any(row.error is not None for row in rows):
+            columns["error"] = [None if row.error is None else row.error.message for row in rows]
+        return columns
+
+    def _typed_columns(self) -> dict[str, list[Any]]:
+        columns = self._columns()
+        for name, values in columns.items():
+            kinds = {type(value) for value in values if value is not None}
+            if kinds == {int, float}:
+                columns[name] = [None if value is None else float(value) for value in values]
+            elif len(kinds) > 1 or kinds & {dict, list}:
+                columns[name] = [None if value is None else str(value) for value in values]
+        return columns
+
+    def _repr_html_(self) -> str:
+        """The summary as a table, for notebooks."""
+        from context_bench.reporters.html import summary_table
+
+        return summary_table(self)
+
+
+def _names(maps: Iterable[dict[str, Any]]) -> list[str]:
+    names: dict[str, None] = {}
+    for fields in maps:
+        if fields.keys() - names.keys():
+            names.update(dict.fromkeys(fields))
+    return list(names)
+
+
+def _optional(module: str) -> Any:
+    from importlib import import_module
+
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise ImportError(
+            f"this needs the package `{module}`\nhint: pip install {module}", name=module
+        ) from error
+
+
+def _from_parts(parts: dict[str, Any]) -> EvalResult:
+    """A result from what the native half gives."""
+    parts.pop("_notes", None)
+    return EvalResult(**parts)
+
+
+def _nothing(_: None = None) -> None:
+    """What is left of a native handle in a pickled result."""
+    return None
+
+
+@dataclasses.dataclass
+class _Fields:
+    """The fields of a row, for ``dataclasses.fields``, ``asdict`` and ``replace``."""
+
+    system: str
+    example_id: str | int
+    scores: dict[str, float]
+    input_tokens: int
+    output_tokens: int
+    metadata: dict[str, Any] = dataclasses.field(default_factory=dict)
+    latency: float = 0.0
+    dataset: str = ""
+
+
+# Rows are handles on native ones and yet dataclasses to whoever asks.
+EvalRow.__dataclass_fields__ = _Fields.__dataclass_fields__
+EvalRow.__dataclass_params__ = _Fields.__dataclass_params__  # type: ignore[attr-defined]
+EvalRow.__annotations__ = _Fields.__annotations__

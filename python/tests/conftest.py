@@ -1,0 +1,96 @@
+"""What tests share: the test kit's endpoint, and the material beside the repo."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from kit import EXAMPLES, Counting
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def examples() -> list[dict[str, Any]]:
+    return [dict(example) for example in EXAMPLES]
+
+
+def _program(name: str) -> Path:
+    """A program that `make python` built."""
+    path = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug" / name
+    if not path.exists():
+        pytest.fail(f"{path} is missing; run `make python`")
+    return path
+
+
+@pytest.fixture(scope="session")
+def serve() -> Iterator[Callable[..., str]]:
+    """Starts endpoints of the test kit; gives their addresses."""
+    running: list[subprocess.Popen[str]] = []
+
+    def start(*arguments: str) -> str:
+        command = [str(_program("mock-endpoint")), "--stdin-close", *arguments]
+        process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        running.append(process)
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        return line.removeprefix("listening on ").strip()
+
+    yield start
+    for process in running:
+        assert process.stdin is not None
+        process.stdin.close()
+        process.wait(timeout=10)
+
+
+@pytest.fixture(scope="session")
+def url(serve: Callable[..., str]) -> str:
+    """An endpoint that answers every question with `Paris` and reports usage."""
+    return serve()
+
+
+@pytest.fixture
+def shared() -> Callable[..., Path]:
+    """Finds material beside the repo; tests that need it are skipped without it."""
+
+    def find(*parts: str) -> Path:
+        root = Path(os.environ.get("CONTEXT_BENCH_SHARED", ROOT.parent / "shared"))
+        path = root.joinpath(*parts)
+        if not path.exists():
+            pytest.skip(f"{path} is not there")
+        return path
+
+    return find
+
+
+@pytest.fixture
+def counting() -> Iterator[Counting]:
+    with Counting() as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server
+        server.shutdown()
+
+
+@pytest.fixture
+def python(tmp_path: Path) -> Callable[..., SimpleNamespace]:
+    """Runs a program in an interpreter of its own, with a time limit."""
+
+    def run(program: str, *arguments: str, timeout: float = 60.0) -> SimpleNamespace:
+        file = tmp_path / "program.py"
+        file.write_text(program)
+        done = subprocess.run(
+            [sys.executable, str(file), *arguments],
+            capture_output=True, text=True, timeout=timeout, check=False,
+        )  # fmt: skip
+        return SimpleNamespace(code=done.returncode, out=done.stdout, err=done.stderr)
+
+    return run

@@ -1,0 +1,49 @@
+"""Material of several test modules."""
+
+from __future__ import annotations
+
+import json
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+EXAMPLES = [
+    {"id": 1, "context": "Paris is the capital of France.", "question": "Capital of France?",
+     "answer": "Paris", "dataset": "geo"},
+    {"id": "b", "context": "Rome is the capital of Italy.", "question": "Capital of Italy?",
+     "answer": "Rome", "dataset": "geo"},
+    {"id": 3, "context": "2 + 2 = 4.", "question": "2 + 2?", "answer": "Paris"},
+]  # fmt: skip
+
+
+class Counting(ThreadingHTTPServer):
+    """An endpoint that remembers what it was asked."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Answer)
+        self.bodies: list[dict[str, Any]] = []
+        self.delay = 0.0
+        self.url = f"http://127.0.0.1:{self.server_address[1]}"
+
+
+class _Answer(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: Counting
+
+    def do_POST(self) -> None:
+        length = int(self.headers["Content-Length"])
+        self.server.bodies.append(json.loads(self.rfile.read(length)))
+        time.sleep(self.server.delay)
+        message = {"role": "assistant", "content": "Paris"}
+        usage = {"prompt_tokens": 3, "completion_tokens": 1, "total_tokens": 4}
+        body = json.dumps({"choices": [{"message": message}], "usage": usage}).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: Any) -> None:
+        pass
