@@ -181,6 +181,26 @@ fn examples_come_from_dev_in_order_and_never_from_the_test_file() {
          dev world_religions 1?\nA. w\nB. x\nC. y\nD. z\nAnswer: B\n\n\
          test world_religions 0?\nA. w\nB. x\nC. y\nD. z\nAnswer:"
     );
+    // A file in place of a split serves every subject with its own records.
+    let dev = folder.path().join("mmlu.all.dev.jsonl");
+    let test = folder.path().join("mmlu.all.test.jsonl");
+    let (dev, test) = (
+        format!("dev={}", dev.display()),
+        format!("test={}", test.display()),
+    );
+    let given = rendered(&[
+        "--tasks",
+        "mmlu_world_religions",
+        "--num-fewshot",
+        "2",
+        "--limit",
+        "1",
+        "--data",
+        &dev,
+        "--data",
+        &test,
+    ]);
+    assert_eq!(given[0], shots("mmlu_world_religions", "2", &[]));
     let chat = shots(
         "mmlu_anatomy@generate",
         "2",

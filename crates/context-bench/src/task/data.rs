@@ -65,8 +65,7 @@ impl TaskData {
         for split in needed {
             match self.replacement(task, split) {
                 Some(path) => {
-                    let records = files::read(path).map_err(|error| told(&error));
-                    let records = records.map_err(|error| {
+                    let records = self.given(task, split, path).map_err(|error| {
                         named(error.prefixed(format!("`--data` for split `{split}`")))
                     })?;
                     dataset.insert(split.to_owned(), records);
@@ -251,6 +250,24 @@ impl TaskData {
             ..LoadSettings::default()
         };
         let records = config.records(&settings, &self.tables);
+        records.map_err(|error| told(&error))
+    }
+
+    /// Records of a file in place of a split. One file may serve many configs of a
+    /// dataset (all subjects of MMLU); each gets its own.
+    fn given(&self, task: &Task, split: &str, path: &Path) -> Result<Vec<Record>> {
+        let dataset = task.config.text("dataset").filter(|_| path.is_file());
+        let records = match dataset {
+            Some(dataset) => {
+                let settings = LoadSettings {
+                    path: Some(path.to_owned()),
+                    ..LoadSettings::default()
+                };
+                let split = Slice::parse(split)?.split;
+                config(&self.datasets, dataset, Some(split))?.records(&settings, &self.tables)
+            }
+            None => files::read(path),
+        };
         records.map_err(|error| told(&error))
     }
 
