@@ -20,10 +20,13 @@ build: ## Build the optimised program: target/release/context-bench
 # The Python package is built with the profile of everything else, so that its wheel
 # is a matter of seconds after the tests of the Rust crates.
 PYTHON ?= python3
+SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 VENV := target/venv
 VENV_PYTHON := $(VENV)/bin/python
 
 $(VENV)/tools: Makefile
+	@# Debian has this part of Python in a package of its own.
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || $(SUDO) apt-get install --yes --quiet python3-venv
 	$(PYTHON) -m venv $(VENV)
 	$(VENV_PYTHON) -m pip install --quiet 'maturin>=1.9,<2' pytest mypy 'pyright[nodejs]' pandas pyarrow polars
 	touch $@
