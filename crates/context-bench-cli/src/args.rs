@@ -231,13 +231,6 @@ pub(crate) struct RunArgs {
     pub(crate) quiet: bool,
 }
 
-impl RunArgs {
-    /// What decides the order of options.
-    pub(crate) fn dataset_seed(&self) -> u64 {
-        self.seed.map_or(42, i64::cast_unsigned)
-    }
-}
-
 /// Flags of the demo.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct DemoArgs {

@@ -29,6 +29,14 @@ pub(crate) struct Datasets {
     pub(crate) scoring: Scoring,
 }
 
+/// What decides the order of options when `--seed` does not.
+pub(crate) const SEED: u64 = 42;
+
+/// What decides the order of options.
+pub(crate) fn seed(typed: Option<i64>) -> u64 {
+    typed.map_or(SEED, i64::cast_unsigned)
+}
+
 /// Opens all datasets.
 pub(crate) fn open(args: &RunArgs, registry: &Registry) -> Result<Datasets, Failure> {
     if args.dataset.is_empty() {
@@ -39,7 +47,7 @@ pub(crate) fn open(args: &RunArgs, registry: &Registry) -> Result<Datasets, Fail
     let request = DatasetRequest {
         max_examples: args.max_examples,
         skip_bad_lines: args.skip_bad_lines,
-        seed: args.dataset_seed(),
+        seed: seed(args.seed),
         keep_order: args.keep_order,
         hub: match args.dataset.iter().any(|typed| needs_hub(typed)) {
             true => Some(hub::access(args.quiet)?),

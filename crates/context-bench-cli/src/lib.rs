@@ -22,6 +22,7 @@ mod stores;
 mod systems;
 mod task_args;
 mod task_files;
+mod task_leaves;
 mod task_plan;
 mod task_run_args;
 mod tasks;

@@ -8,7 +8,7 @@ use context_bench::dataset::catalogue::{Config, LoadSettings};
 use context_bench::task::tasks::config::Origin;
 use context_bench::task::tasks::generation::max_tokens;
 use context_bench::task::tasks::options::Limit;
-use context_bench::task::tasks::{self as format, Function, Host, Leaf, Options, Task, arguments};
+use context_bench::task::tasks::{self as format, Host, Leaf, Options, Task, arguments};
 use context_bench::task::{ClassTask, Native, TaskCatalog, TaskData, TaskEvaluator, TaskPlan};
 use serde_json::{Map, Value, json};
 
@@ -16,7 +16,8 @@ use crate::args::RunArgs;
 use crate::backend::TaskSettings;
 use crate::failure::Failure;
 use crate::scoring::Scoring;
-use crate::{datasets, hub, tasks};
+use crate::task_leaves::{ClassObject, native_settings};
+use crate::{datasets, tasks};
 
 /// What a run of tasks is made of.
 pub(crate) struct PlannedRun {
@@ -156,14 +157,6 @@ impl Planner<'_> {
             |error: format::Error| Failure::from(error.prefixed(format!("task `{}`", leaf.name)));
         let mut leaf = leaf.clone();
         self.add_metadata(&mut leaf);
-        let class = leaf.config.get("class");
-        let class = class.and_then(Function::from_json);
-        let Some(class) = class else {
-            return Err(Failure::bad_input(format!(
-                "task `{}`: `class` must be `!function module.Class`",
-                leaf.name
-            )));
-        };
         if self.args.task.select.prompt.no_python {
             return Err(Failure::bad_input(format!(
                 "task `{}` is a Python class, which `--no-python` forbids",
@@ -180,41 +173,9 @@ impl Planner<'_> {
         }
         let unsafe_code = leaf.config.get("unsafe_code").and_then(Value::as_bool);
         self.check_unsafe(&leaf.name, unsafe_code.unwrap_or(false))?;
-        let mut config = leaf.config.to_json();
-        config.shift_remove("class");
-        let own = config.get("num_fewshot").and_then(Value::as_u64);
-        let shots = match (own, self.options.num_fewshot) {
-            (Some(0), _) => Some(0),
-            (own, None) => own,
-            (_, Some(n)) => Some(n as u64),
-        };
-        if let Some(shots) = shots {
-            config.insert("num_fewshot".into(), json!(shots));
-        }
-        let splits = self.data.splits_of(&leaf, &*self.host).map_err(named)?;
-        let object = self.host.object(&class, &config, &splits).map_err(named)?;
-        // Not every class has a seed to set.
-        let _ = object.call("set_fewshot_seed", &[json!(self.options.seed)], &Map::new());
-        let mut keywords = Map::new();
-        if let Some(limit) = self.options.limit {
-            let documents = object.get("eval_docs").ok();
-            let n = documents.and_then(|docs| Some(docs.as_array()?.len()));
-            let n = match (limit, n) {
-                (Limit::Count(n), _) => n,
-                (limit, Some(all)) => limit.apply(all),
-                (Limit::Share(_), None) => {
-                    return Err(Failure::bad_input(format!(
-                        "task `{}` does not tell how many documents it has",
-                        leaf.name
-                    ))
-                    .hint("give `--limit` as a number of documents"));
-                }
-            };
-            keywords.insert("limit".into(), json!(n));
-        }
-        let shots = usize::try_from(shots.unwrap_or(0)).unwrap_or(usize::MAX);
-        let generation = &self.options.generation;
-        ClassTask::new(object, leaf.config.to_json(), &keywords, generation, shots).map_err(named)
+        let made = ClassObject::make(&leaf, &self.data, &*self.host, &self.options)?;
+        let (config, generation) = (leaf.config.to_json(), &self.options.generation);
+        ClassTask::new(made.object, config, &made.keywords, generation, made.shots).map_err(named)
     }
 
     /// A dataset of the catalogue is asked and scored in its own way.
@@ -222,18 +183,12 @@ impl Planner<'_> {
         let Some(config) = self.catalog.dataset(leaf)? else {
             return Ok(None);
         };
-        let copies = self.args.task.select.prompt.data_from.iter().rev();
-        let mut copies = copies.filter(|(name, _)| name == config.spec().name());
+        let prompt = &self.args.task.select.prompt;
+        let (limit, seed) = (self.options.limit, self.args.seed);
         let settings = LoadSettings {
-            path: copies.next().map(|(_, path)| path.clone()),
-            hub: Some(hub::access(self.args.quiet)?),
-            max_examples: match self.options.limit {
-                Some(Limit::Count(n)) => Some(n),
-                _ => None,
-            },
             skip_bad_lines: self.args.skip_bad_lines,
             keep_order: self.args.keep_order,
-            seed: self.args.dataset_seed(),
+            ..native_settings(&config, prompt, limit, seed, self.args.quiet)?
         };
         let tag = config.full_name();
         let mut dataset = config.load(&settings)?.tagged(tag.as_str());

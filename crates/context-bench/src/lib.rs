@@ -12,6 +12,7 @@
 pub mod chat;
 pub mod dataset;
 mod digest;
+mod embedded;
 pub mod error;
 mod evaluate;
 pub mod evaluator;

@@ -1,18 +1,17 @@
 //! `render`: exactly what a system would get for each document of some tasks.
 
-use context_bench::dataset::catalogue::LoadSettings;
 use context_bench::registry::Registry;
 use context_bench::system;
-use context_bench::task::tasks::options::Limit;
 use context_bench::task::tasks::python::value::plain;
-use context_bench::task::tasks::{Error, Function, Host, Leaf, Task};
+use context_bench::task::tasks::{Error, Host, Leaf, Options, Task};
 use context_bench::task::{TaskCatalog, TaskData};
 use serde_json::{Map, Value, json};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::list_args::{RenderArgs, RenderFormat};
-use crate::{hub, output, tasks};
+use crate::task_leaves::{ClassObject, native_settings};
+use crate::{output, tasks};
 
 pub(crate) fn main(args: &RenderArgs, registry: &Registry) -> Result<Exit, Failure> {
     let catalog = tasks::catalog(registry, &args.include_path)?;
@@ -77,9 +76,13 @@ struct Renderer<'a> {
 }
 
 impl Renderer<'_> {
+    fn options(&self) -> Result<Options, Failure> {
+        let task = &self.args.task;
+        Ok(task.prompt.options(self.args.seed, task.limit)?)
+    }
+
     fn task(&self, task: &Task) -> Result<Vec<Map<String, Value>>, Failure> {
-        let prompt = &self.args.task.prompt;
-        let options = prompt.options(self.args.seed, self.args.task.limit)?;
+        let options = self.options()?;
         let data = self.data.load(task, &options, &*self.host)?;
         let requests = task.requests(&data, &options, &*self.host)?;
         tasks::warn(&requests.warnings);
@@ -93,27 +96,8 @@ impl Renderer<'_> {
     /// A Python object builds its own requests, which are shown as they are.
     fn class(&self, leaf: &Leaf) -> Result<Vec<Map<String, Value>>, Failure> {
         let named = |error: Error| Failure::from(error.prefixed(format!("task `{}`", leaf.name)));
-        let class = leaf.config.get("class").and_then(Function::from_json);
-        let class =
-            class.ok_or_else(|| named(Error::new("`class` must be `!function module.Class`")))?;
-        let mut config = leaf.config.to_json();
-        config.shift_remove("class");
-        if let Some(shots) = self.args.task.prompt.num_fewshot
-            && config.get("num_fewshot") != Some(&json!(0))
-        {
-            config.insert("num_fewshot".into(), json!(shots));
-        }
-        let splits = self.data.splits_of(leaf, &*self.host).map_err(named)?;
-        let object = self.host.object(&class, &config, &splits).map_err(named)?;
-        if let Some(seed) = self.args.seed {
-            // Not every class has a seed to set.
-            let _ = object.call("set_fewshot_seed", &[json!(seed)], &Map::new());
-        }
-        let mut keywords = Map::new();
-        if let Some(Limit::Count(n)) = self.args.task.limit {
-            keywords.insert("limit".into(), json!(n));
-        }
-        let requests = object.requests(&keywords).map_err(named)?;
+        let made = ClassObject::make(leaf, &self.data, &*self.host, &self.options()?)?;
+        let requests = made.object.requests(&made.keywords).map_err(named)?;
         let fields = |request: Value| match plain(request) {
             Value::Object(fields) => Some(fields),
             _ => None,
@@ -126,18 +110,8 @@ impl Renderer<'_> {
         let Some(config) = self.catalog.dataset(leaf)? else {
             return Ok(Vec::new());
         };
-        let copies = self.args.task.prompt.data_from.iter();
-        let mut copies = copies
-            .rev()
-            .filter(|(name, _)| name == config.spec().name());
-        let mut settings = LoadSettings {
-            path: copies.next().map(|(_, path)| path.clone()),
-            hub: Some(hub::access(true)?),
-            ..LoadSettings::default()
-        };
-        if let Some(Limit::Count(n)) = self.args.task.limit {
-            settings.max_examples = Some(n);
-        }
+        let (prompt, limit) = (&self.args.task.prompt, self.args.task.limit);
+        let settings = native_settings(&config, prompt, limit, self.args.seed, true)?;
         let mut documents = Vec::new();
         for (id, example) in config.load(&settings)?.into_iter().enumerate() {
             let example = example?;

@@ -474,6 +474,26 @@ fn a_task_is_shown_with_the_origin_of_each_value_and_a_prompt() {
 }
 
 #[test]
+fn shuffled_options_are_rendered_in_the_order_of_a_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let spec = "name: own\ncategory: qa\nsource:\n  files: own.jsonl\nchoices:\n  options: options\n  \
+                correct: 0\n  shuffle: true\nfields:\n  question: question\n\
+                evaluators: [multiple_choice]\nscore_field: mc_accuracy\n";
+    write(folder.path(), "own.yaml", spec);
+    let options: Vec<String> = ('a'..='p').map(String::from).collect();
+    let record = json!({"question": "Which?", "options": options});
+    write(folder.path(), "own.jsonl", &format!("{record}\n"));
+    let include = ["--include-path", arg(folder.path())];
+    for seed in [&[][..], &["--seed", "7"]] {
+        let more: Vec<&str> = include.iter().chain(seed).copied().collect();
+        let show = [&["show", "own", "--output", "json"][..], &more].concat();
+        let shown = ok(&show).json()["example"]["choices"].clone();
+        let tasks = [&["--tasks", "own"][..], &more].concat();
+        assert_eq!(rendered(&tasks)[0]["choices"], shown, "{seed:?}");
+    }
+}
+
+#[test]
 fn own_files_win_and_datasets_of_ones_own_are_tasks() {
     let folder = tempfile::tempdir().unwrap();
     let first = "task: bbh_navigate\ndataset_path: json\ntest_split: test\ndoc_to_text: first\ndoc_to_target: x\n";

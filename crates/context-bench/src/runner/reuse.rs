@@ -169,9 +169,10 @@ impl Reuse {
         let mut wanted = Vec::new();
         let mut places = Vec::new();
         for (i, prepared) in batch.iter_mut().enumerate() {
-            let example = *prepared
-                .key
-                .get_or_insert_with(|| Key::example(&prepared.example));
+            // The feed has given it one.
+            let Some(example) = prepared.key else {
+                continue;
+            };
             prepared.stored.resize_with(self.systems.len(), || None);
             for (system, (key, reusable)) in self.systems.iter().enumerate() {
                 if *reusable && prepared.problem.is_none() {

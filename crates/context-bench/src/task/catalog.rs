@@ -13,19 +13,12 @@ use context_bench_tasks::{
 
 use crate::dataset::catalogue::{CATEGORIES, Catalogue, Config, Spec};
 use crate::dataset::{DatasetRef, DatasetTarget};
-
-macro_rules! embedded {
-    ($($name:literal),* $(,)?) => {
-        &[$((
-            concat!($name, ".yaml"),
-            include_str!(concat!("../../catalog/tasks/", $name, ".yaml")),
-        )),*]
-    };
-}
+use crate::embedded::embedded;
 
 /// Task files that come with the program. `_NAME.yaml` holds what the configs of dataset
 /// `NAME` share as tasks.
 const EMBEDDED: &[(&str, &str)] = embedded![
+    "tasks":
     "_mmlu",
     "bbh",
     "infinitebench",

@@ -6,17 +6,10 @@ use std::sync::Arc;
 use super::error::CatalogueError;
 use super::read;
 use super::spec::Spec;
-
-macro_rules! embedded {
-    ($($name:literal),* $(,)?) => {
-        &[$((
-            concat!($name, ".yaml"),
-            include_str!(concat!("../../../catalog/datasets/", $name, ".yaml")),
-        )),*]
-    };
-}
+use crate::embedded::embedded;
 
 const EMBEDDED: &[(&str, &str)] = embedded![
+    "datasets":
     "alpaca-eval",
     "apigen",
     "arc-challenge",
