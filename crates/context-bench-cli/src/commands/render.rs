@@ -78,7 +78,7 @@ struct Renderer<'a> {
 impl Renderer<'_> {
     fn options(&self) -> Result<Options, Failure> {
         let task = &self.args.task;
-        Ok(task.prompt.options(self.args.seed, task.limit)?)
+        task.prompt.options(self.args.seed, task.limit)
     }
 
     fn task(&self, task: &Task) -> Result<Vec<Map<String, Value>>, Failure> {
