@@ -98,7 +98,7 @@ fn refuse_memory(typed: &str, registry: &Registry) -> Result<(), Failure> {
         DatasetTarget::Named(named) => registry.configs(named).unwrap_or_default(),
         DatasetTarget::Local(_) => Vec::new(),
     };
-    let is_memory = |config: &&Config| config.fields().contains(&"qa_pairs");
+    let is_memory = |config: &&Config| config.fields().iter().any(|field| field == "qa_pairs");
     let Some(config) = configs.iter().find(is_memory) else {
         return Ok(());
     };

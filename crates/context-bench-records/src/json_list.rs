@@ -353,7 +353,7 @@ impl Records for JsonList {
         self.next(
             |record| record.check(key),
             |mut record, place| Checked {
-                value: record.swap_remove(key),
+                value: record.take(key),
                 place,
             },
         )

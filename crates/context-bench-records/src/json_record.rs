@@ -9,10 +9,10 @@ use std::marker::PhantomData;
 use std::path::Path;
 
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::record::kind;
-use crate::{Checked, Found, Location, Place, Record, RecordError};
+use crate::{Checked, Found, Location, Place, RecordError};
 
 /// Beyond this a file is taken for damaged or hostile: no context is that large,
 /// and a small compressed file may unpack to more than the memory holds.
@@ -51,7 +51,7 @@ impl JsonRecord<'_> {
     /// The record itself.
     pub(crate) fn read(&self) -> Result<Found, RecordError> {
         Ok(Found {
-            record: self.parse(PhantomData::<Record>)?,
+            record: self.parse(PhantomData::<Map<String, Value>>)?.into(),
             place: self.place(),
         })
     }

@@ -1,8 +1,11 @@
 //! Records in a JSON value that is not a list: told by its shape, held whole.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
 
 use crate::Record;
+use crate::record::Header;
 
 /// The records of a value that is a list of maps, a map with exactly one such
 /// list, or a map of columns: lists of equal length.
@@ -40,7 +43,7 @@ fn is_columns(map: &Map<String, Value>) -> bool {
 fn maps(list: Vec<Value>) -> Option<Vec<Record>> {
     list.into_iter()
         .map(|value| match value {
-            Value::Object(map) => Some(map),
+            Value::Object(map) => Some(map.into()),
             _ => None,
         })
         .collect()
@@ -49,8 +52,9 @@ fn maps(list: Vec<Value>) -> Option<Vec<Record>> {
 /// Turns columns into rows.
 fn rows(columns: Map<String, Value>) -> Option<Vec<Record>> {
     let n_rows = columns.values().next()?.as_array()?.len();
-    let mut rows: Vec<Record> = vec![Record::with_capacity(columns.len()); n_rows];
-    for (key, column) in columns {
+    let header = Arc::new(Header::new(columns.keys().cloned()));
+    let mut rows: Vec<Vec<Value>> = vec![Vec::with_capacity(columns.len()); n_rows];
+    for (_, column) in columns {
         let Value::Array(values) = column else {
             return None;
         };
@@ -58,10 +62,11 @@ fn rows(columns: Map<String, Value>) -> Option<Vec<Record>> {
             return None;
         }
         for (row, value) in rows.iter_mut().zip(values) {
-            row.insert(key.clone(), value);
+            row.push(value);
         }
     }
-    Some(rows)
+    let rows = rows.into_iter();
+    Some(rows.map(|values| Record::row(&header, values)).collect())
 }
 
 #[cfg(test)]
@@ -88,8 +93,7 @@ mod tests {
             (json!([1]), &None),
             (json!(1), &None),
         ] {
-            let found = records(value.clone())
-                .map(|records| records.into_iter().map(Value::Object).collect::<Value>());
+            let found = records(value.clone()).map(|records| json!(records));
             assert_eq!(&found, expected, "{value}");
         }
     }

@@ -23,6 +23,7 @@
 //!
 //! Nothing here prints, reads the environment or knows what an example is.
 
+mod batch;
 mod error;
 mod format;
 mod json_lines;
@@ -35,14 +36,17 @@ mod read_at;
 mod record;
 mod row_watch;
 mod set;
+mod size;
 mod source;
 mod table;
 mod zip;
 
+pub use batch::Batch;
 pub use error::{Location, RecordError};
 pub use format::{Compression, Format, Syntax};
 pub use parquet::ParquetRecords;
 pub use read_at::{FileAt, ReadAt};
 pub use record::{Checked, Found, Place, ReadSettings, Record, Records};
 pub use set::{RecordSet, files, is_data_name};
+pub use size::map_bytes;
 pub use source::{Input, STDIN, Source};

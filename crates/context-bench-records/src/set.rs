@@ -12,7 +12,7 @@ use globset::GlobBuilder;
 use crate::error::unreadable;
 use crate::format::{self, Format};
 use crate::source::{STDIN, Source, split_member};
-use crate::{Checked, Found, ReadSettings, RecordError, Records};
+use crate::{Batch, Checked, Found, ReadSettings, RecordError, Records};
 
 /// The files of a folder, a pattern or a list, read one after the other.
 ///
@@ -86,7 +86,7 @@ impl RecordSet {
     fn next<T>(
         &mut self,
         mut step: impl FnMut(&mut (dyn Records + 'static)) -> Option<Result<T, RecordError>>,
-        place: impl FnOnce(&mut T) -> &mut crate::Place,
+        shift: impl FnOnce(&mut T, usize) -> usize,
     ) -> Option<Result<T, RecordError>> {
         loop {
             let found = match &mut self.current {
@@ -95,9 +95,7 @@ impl RecordSet {
             };
             match found {
                 Some(Ok(mut found)) => {
-                    let place = place(&mut found);
-                    self.n_seen = place.index + 1;
-                    place.index += self.n_before;
+                    self.n_seen = shift(&mut found, self.n_before);
                     return Some(Ok(found));
                 }
                 Some(Err(error)) => {
@@ -133,11 +131,17 @@ impl std::fmt::Debug for RecordSet {
 
 impl Records for RecordSet {
     fn check_next(&mut self, key: &str) -> Option<Result<Checked, RecordError>> {
-        self.next(|records| records.check_next(key), |found| &mut found.place)
+        let shift = |found: &mut Checked, n_before| found.place.shift(n_before);
+        self.next(|records| records.check_next(key), shift)
     }
 
     fn read_next(&mut self) -> Option<Result<Found, RecordError>> {
-        self.next(|records| records.read_next(), |found| &mut found.place)
+        let shift = |found: &mut Found, n_before| found.place.shift(n_before);
+        self.next(|records| records.read_next(), shift)
+    }
+
+    fn read_batch(&mut self) -> Option<Result<Batch, RecordError>> {
+        self.next(|records| records.read_batch(), Batch::shift)
     }
 
     fn file(&self) -> &Path {

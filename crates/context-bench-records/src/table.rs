@@ -10,16 +10,17 @@ use std::sync::Arc;
 use csv::{ErrorKind, StringRecord};
 
 use crate::error::unreadable;
+use crate::record::Header;
 use crate::row_watch::RowWatch;
 use crate::source::Input;
-use crate::{Checked, Found, Location, Place, RecordError, Records};
+use crate::{Checked, Found, Location, Place, Record, RecordError, Records};
 
 pub(crate) struct Table {
     rows: csv::Reader<RowWatch<Input>>,
     path: Arc<Path>,
     max_rows: usize,
     n_rows: usize,
-    keys: Option<Vec<String>>,
+    header: Option<Arc<Header>>,
     row: StringRecord,
 }
 
@@ -33,15 +34,15 @@ impl Table {
             path,
             max_rows,
             n_rows: 0,
-            keys: None,
+            header: None,
             row: StringRecord::new(),
         }
     }
 
     /// Reads the header before the first row. Without it a table means nothing,
     /// so what is wrong with it is never skipped.
-    fn read_keys(&mut self) -> Result<(), RecordError> {
-        if self.keys.is_some() {
+    fn read_header(&mut self) -> Result<(), RecordError> {
+        if self.header.is_some() {
             return Ok(());
         }
         let header = self.rows.headers().cloned();
@@ -69,13 +70,13 @@ impl Table {
                 return Err(bad(format!("the header row names column `{key}` twice")));
             }
         }
-        self.keys = Some(header.iter().map(Into::into).collect());
+        self.header = Some(Arc::new(Header::new(header.iter().map(Into::into))));
         Ok(())
     }
 
     /// Reads one row and returns its place; nothing when there is none.
     fn next_row(&mut self) -> Result<Option<Place>, RecordError> {
-        self.read_keys()?;
+        self.read_header()?;
         if self.n_rows >= self.max_rows {
             return Ok(None);
         }
@@ -127,13 +128,8 @@ impl Records for Table {
             Ok(place) => place?,
             Err(error) => return Some(Err(error)),
         };
-        let value = self
-            .keys
-            .iter()
-            .flatten()
-            .zip(&self.row)
-            .find(|(known, _)| *known == key)
-            .map(|(_, text)| text.into());
+        let column = self.header.as_ref().and_then(|header| header.place(key));
+        let value = column.and_then(|at| self.row.get(at)).map(Into::into);
         Some(Ok(Checked { value, place }))
     }
 
@@ -142,11 +138,9 @@ impl Records for Table {
             Ok(place) => place?,
             Err(error) => return Some(Err(error)),
         };
-        let keys = self.keys.iter().flatten();
-        let record = keys
-            .zip(&self.row)
-            .map(|(key, text)| (key.clone(), text.into()))
-            .collect();
+        let values = self.row.iter().map(Into::into).collect();
+        // Reading a row has read the header first.
+        let record = Record::row(self.header.as_ref()?, values);
         Some(Ok(Found { record, place }))
     }
 

@@ -1,25 +1,33 @@
-//! Puts records together from columns: the inverse of Dremel's striping.
+//! Puts records together from the cells of columns: the inverse of Dremel's striping.
 //!
 //! Each node looks at the levels of its first leaf to see whether it is there
 //! and whether its list goes on; all leaves below it move in step.
 
 use serde_json::{Map, Value};
 
-use super::column::{Column, Damaged};
+use super::cells::{Cells, Damaged};
 use super::schema::{Node, Repeated};
 
 /// The next value of a node.
-pub(super) fn value(node: &Node, columns: &mut [Column]) -> Result<Value, Damaged> {
+pub(super) fn value(node: &Node, columns: &mut [Cells]) -> Result<Value, Damaged> {
     match node {
         Node::Leaf { leaf } => columns[*leaf].value(),
         Node::Group {
-            definition, leaves, ..
+            template,
+            fields,
+            definition,
+            leaves,
         } => {
             if columns[leaves.start].definition()? < *definition {
-                columns[leaves.clone()].iter_mut().for_each(Column::skip);
+                columns[leaves.clone()].iter_mut().for_each(Cells::skip);
                 return Ok(Value::Null);
             }
-            group(node, columns).map(Value::Object)
+            // A copy keeps the hashes of the keys, so no key is hashed again.
+            let mut map = template.clone();
+            for (slot, field) in map.values_mut().zip(fields) {
+                *slot = value(field, columns)?;
+            }
+            Ok(map.into())
         }
         Node::List(list) => {
             let mut items = Vec::new();
@@ -49,34 +57,18 @@ pub(super) fn value(node: &Node, columns: &mut [Column]) -> Result<Value, Damage
     }
 }
 
-/// The next map of a group that is there; an empty one for any other node.
-pub(super) fn group(node: &Node, columns: &mut [Column]) -> Result<Map<String, Value>, Damaged> {
-    let Node::Group {
-        template, fields, ..
-    } = node
-    else {
-        return Ok(Map::new());
-    };
-    // A copy keeps the hashes of the keys, so no key is hashed again.
-    let mut map = template.clone();
-    for (slot, field) in map.values_mut().zip(fields) {
-        *slot = value(field, columns)?;
-    }
-    Ok(map)
-}
-
 /// Goes over the items of the next list; false when there is no list.
 fn each<N>(
     list: &Repeated<N>,
-    columns: &mut [Column],
-    mut take: impl FnMut(&N, &mut [Column]) -> Result<(), Damaged>,
+    columns: &mut [Cells],
+    mut take: impl FnMut(&N, &mut [Cells]) -> Result<(), Damaged>,
 ) -> Result<bool, Damaged> {
     let first = list.leaves.start;
     let definition = columns[first].definition()?;
     if definition < list.item_definition {
         columns[list.leaves.clone()]
             .iter_mut()
-            .for_each(Column::skip);
+            .for_each(Cells::skip);
         return Ok(definition >= list.definition);
     }
     loop {

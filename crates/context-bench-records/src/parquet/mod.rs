@@ -1,17 +1,19 @@
 //! Parquet: records row group by row group, of the columns that are wanted.
 //!
-//! Columns are decoded a batch of rows at a time and put together to records. Of
+//! Columns are decoded a batch of rows at a time; their cells are put together to
+//! records when these are taken, perhaps on another thread. Of
 //! a row group only the wanted columns are fetched, and no more of them than the
 //! wanted rows need. The `parquet` crate may panic on damaged files, so every
 //! call into it is guarded and a panic becomes an error about the file.
 
 mod assemble;
+mod batch;
+mod cells;
 mod column;
 mod fetch;
 mod schema;
 mod value;
 
-use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
@@ -19,22 +21,22 @@ use std::sync::Arc;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 
+pub(crate) use self::batch::TableBatch;
 use self::column::Column;
 use self::fetch::Range;
 use self::schema::Shape;
 use crate::error::unreadable;
-use crate::{Checked, Found, Location, Place, ReadAt, ReadSettings, Record, RecordError, Records};
+use crate::{Batch, Checked, Found, Location, ReadAt, ReadSettings, RecordError, Records};
 
 /// Batches have at most this many rows, and fewer when rows are large.
 const BATCH_ROWS: usize = 1024;
-const BATCH_BYTES: u64 = 4 * 1024 * 1024;
+const BATCH_BYTES: u64 = 1024 * 1024;
 
 /// The records of a Parquet file.
 pub struct ParquetRecords {
     path: Arc<Path>,
     decoder: Decoder,
-    batch: VecDeque<Record>,
-    n_read: usize,
+    batch: Option<TableBatch>,
     is_over: bool,
 }
 
@@ -43,7 +45,7 @@ struct Decoder {
     source: Arc<dyn ReadAt>,
     path: Arc<Path>,
     metadata: ParquetMetaData,
-    shape: Shape,
+    shape: Arc<Shape>,
     row_group_idx: usize,
     columns: Vec<Column>,
     /// Rows of the open row group that are not yet decoded.
@@ -51,6 +53,7 @@ struct Decoder {
     /// Rows that are wanted in all and not yet decoded.
     n_wanted: usize,
     batch_rows: usize,
+    n_decoded: usize,
 }
 
 impl ParquetRecords {
@@ -98,16 +101,16 @@ impl ParquetRecords {
                 source,
                 path: Arc::clone(&path),
                 metadata,
-                shape,
+                shape: Arc::new(shape),
                 row_group_idx: 0,
                 columns: Vec::new(),
                 n_in_group: 0,
                 n_wanted: max_records.unwrap_or(usize::MAX),
                 batch_rows: 1,
+                n_decoded: 0,
             },
             path,
-            batch: VecDeque::new(),
-            n_read: 0,
+            batch: None,
             is_over: false,
         })
     }
@@ -117,31 +120,32 @@ impl ParquetRecords {
         u64::try_from(self.decoder.metadata.file_metadata().num_rows()).unwrap_or(0)
     }
 
+    fn next_batch(&mut self) -> Option<Result<TableBatch, RecordError>> {
+        if self.is_over {
+            return None;
+        }
+        let batch = self.decoder.next_batch().transpose();
+        self.is_over = !matches!(batch, Some(Ok(_)));
+        batch
+    }
+
     fn next_record(&mut self) -> Option<Result<Found, RecordError>> {
-        while self.batch.is_empty() && !self.is_over {
-            match self.decoder.next_batch() {
-                Ok(Some(batch)) => self.batch = batch.into(),
-                Ok(None) => self.is_over = true,
-                Err(error) => {
-                    self.is_over = true;
-                    return Some(Err(error));
-                }
+        loop {
+            if let Some(found) = self.batch.as_mut().and_then(Iterator::next) {
+                self.is_over |= found.is_err();
+                return Some(found);
+            }
+            match self.next_batch()? {
+                Ok(batch) => self.batch = Some(batch),
+                Err(error) => return Some(Err(error)),
             }
         }
-        let record = self.batch.pop_front()?;
-        self.n_read += 1;
-        let place = Place {
-            index: self.n_read - 1,
-            line: None,
-            column: None,
-        };
-        Some(Ok(Found { record, place }))
     }
 }
 
 impl Decoder {
     /// The next rows; nothing after the last.
-    fn next_batch(&mut self) -> Result<Option<Vec<Record>>, RecordError> {
+    fn next_batch(&mut self) -> Result<Option<TableBatch>, RecordError> {
         if self.n_wanted == 0 {
             return Ok(None);
         }
@@ -155,24 +159,24 @@ impl Decoder {
         self.n_in_group -= n_rows;
         self.n_wanted -= n_rows;
         let row_group = self.row_group_idx;
+        let mut cells = Vec::with_capacity(self.columns.len());
         for (column, file_idx) in self.columns.iter_mut().zip(&self.shape.columns) {
             let place = || column_place(&self.metadata, row_group - 1, *file_idx);
-            guarded(&self.path, place, || column.decode(n_rows))?;
+            cells.push(guarded(&self.path, place, || column.decode(n_rows))?);
         }
-        let mut batch = Vec::with_capacity(n_rows);
-        for _ in 0..n_rows {
-            // The columns of one record must end together.
-            let record = assemble::group(&self.shape.root, &mut self.columns)
-                .ok()
-                .filter(|_| self.columns.iter().all(|column| column.repetition() == 0));
-            batch.push(record.ok_or_else(|| RecordError::BadFile {
-                problem: format!(
-                    "the columns of row group {row_group} do not fit together; the file is damaged"
-                ),
-                at: Location::file(&*self.path),
-            })?);
-        }
-        Ok(Some(batch))
+        let index = self.n_decoded;
+        self.n_decoded += n_rows;
+        Ok(Some(TableBatch {
+            path: Arc::clone(&self.path),
+            shape: Arc::clone(&self.shape),
+            // One for each batch: batches are used while others are decoded, and
+            // a count of users that two threads change slows both.
+            header: Arc::new(self.shape.header.clone()),
+            cells,
+            row_group,
+            index,
+            n_rows,
+        }))
     }
 
     fn open_row_group(&mut self) -> Result<(), RecordError> {
@@ -296,13 +300,19 @@ impl Records for ParquetRecords {
     /// Decodes as reading does: that is most of the work, and what can fail.
     fn check_next(&mut self, key: &str) -> Option<Result<Checked, RecordError>> {
         Some(self.next_record()?.map(|mut found| Checked {
-            value: found.record.swap_remove(key),
+            value: found.record.take(key),
             place: found.place,
         }))
     }
 
     fn read_next(&mut self) -> Option<Result<Found, RecordError>> {
         self.next_record()
+    }
+
+    fn read_batch(&mut self) -> Option<Result<Batch, RecordError>> {
+        let begun = self.batch.take().filter(|batch| batch.n_rows() > 0);
+        let batch = begun.map(Ok).or_else(|| self.next_batch())?;
+        Some(batch.map(Batch::table))
     }
 
     fn file(&self) -> &Path {
@@ -314,7 +324,7 @@ impl std::fmt::Debug for ParquetRecords {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("ParquetRecords")
             .field("path", &self.path)
-            .field("n_read", &self.n_read)
+            .field("n_decoded", &self.decoder.n_decoded)
             .finish_non_exhaustive()
     }
 }

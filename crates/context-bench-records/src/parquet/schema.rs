@@ -6,6 +6,8 @@ use parquet::basic::{ConvertedType, LogicalType, Repetition};
 use parquet::schema::types::{SchemaDescriptor, Type};
 use serde_json::{Map, Value};
 
+use crate::record::Header;
+
 /// Deeper nesting is taken for damaged: building values recurses.
 const DEEPEST: usize = 100;
 
@@ -45,7 +47,8 @@ pub(super) struct Repeated<N> {
 /// The tree of the wanted top-level columns, and the positions in the file of
 /// the leaves that it needs.
 pub(super) struct Shape {
-    pub(super) root: Node,
+    pub(super) header: Header,
+    pub(super) fields: Vec<Node>,
     pub(super) columns: Vec<usize>,
 }
 
@@ -61,18 +64,22 @@ pub(super) fn shape(
     is_wanted: impl Fn(&str) -> bool,
 ) -> Result<Shape, String> {
     let mut builder = Builder::default();
-    let mut fields = Vec::new();
+    let (mut names, mut fields) = (Vec::<String>::new(), Vec::new());
     for field in schema.root_schema().get_fields() {
-        if is_wanted(field.name()) {
-            let node = builder.node(field, 0, 0, 0)?;
-            fields.push((field.name(), node));
-        } else {
+        let name = field.name();
+        if !is_wanted(name) {
             builder.n_columns += n_leaves(field, 0)?;
+            continue;
         }
+        if names.iter().any(|known| known == name) {
+            return Err(twice(name));
+        }
+        fields.push(builder.node(field, 0, 0, 0)?);
+        names.push(name.to_owned());
     }
-    let leaves = 0..builder.columns.len();
     Ok(Shape {
-        root: group(fields, 0, leaves)?,
+        header: Header::new(names),
+        fields,
         columns: builder.columns,
     })
 }
@@ -180,7 +187,7 @@ fn group(fields: Vec<(&str, Node)>, definition: i16, leaves: Range<usize>) -> Re
     let mut nodes = Vec::with_capacity(fields.len());
     for (name, node) in fields {
         if template.insert(name.to_owned(), Value::Null).is_some() {
-            return Err(format!("there are two columns `{name}`"));
+            return Err(twice(name));
         }
         nodes.push(node);
     }
@@ -190,6 +197,10 @@ fn group(fields: Vec<(&str, Node)>, definition: i16, leaves: Range<usize>) -> Re
         definition,
         leaves,
     })
+}
+
+fn twice(name: &str) -> String {
+    format!("there are two columns `{name}`")
 }
 
 fn n_leaves(field: &Type, depth: usize) -> Result<usize, String> {

@@ -135,10 +135,8 @@ impl Dataset {
             origins,
             examples: Box::new(self.examples.map(move |example| {
                 let mut example = example?;
-                let fields = example.fields_mut();
-                if !fields.contains_key("dataset") {
-                    fields.insert("dataset".into(), tag.as_str().into());
-                }
+                let tag_of = example.fields_mut().entry("dataset");
+                tag_of.or_insert_with(|| tag.as_str().into());
                 Ok(example)
             })),
         }

@@ -12,7 +12,6 @@ mod measurement;
 mod output;
 mod row;
 mod score;
-mod weight;
 
 pub use counts::Counts;
 pub use example::{Example, ExampleError, ExampleId, Source, Turn};
@@ -23,5 +22,3 @@ pub use measurement::{Interval, Measurement, Summary, Unit};
 pub use output::{CallStats, Output};
 pub use row::EvalRow;
 pub use score::{Score, ScoreName, Scores};
-
-pub(crate) use weight::map_weight;

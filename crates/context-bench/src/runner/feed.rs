@@ -12,8 +12,8 @@ use super::queue::{Abandoned, Queue};
 use super::reuse::Reuse;
 use super::wiring::Wiring;
 use crate::dataset::{Dataset, DatasetError, Used};
-use crate::model::map_weight;
 use crate::store::Key;
+use context_bench_records::map_bytes;
 
 /// How many examples are read ahead of the systems.
 const AHEAD: usize = 256;
@@ -93,7 +93,7 @@ impl Feed {
                     }
                     Some((position, Ok(example))) => {
                         self.used.note(&example);
-                        let size = map_weight(example.fields());
+                        let size = map_bytes(example.fields());
                         bytes += size;
                         batch.sizes.push(size);
                         let mut prepared = Prepared::new(example, position, &mut tag);

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use context_bench_records::map_bytes;
 use serde_json::{Map, Value};
 
 use super::delta::OutputDelta;
 use super::key::{Key, ResponseKey};
 use super::queue::Haste;
 use super::run::Run;
-use crate::model::{CallStats, Example, ExampleId, Failure, Scores, map_weight};
+use crate::model::{CallStats, Example, ExampleId, Failure, Scores};
 
 /// Where a stored response is. Comes from a look-up; its numbers mean nothing outside its store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -176,11 +177,9 @@ impl Record {
         const FIXED: usize = 512;
         FIXED
             + match self {
-                Self::Response(new) => {
-                    map_weight(new.example.fields()) + map_weight(&new.output.set)
-                }
+                Self::Response(new) => map_bytes(new.example.fields()) + map_bytes(&new.output.set),
                 Self::Row(row) => match &row.outcome {
-                    NewOutcome::Failed { example, .. } => map_weight(example.fields()),
+                    NewOutcome::Failed { example, .. } => map_bytes(example.fields()),
                     NewOutcome::Response(_) => 0,
                 },
                 Self::Scores(_) => 0,

@@ -1,6 +1,7 @@
 //! Working a plan out. `None` everywhere means: ask the engine.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use serde_json::Value as Json;
 
@@ -313,7 +314,7 @@ fn contains(whole: &Value<'_>, part: &Value<'_>) -> Option<bool> {
 }
 
 fn strip(text: Cow<'_, str>, side: Side) -> Cow<'_, str> {
-    let cut = |text: &str| -> std::ops::Range<usize> {
+    let cut = |text: &str| -> Range<usize> {
         let from_start = match side {
             Side::End => text,
             _ => python::strip_start(text),
@@ -335,17 +336,22 @@ fn strip(text: Cow<'_, str>, side: Side) -> Cow<'_, str> {
 }
 
 fn split<'r>(text: &Cow<'r, str>, separator: &str, most: Option<usize>) -> Option<Value<'r>> {
-    let pieces = most.map_or(usize::MAX, |most| most.saturating_add(1));
-    Some(Value::List(match text {
-        Cow::Borrowed(text) => {
-            let pieces = text.splitn(pieces, separator);
-            pieces.map(|piece| Value::Text(piece.into())).collect()
-        }
-        Cow::Owned(text) => {
-            let pieces = text.splitn(pieces, separator);
-            pieces
-                .map(|piece| Value::Text(piece.to_owned().into()))
-                .collect()
-        }
-    }))
+    if separator.is_empty() {
+        return None;
+    }
+    let piece = |at: Range<usize>| {
+        Value::Text(match text {
+            Cow::Borrowed(text) => Cow::Borrowed(&text[at]),
+            Cow::Owned(text) => Cow::Owned(text[at].to_owned()),
+        })
+    };
+    let places = memchr::memmem::find_iter(text.as_bytes(), separator.as_bytes());
+    let mut pieces = Vec::new();
+    let mut start = 0;
+    for place in places.take(most.unwrap_or(usize::MAX)) {
+        pieces.push(piece(start..place));
+        start = place + separator.len();
+    }
+    pieces.push(piece(start..text.len()));
+    Some(Value::List(pieces))
 }

@@ -35,11 +35,15 @@ impl Options {
 
     /// `A) text  B) text`, on one line as the original tool has it.
     pub(super) fn listed(&self) -> String {
-        let lettered = self.texts.iter().enumerate().filter_map(|(at, text)| {
-            let text = crate::text::stringify::python_str(text);
-            Some(format!("{}) {text}", letter(at)?))
-        });
-        lettered.collect::<Vec<_>>().join("  ")
+        let mut listed = String::new();
+        for (at, text) in self.texts.iter().enumerate() {
+            let Some(letter) = letter(at) else { break };
+            listed.push_str(if at > 0 { "  " } else { "" });
+            listed.push(letter);
+            listed.push_str(") ");
+            listed.push_str(&crate::text::stringify::python_str(text));
+        }
+        listed
     }
 }
 

@@ -3,16 +3,18 @@
 //! One engine for all datasets. It does no I/O; rows come in, examples go out.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::ahead::ahead;
 use super::choices::{MOST, Options};
-use super::fields::Fields;
+use super::fields::{Fields, Known, Layout};
 use super::row::{Row, Rows};
-use super::scope::{GIVEN, Item, Scope};
+use super::scope::{GIVEN, Item, Scope, reads_whole};
 use super::spec::{Choices, Config};
 use super::template::Template;
-use crate::dataset::{DatasetError, Misfit};
+use crate::dataset::{DatasetError, Examples, Misfit};
 use crate::error::Location;
 use crate::model::Example;
 use crate::text::stringify::{is_truthy, kind};
@@ -51,31 +53,69 @@ pub(super) struct Engine {
     /// The names of config and split, as templates see them.
     config_name: Value,
     split_name: Value,
+    layout: Layout,
     /// Per field whether it takes its column out of the record instead of
     /// copying it: the last field that is just that column does.
     takes: Vec<bool>,
+    /// Whether a template reads the record as one value.
+    reads_whole: bool,
+    /// Whether a template reads the options as text.
+    reads_options: bool,
 }
 
 impl Engine {
     pub(super) fn new(config: Config, settings: EngineSettings) -> Self {
+        let reads_whole = templates(&config).any(reads_whole);
         Self {
             config_name: config.name.clone().into(),
             split_name: config.split.clone().into(),
+            layout: Layout::of(&config.variant),
             takes: takers(&config),
+            reads_whole,
+            reads_options: mentioned(&config).contains("options_text"),
             config,
             settings,
         }
     }
 
-    /// The examples of these records.
-    pub(super) fn examples(self, rows: Rows) -> Examples {
-        Examples {
-            engine: self,
-            rows,
-            index: 0,
-            made: 0,
-            ready: Vec::new().into_iter(),
+    /// The examples of these records. Of many, they are made ahead.
+    pub(super) fn examples(self, rows: Rows, many: bool) -> Examples {
+        let most = self.settings.max_examples.unwrap_or(usize::MAX);
+        let makes_several = self.config.variant.for_each.is_some();
+        // A record's place among those of its config is known in advance only
+        // when all records are of that config.
+        let mut examples: Examples = if many && self.config.variant.belongs_when.is_none() {
+            let most = if makes_several { usize::MAX } else { most };
+            let make = move |row: Result<Row, DatasetError>, index, out: &mut Vec<_>| match row
+                .and_then(|row| self.record(row, index))
+            {
+                Ok(Made::Elsewhere) => {}
+                Ok(Made::One(example)) => out.push(Ok(example)),
+                Ok(Made::Many(examples)) => out.extend(examples.into_iter().map(Ok)),
+                Err(error) => out.push(Err(error)),
+            };
+            ahead(rows, most, Arc::new(make))
+        } else {
+            Box::new(OneByOne {
+                engine: self,
+                rows,
+                index: 0,
+                ready: Vec::new().into_iter(),
+            })
+        };
+        if !makes_several {
+            return examples;
         }
+        let mut left = most;
+        // Nothing is read for examples beyond the last that is wanted.
+        Box::new(std::iter::from_fn(move || {
+            if left == 0 {
+                return None;
+            }
+            let example = examples.next()?;
+            left -= usize::from(example.is_ok());
+            Some(example)
+        }))
     }
 
     fn record(&self, row: Row, index: usize) -> Result<Made, DatasetError> {
@@ -84,7 +124,8 @@ impl Engine {
             record: index + 1,
         };
         let mut scope = Scope {
-            record: Value::Object(row.fields),
+            whole: self.reads_whole.then(|| row.record.clone().into()),
+            record: row.record,
             index: index.into(),
             config: &self.config_name,
             split: &self.split_name,
@@ -132,12 +173,14 @@ impl Engine {
         let options = match &variant.choices {
             Some(choices) => {
                 let options = self.options(choices, scope, at)?;
-                scope.options_text = Some(options.listed().into());
+                if self.reads_options {
+                    scope.options_text = Some(options.listed().into());
+                }
                 Some(options)
             }
             None => None,
         };
-        let mut fields = Fields::named(variant.fields.keys());
+        let mut fields = self.layout.fields();
         // Those that take something away come last.
         for taking in [false, true] {
             let templates = variant.fields.values().zip(&self.takes).enumerate();
@@ -206,28 +249,28 @@ impl Engine {
         options: Options,
         at: &At,
     ) -> Result<(), DatasetError> {
-        if fields.get("context").is_none() {
-            let Some(question) = fields.get("question").and_then(Value::as_str) else {
+        if fields.get(Known::Context).is_none() {
+            let Some(question) = fields.get(Known::Question).and_then(Value::as_str) else {
                 return Err(self.misfit("question", "must be text", at));
             };
-            let context = format!("{question}\n\n{}", options.listed());
-            fields.set("context", context.into());
+            let context = [question, "\n\n", &options.listed()].concat();
+            fields.set(Known::Context, context.into());
         }
-        if fields.get("answer").is_none() {
+        if fields.get(Known::Answer).is_none() {
             let right = options
                 .correct
                 .and_then(|at| options.texts.get(at))
                 .cloned();
-            fields.set("answer", right.unwrap_or_else(|| "".into()));
+            fields.set(Known::Answer, right.unwrap_or_else(|| "".into()));
         }
-        fields.set("correct_letter", options.letter().into());
-        fields.set("choices", options.texts.into());
+        fields.set(Known::CorrectLetter, options.letter().into());
+        fields.set(Known::Choices, options.texts.into());
         Ok(())
     }
 
     /// `answer` is the first of `answers`, and no answer is there twice.
     fn complete_answers(&self, fields: &mut Fields<'_>, at: &At) -> Result<(), DatasetError> {
-        let answers = match fields.take("answers") {
+        let answers = match fields.take(Known::Answers) {
             None => return Ok(()),
             Some(Value::Array(answers)) => answers,
             Some(other) => {
@@ -235,7 +278,7 @@ impl Engine {
                 return Err(self.misfit("answers", &problem, at));
             }
         };
-        let first = fields.take("answer").filter(|answer| *answer != "");
+        let first = fields.take(Known::Answer).filter(|answer| *answer != "");
         let mut distinct: Vec<Value> = Vec::with_capacity(answers.len() + 1);
         for answer in first.into_iter().chain(answers) {
             if !answer.is_null() && !distinct.contains(&answer) {
@@ -243,8 +286,8 @@ impl Engine {
             }
         }
         let answer = distinct.first().cloned().unwrap_or_else(|| "".into());
-        fields.set("answer", answer);
-        fields.set("answers", distinct.into());
+        fields.set(Known::Answer, answer);
+        fields.set(Known::Answers, distinct.into());
         Ok(())
     }
 
@@ -304,68 +347,60 @@ pub(super) fn columns(config: &Config) -> Option<Vec<String>> {
 
 /// All names that the templates of a config mention.
 fn mentioned(config: &Config) -> BTreeSet<String> {
-    let variant = &config.variant;
-    let mut templates: Vec<&Template> = variant.fields.values().collect();
-    templates.extend(&variant.belongs_when);
-    templates.extend(&variant.skip_when);
-    templates.extend(variant.for_each.as_ref().map(|each| &each.items));
-    if let Some(choices) = &variant.choices {
-        templates.extend([&choices.options, &choices.correct]);
-    }
-    let names = templates.into_iter().flat_map(Template::names);
-    names.cloned().collect()
+    templates(config)
+        .flat_map(Template::names)
+        .cloned()
+        .collect()
 }
 
-/// The stream of examples of one config. An error about one record leaves the
-/// rest readable.
-pub(super) struct Examples {
+fn templates(config: &Config) -> impl Iterator<Item = &Template> {
+    let variant = &config.variant;
+    let options = variant.choices.iter();
+    let fields = variant.fields.values();
+    fields
+        .chain(&variant.belongs_when)
+        .chain(&variant.skip_when)
+        .chain(variant.for_each.as_ref().map(|each| &each.items))
+        .chain(options.flat_map(|choices| [&choices.options, &choices.correct]))
+}
+
+/// The examples of one config, made when they are wanted. An error about one
+/// record leaves the rest readable.
+struct OneByOne {
     engine: Engine,
     rows: Rows,
     /// The place of the next record, from 0.
     index: usize,
-    made: usize,
     ready: std::vec::IntoIter<Example>,
 }
 
-impl Iterator for Examples {
+impl Iterator for OneByOne {
     type Item = Result<Example, DatasetError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let most = self.engine.settings.max_examples.unwrap_or(usize::MAX);
-        let by_example = self.engine.config.variant.for_each.is_some();
+        let makes_several = self.engine.config.variant.for_each.is_some();
         loop {
-            if by_example && self.made >= most {
-                return None;
-            }
             if let Some(example) = self.ready.next() {
-                self.made += 1;
                 return Some(Ok(example));
             }
-            if !by_example && self.index >= most {
+            if !makes_several && self.index >= most {
                 return None;
             }
-            let row = match self.rows.next()? {
-                Ok(row) => row,
-                Err(error) => {
-                    self.index += 1;
-                    return Some(Err(error));
-                }
-            };
-            match self.engine.record(row, self.index) {
-                Ok(Made::Elsewhere) => {}
+            let row = self.rows.next()?;
+            match row.and_then(|row| self.engine.record(row, self.index)) {
+                Ok(Made::Elsewhere) => continue,
                 Ok(Made::One(example)) => {
                     self.index += 1;
                     return Some(Ok(example));
                 }
-                Ok(Made::Many(examples)) => {
-                    self.index += 1;
-                    self.ready = examples.into_iter();
-                }
+                Ok(Made::Many(examples)) => self.ready = examples.into_iter(),
                 Err(error) => {
                     self.index += 1;
                     return Some(Err(error));
                 }
             }
+            self.index += 1;
         }
     }
 }

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::ahead::ahead;
+use context_bench_records::map_bytes;
+
 use super::engine::{self, Engine, EngineSettings};
 use super::error::CatalogueError;
 use super::locate::{self, Wanted};
@@ -13,15 +14,15 @@ use super::rows::{self, TableSettings};
 use super::spec::{Config, Table};
 use crate::dataset::local::advised;
 use crate::dataset::skipped::Tally;
-use crate::dataset::{Dataset, DatasetError, Origin};
-use crate::model::{Example, map_weight};
+use crate::dataset::{Dataset, DatasetError, Examples, Origin};
+use crate::model::Example;
 
 /// So much of a local copy becomes examples before a run begins, so that what
 /// does not fit is found before a request is paid for; of nearly all datasets
 /// that is everything. What is made is kept, not made twice.
 const CHECKED_BYTES: usize = 32 << 20;
 
-/// From so many examples on, records are read on a thread of their own.
+/// From so many examples on, they are made ahead on other threads.
 const AHEAD_FROM: usize = 1000;
 
 /// How a dataset of the catalogue is loaded.
@@ -68,8 +69,7 @@ impl Config {
         // For a slice, reading ahead would mostly read what nobody asks for.
         let many = settings.max_examples.is_none_or(|max| max >= AHEAD_FROM);
         let rows = copy.rows(self, self.record_settings())?;
-        let rows = if many { ahead(rows) } else { rows };
-        let mut examples = self.sieved(rows, settings, &tally);
+        let mut examples = self.sieved(rows, many, settings, &tally);
         let origin = Origin {
             source: path.display().to_string(),
             revision: None,
@@ -81,7 +81,7 @@ impl Config {
                 return Ok(dataset.with_skipped(tally).with_origin(origin));
             };
             let example = example?;
-            bytes += map_weight(example.fields());
+            bytes += map_bytes(example.fields());
             checked.push(example);
         }
         let all = checked.into_iter().map(Ok).chain(examples);
@@ -100,15 +100,15 @@ impl Config {
         let access = access.ok_or(CatalogueError::NoHub { dataset })?;
         let (rows, origin) = self.remote_rows(access, settings, self.record_settings())?;
         let tally = Tally::default();
-        let examples = self.sieved(rows, settings, &tally);
+        let examples = self.sieved(rows, false, settings, &tally);
         let dataset = Dataset::from_results(examples);
         Ok(dataset.with_skipped(tally).with_origin(origin))
     }
 
-    fn sieved(&self, rows: Rows, settings: &LoadSettings, tally: &Tally) -> Sieved {
-        let examples = Engine::new(self.clone(), settings.engine()).examples(rows);
+    fn sieved(&self, rows: Rows, many: bool, settings: &LoadSettings, tally: &Tally) -> Sieved {
+        let engine = Engine::new(self.clone(), settings.engine());
         Sieved {
-            examples: Box::new(examples),
+            examples: engine.examples(rows, many),
             skip_bad: settings.skip_bad_lines,
             tally: tally.clone(),
             n_bad: 0,
@@ -270,7 +270,7 @@ pub(super) fn with_member(files: Vec<PathBuf>, wanted: &Wanted<'_>) -> Vec<PathB
 /// The examples, without those that do not fit when the user asked so. It ends
 /// after the first error that is not skipped.
 struct Sieved {
-    examples: Box<dyn Iterator<Item = Result<Example, DatasetError>> + Send>,
+    examples: Examples,
     skip_bad: bool,
     tally: Tally,
     n_bad: usize,

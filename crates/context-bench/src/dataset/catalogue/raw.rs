@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use super::load::LocalCopy;
 use super::row::Row;
 use super::rows::{self, TableSettings};
-use super::scope::{GIVEN, Scope};
+use super::scope::{GIVEN, Scope, reads_whole};
 use super::spec::Config;
 use super::template::Template;
 use super::{CatalogueError, LoadSettings};
@@ -119,7 +119,7 @@ impl Config {
         places.sort_unstable();
         Ok(places
             .into_iter()
-            .map(|at| table.rows[at].fields.clone())
+            .map(|at| table.rows[at].record.clone().into_map())
             .collect())
     }
 
@@ -129,7 +129,8 @@ impl Config {
         };
         let (config, split) = (self.name.clone().into(), self.split.clone().into());
         let scope = Scope {
-            record: Value::Object(row.fields.clone()),
+            whole: reads_whole(template).then(|| row.record.clone().into()),
+            record: row.record.clone(),
             index: index.into(),
             config: &config,
             split: &split,
@@ -164,7 +165,7 @@ pub(crate) fn read_files(
         ..TableSettings::default()
     };
     let rows = rows::of_files(files, settings)?;
-    rows.map(|row| Ok(row?.fields)).collect()
+    rows.map(|row| Ok(row?.record.into_map())).collect()
 }
 
 impl RawTables {

@@ -308,7 +308,7 @@ fn is_worth_ranges(found: &Found, access: &HubAccess) -> bool {
 /// The records of files that stay where they are, each opened when its turn comes.
 fn ranged_rows(files: Vec<RemoteFile>, access: &HubAccess, settings: TableSettings) -> Rows {
     let hub = Arc::clone(&access.hub);
-    Box::new(files.into_iter().flat_map(move |file| {
+    Rows::new(files.into_iter().flat_map(move |file| {
         let opened = hub.open_ranged(&file).map_err(CatalogueError::from);
         let rows = opened.map_err(DatasetError::from).and_then(|ranged| {
             let file = Arc::new(Ranged {
@@ -317,7 +317,7 @@ fn ranged_rows(files: Vec<RemoteFile>, access: &HubAccess, settings: TableSettin
             });
             rows::of_read_at(file, settings.clone())
         });
-        rows.unwrap_or_else(|error| Box::new(std::iter::once(Err(error))))
+        rows.unwrap_or_else(|error| Rows::new(std::iter::once(Err(error))))
     }))
 }
 

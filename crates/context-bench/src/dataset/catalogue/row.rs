@@ -1,30 +1,34 @@
 //! `Row`: a raw record of a source on its way to becoming examples.
 
+use std::path::Path;
+use std::sync::Arc;
+
+use context_bench_records::{Batch, Found, Record};
 use serde_json::{Map, Value};
 
 use crate::dataset::DatasetError;
+use crate::dataset::local::advised;
 use crate::error::Location;
 
 /// A raw record and where it stands.
 #[derive(Debug, Clone)]
 pub(super) struct Row {
-    pub(super) fields: Map<String, Value>,
+    pub(super) record: Record,
     pub(super) at: Location,
 }
 
 impl Row {
     /// The value of a column; `null` when there is none.
     pub(super) fn get(&self, column: &str) -> &Value {
-        self.fields.get(column).unwrap_or(&Value::Null)
+        self.record.get(column).unwrap_or(&Value::Null)
     }
 
     /// Another record made of this one, at the same place.
     pub(super) fn becomes<const N: usize>(&self, fields: [(&str, Value); N]) -> Self {
+        let fields = fields.into_iter();
+        let map: Map<String, Value> = fields.map(|(key, value)| (key.to_owned(), value)).collect();
         Self {
-            fields: fields
-                .into_iter()
-                .map(|(key, value)| (key.to_owned(), value))
-                .collect(),
+            record: map.into(),
             at: self.at.clone(),
         }
     }
@@ -38,5 +42,91 @@ impl Row {
     }
 }
 
-/// A stream of raw records.
-pub(super) type Rows = Box<dyn Iterator<Item = Result<Row, DatasetError>> + Send>;
+/// A stream of raw records: one by one, or in the batches that they are read in.
+pub(super) struct Rows {
+    batches: Box<dyn Iterator<Item = RowBatch> + Send>,
+    current: Option<RowBatch>,
+}
+
+/// Rows that were read together. What is left to do for them is done when they are
+/// taken, on whichever thread that is.
+pub(super) enum RowBatch {
+    One(Option<Box<Result<Row, DatasetError>>>),
+    Read { file: Arc<Path>, batch: Batch },
+}
+
+impl Rows {
+    /// Rows that come one by one.
+    pub(super) fn new(
+        rows: impl Iterator<Item = Result<Row, DatasetError>> + Send + 'static,
+    ) -> Self {
+        Self::of_batches(rows.map(|row| RowBatch::One(Some(Box::new(row)))))
+    }
+
+    pub(super) fn of_batches(batches: impl Iterator<Item = RowBatch> + Send + 'static) -> Self {
+        Self {
+            batches: Box::new(batches),
+            current: None,
+        }
+    }
+
+    /// The batches that are left.
+    pub(super) fn into_batches(self) -> impl Iterator<Item = RowBatch> + Send {
+        self.current.into_iter().chain(self.batches)
+    }
+}
+
+impl Iterator for Rows {
+    type Item = Result<Row, DatasetError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(row) = self.current.as_mut().and_then(Iterator::next) {
+                return Some(row);
+            }
+            self.current = Some(self.batches.next()?);
+        }
+    }
+}
+
+impl RowBatch {
+    /// How many rows are left.
+    pub(super) fn n_rows(&self) -> usize {
+        match self {
+            Self::One(row) => usize::from(row.is_some()),
+            Self::Read { batch, .. } => batch.n_records(),
+        }
+    }
+
+    /// About how many bytes they have.
+    pub(super) fn n_bytes(&self) -> usize {
+        match self {
+            Self::One(row) => match row.as_deref() {
+                Some(Ok(row)) => row.record.n_bytes(),
+                _ => 0,
+            },
+            Self::Read { batch, .. } => batch.n_bytes(),
+        }
+    }
+}
+
+impl Iterator for RowBatch {
+    type Item = Result<Row, DatasetError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match self {
+            Self::One(row) => row.take().map(|row| *row),
+            Self::Read { file, batch } => Some(match batch.next()? {
+                Ok(Found { record, place }) => Ok(Row {
+                    record,
+                    at: Location {
+                        file: Arc::clone(file),
+                        line: place.line,
+                        column: place.column,
+                    },
+                }),
+                Err(error) => Err(advised(error)),
+            }),
+        }
+    }
+}

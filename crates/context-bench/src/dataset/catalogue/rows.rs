@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use context_bench_records::{
-    Format, Found, ReadAt, ReadSettings, RecordError, RecordSet, Records, Source, Syntax,
+    Format, ReadAt, ReadSettings, RecordError, RecordSet, Records, Source, Syntax,
 };
 use serde_json::Map;
 
-use super::row::{Row, Rows};
+use super::row::{Row, RowBatch, Rows};
 use crate::dataset::DatasetError;
 use crate::dataset::local::advised;
 use crate::error::Location;
@@ -32,7 +32,7 @@ pub(super) struct TableSettings {
 /// When the first file cannot be opened.
 pub(super) fn of_files(paths: Vec<PathBuf>, settings: TableSettings) -> Result<Rows, DatasetError> {
     if settings.is_text {
-        return Ok(Box::new(paths.into_iter().map(|path| text(&path))));
+        return Ok(Rows::new(paths.into_iter().map(|path| text(&path))));
     }
     if let Some(syntax) = settings.format
         && paths.iter().all(|path| is_undecided(path))
@@ -42,8 +42,8 @@ pub(super) fn of_files(paths: Vec<PathBuf>, settings: TableSettings) -> Result<R
             let records = opened.and_then(|mut source| source.records(&ReadSettings::default()));
             records.map(stream).map_err(advised)
         });
-        return Ok(Box::new(rows.flat_map(|rows| {
-            rows.unwrap_or_else(|error| Box::new(std::iter::once(Err(error))))
+        return Ok(Rows::new(rows.flat_map(|rows| {
+            rows.unwrap_or_else(|error| Rows::new(std::iter::once(Err(error))))
         })));
     }
     let set = with_columns(settings.columns, |read| {
@@ -95,24 +95,26 @@ fn with_columns<T>(
     opened.map_err(advised)
 }
 
+/// So many batches share a copy of the name of their file. Batches are used on
+/// other threads while the next are read, and a count of users that two threads
+/// change slows both.
+const SHARED_BY: usize = 256;
+
 fn stream(mut records: Box<dyn Records>) -> Rows {
     let mut file: Arc<Path> = records.file().into();
-    Box::new(std::iter::from_fn(move || {
-        let found = records.read_next()?;
-        if file.as_os_str() != records.file().as_os_str() {
+    let mut sharing = 0;
+    Rows::of_batches(std::iter::from_fn(move || {
+        let batch = match records.read_batch()? {
+            Ok(batch) => batch,
+            Err(error) => return Some(RowBatch::One(Some(Box::new(Err(advised(error)))))),
+        };
+        sharing += 1;
+        if sharing > SHARED_BY || file.as_os_str() != records.file().as_os_str() {
             file = records.file().into();
+            sharing = 0;
         }
-        Some(match found {
-            Ok(Found { record, place }) => Ok(Row {
-                fields: record,
-                at: Location {
-                    file: Arc::clone(&file),
-                    line: place.line,
-                    column: place.column,
-                },
-            }),
-            Err(error) => Err(advised(error)),
-        })
+        let file = Arc::clone(&file);
+        Some(RowBatch::Read { file, batch })
     }))
 }
 
@@ -121,11 +123,11 @@ fn text(path: &Path) -> Result<Row, DatasetError> {
         path: path.into(),
         source,
     })?;
-    let mut fields = Map::new();
-    fields.insert("path".into(), path.display().to_string().into());
-    fields.insert("text".into(), text.into());
+    let mut map = Map::new();
+    map.insert("path".into(), path.display().to_string().into());
+    map.insert("text".into(), text.into());
     Ok(Row {
-        fields,
+        record: map.into(),
         at: Location::file(path),
     })
 }

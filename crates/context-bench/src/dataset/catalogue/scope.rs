@@ -1,7 +1,10 @@
 //! `Scope`: what the templates of a dataset see of a record.
 
+use context_bench_records::Record;
 use context_bench_template::jinja;
 use serde_json::Value;
+
+use super::template::Template;
 
 /// Names that templates know besides the columns of a record. A column of the
 /// same name is reached as `record.name`.
@@ -16,8 +19,9 @@ pub(super) const GIVEN: [&str; 6] = [
 
 /// The columns of a record and the given names.
 pub(super) struct Scope<'e> {
-    /// The record: a map.
-    pub(super) record: Value,
+    pub(super) record: Record,
+    /// The record as one value, for templates that [read it so](reads_whole).
+    pub(super) whole: Option<Value>,
     /// Its place among the records of the config, from 0.
     pub(super) index: Value,
     pub(super) config: &'e Value,
@@ -35,17 +39,22 @@ pub(super) struct Item<'e> {
     pub(super) index: Value,
 }
 
+/// Whether a template reads the record as one value.
+pub(super) fn reads_whole(template: &Template) -> bool {
+    template.names().iter().any(|name| name == "record")
+}
+
 impl Scope<'_> {
     /// Takes a column out of the record; nothing when it is not there.
     pub(super) fn take(&mut self, column: &str) -> Option<Value> {
-        self.record.get_mut(column).map(Value::take)
+        self.record.take(column)
     }
 }
 
 impl jinja::Record for Scope<'_> {
     fn get(&self, name: &str) -> Option<&Value> {
         let given = match name {
-            "record" => Some(&self.record),
+            "record" => self.whole.as_ref(),
             "index" => Some(&self.index),
             "config" => Some(self.config),
             "split" => Some(self.split),
@@ -60,12 +69,7 @@ impl jinja::Record for Scope<'_> {
     }
 
     fn names(&self) -> Vec<&str> {
-        let columns = self
-            .record
-            .as_object()
-            .into_iter()
-            .flat_map(|map| map.keys());
-        let columns = columns.map(String::as_str);
+        let columns = self.record.iter().map(|(name, _)| name);
         columns.filter(|name| !GIVEN.contains(name)).collect()
     }
 }

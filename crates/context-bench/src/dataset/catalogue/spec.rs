@@ -10,6 +10,7 @@ use context_bench_records::Syntax;
 use indexmap::IndexMap;
 
 use super::error::CatalogueError;
+use super::fields::Layout;
 use super::prepare::Prepare;
 use super::template::Template;
 use crate::text::suggest;
@@ -310,15 +311,8 @@ impl Config {
     }
 
     /// The fields of its examples, in order.
-    pub fn fields(&self) -> Vec<&str> {
-        let mut fields: Vec<&str> = self.variant.fields.keys().map(String::as_str).collect();
-        if self.variant.choices.is_some() {
-            fields.extend(["choices", "correct_letter", "answer"]);
-        }
-        if fields.contains(&"answers") && !fields.contains(&"answer") {
-            fields.push("answer");
-        }
-        fields
+    pub fn fields(&self) -> Vec<String> {
+        Layout::of(&self.variant).names().map(Into::into).collect()
     }
 }
 

@@ -110,7 +110,7 @@ fn next_example(records: &mut dyn Records) -> Option<Result<Example, DatasetErro
         Ok(found) => found,
         Err(error) => return Some(Err(advice::advised(error))),
     };
-    let mut example = Example::from(found.record);
+    let mut example = Example::from(found.record.into_map());
     if let Err(error) = check_id(&example, found.place, records.file()) {
         return Some(Err(error));
     }

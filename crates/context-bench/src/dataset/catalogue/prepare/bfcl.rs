@@ -18,7 +18,7 @@ pub(super) fn prepare(rows: Rows, tables: Tables) -> Result<Rows, DatasetError> 
         .flatten()
         .filter_map(|row| {
             let id = row.get("id").as_str()?.to_owned();
-            Some((id, row.fields.get("ground_truth")?.clone()))
+            Some((id, row.record.get("ground_truth")?.clone()))
         })
         .collect();
     Ok(each(rows, move |mut row| {
@@ -38,10 +38,10 @@ pub(super) fn prepare(rows: Rows, tables: Tables) -> Result<Rows, DatasetError> 
         };
         let context = json::indented(functions);
         let question = question(row.get("question"));
-        row.fields.insert("context".into(), context.into());
-        row.fields.insert("question".into(), question);
-        row.fields.insert("ground_truth".into(), calls);
-        row.fields.insert("answer".into(), answer.into());
+        row.record.insert("context", context.into());
+        row.record.insert("question", question);
+        row.record.insert("ground_truth", calls);
+        row.record.insert("answer", answer.into());
         Ok(row)
     }))
 }

@@ -9,7 +9,7 @@ use crate::dataset::DatasetError;
 /// Leaves out the nulls of `kwargs`.
 pub(super) fn prepare(rows: Rows, _: Tables) -> Result<Rows, DatasetError> {
     Ok(each(rows, |mut row| {
-        let arguments = row.fields.get_mut("kwargs").and_then(Value::as_array_mut);
+        let arguments = row.record.get_mut("kwargs").and_then(Value::as_array_mut);
         for arguments in arguments.into_iter().flatten() {
             if let Value::Object(arguments) = arguments {
                 arguments.retain(|_, value| !value.is_null());

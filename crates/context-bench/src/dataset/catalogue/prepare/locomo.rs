@@ -17,7 +17,7 @@ const NOT_SAID: [&str; 2] = ["No information available", "Not mentioned"];
 pub(super) fn prepare(rows: Rows, _: Tables) -> Result<Rows, DatasetError> {
     let mut index = 0_usize;
     Ok(each(rows, move |row| {
-        let (id, conversation, questions) = if row.fields.contains_key("conversation") {
+        let (id, conversation, questions) = if row.record.get("conversation").is_some() {
             let conversation = original(row.get("conversation"))
                 .ok_or_else(|| row.misfit("a conversation without sessions"))?;
             (row.get("sample_id"), conversation, original_questions(&row))

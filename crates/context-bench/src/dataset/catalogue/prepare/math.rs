@@ -13,7 +13,7 @@ pub(super) fn prepare(rows: Rows, _: Tables) -> Result<Rows, DatasetError> {
         let solution = solution.ok_or_else(|| row.misfit("a problem without a `solution`"))?;
         let answer = boxed(solution).filter(|answer| !answer.is_empty());
         let answer = answer.unwrap_or(solution).to_owned();
-        row.fields.insert("boxed".into(), answer.into());
+        row.record.insert("boxed", answer.into());
         Ok(row)
     }))
 }

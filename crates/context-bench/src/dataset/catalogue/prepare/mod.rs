@@ -68,5 +68,5 @@ fn each(
     rows: Rows,
     mut function: impl FnMut(Row) -> Result<Row, DatasetError> + Send + 'static,
 ) -> Rows {
-    Box::new(rows.map(move |row| function(row?)))
+    Rows::new(rows.map(move |row| function(row?)))
 }

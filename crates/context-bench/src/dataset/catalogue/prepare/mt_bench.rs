@@ -21,9 +21,9 @@ pub(super) fn prepare(rows: Rows, _: Tables) -> Result<Rows, DatasetError> {
         let turns: Value = turns.collect();
         let text = |text: Option<&Value>| text.cloned().unwrap_or_else(|| "".into());
         let (first, last) = (text(texts.first()), text(texts.last()));
-        row.fields.insert("turns".into(), turns);
-        row.fields.insert("first".into(), first);
-        row.fields.insert("last".into(), last);
+        row.record.insert("turns", turns);
+        row.record.insert("first", first);
+        row.record.insert("last", last);
         Ok(row)
     }))
 }

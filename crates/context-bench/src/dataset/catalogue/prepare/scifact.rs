@@ -26,7 +26,7 @@ pub(super) fn prepare(rows: Rows, tables: Tables) -> Result<Rows, DatasetError> 
             Some((python_str(id).into_owned(), text(document.get("abstract"))?))
         })
         .collect();
-    Ok(Box::new(Claims {
+    Ok(Rows::new(Claims {
         rows,
         abstracts,
         next: None,
