@@ -15,12 +15,13 @@ use crate::error::Hint;
 use crate::evaluator::Evaluator;
 use crate::metric::{Comparison, Metric};
 use crate::model::{EvalRow, ScoreName, Summary};
+use crate::replay::Replay;
 use crate::result::{EvalResult, Kept};
 use crate::runner::{
-    self, MaxWorkers, NoProgress, Outcome, Progress, Reuse, ReuseSettings, RunSettings, Stop,
-    StoreUse, Wiring,
+    self, MaxWorkers, NoProgress, Outcome, Progress, Recorded, Reuse, ReuseSettings, RunSettings,
+    Stop, Wiring,
 };
-use crate::store::{RunStatus, Store};
+use crate::store::{RunStatus, Store, StoreError};
 use crate::system::System;
 use crate::text::suggest;
 use crate::tokens::{TextFields, TokenCounter, Tokenizer};
@@ -63,7 +64,8 @@ pub struct Evaluate {
     counter: Arc<dyn TokenCounter>,
     progress: Arc<dyn Progress>,
     stop: Stop,
-    store: Option<(Store, StoreUse)>,
+    store: Option<Store>,
+    recorded: Option<Arc<Recorded>>,
     notes: Map<String, Value>,
     command: String,
 }
@@ -84,6 +86,7 @@ impl Default for Evaluate {
             progress: Arc::new(NoProgress),
             stop: Stop::new(),
             store: None,
+            recorded: None,
             notes: Map::new(),
             command: String::new(),
         }
@@ -226,15 +229,59 @@ impl Evaluate {
     /// Keeps everything in this store, and takes from it what is there already.
     #[must_use]
     pub fn store(mut self, store: Store) -> Self {
-        self.store = Some((store, StoreUse::Keep));
+        self.store = Some(store);
         self
     }
 
-    /// Takes from this store what is there, and keeps nothing in it.
-    #[must_use]
-    pub fn stored(mut self, store: Store) -> Self {
-        self.store = Some((store, StoreUse::ReadOnly));
-        self
+    /// Scores a stored run anew, as a run of its own: its systems, its examples
+    /// and its failures. What it did not get to is left out, and no system is
+    /// called.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    pub fn replay(mut self, replay: &Replay) -> Result<Self, StoreError> {
+        let (dataset, recorded) = replay.examples()?;
+        self.recorded = Some(recorded);
+        Ok(self
+            .systems(replay.systems())
+            .dataset(dataset)
+            .store(replay.store().clone()))
+    }
+
+    /// Sums up a stored run as it was: its own rows, with the latency, the
+    /// failures and the marks of reuse that they had. The evaluators must be
+    /// [those of the run](Replay::evaluators). Blocks while it reads.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read. Rows that are damaged are no error: they
+    /// are missing among those that were planned.
+    pub fn recall(self, replay: &Replay) -> Result<EvalResult, StoreError> {
+        let (outcome, used) = replay.recall(&self.wiring)?;
+        let run = &replay.run;
+        let names: Vec<String> = run.systems.iter().map(|s| s.name.clone()).collect();
+        let mut config = run.config.clone();
+        let provenance = match config.shift_remove("provenance") {
+            Some(Value::Object(provenance)) => provenance,
+            _ => Map::new(),
+        };
+        let mut result = EvalResult {
+            config,
+            provenance,
+            interrupted: run.status == RunStatus::Interrupted,
+            ..EvalResult::default()
+        };
+        fill(&mut result, &names, outcome);
+        result.datasets = used.list();
+        summarize(&mut result, &self.metrics, &self.comparisons, false);
+        result.kept = Some(Kept {
+            run: Some(run.run.id().to_string()),
+            path: replay.store().path().to_owned(),
+            damaged: replay.store().damaged(),
+            ..Kept::default()
+        });
+        Ok(result)
     }
 
     /// Adds something to the provenance of the result.
@@ -336,7 +383,7 @@ impl Evaluate {
         config: &Map<String, Value>,
         provenance: &Map<String, Value>,
     ) -> (Option<Arc<Reuse>>, Option<Kept>) {
-        let Some((store, mode)) = self.store.clone() else {
+        let Some(store) = self.store.clone() else {
             return (None, None);
         };
         let mut kept = Kept {
@@ -347,17 +394,17 @@ impl Evaluate {
         config.insert("provenance".into(), Value::Object(provenance.clone()));
         let begun = Reuse::begin(ReuseSettings {
             store,
-            mode,
             systems: &self.systems,
             evaluators: &self.wiring.evaluators,
             counter: &*self.counter,
             text_fields: &self.text_fields,
             command: self.command.clone(),
             config,
+            recorded: self.recorded.clone(),
         });
         match begun {
             Ok(reuse) => {
-                kept.run = reuse.run().map(|run| run.id().to_string());
+                kept.run = Some(reuse.run().id().to_string());
                 (Some(Arc::new(reuse)), Some(kept))
             }
             Err(error) => {
@@ -424,10 +471,8 @@ impl Evaluate {
 async fn end_in_store(reuse: &Arc<Reuse>, status: RunStatus, kept: &mut Kept) {
     let flushed = reuse.store().flush().await;
     let finishing = Arc::clone(reuse);
-    let finished = tokio::task::spawn_blocking(move || match finishing.run() {
-        Some(run) => finishing.store().finish_run(run, status),
-        None => Ok(()),
-    });
+    let finished =
+        tokio::task::spawn_blocking(move || finishing.store().finish_run(finishing.run(), status));
     let error = match (flushed, finished.await) {
         (Err(error), _) | (Ok(()), Ok(Err(error))) => Some(error.to_string()),
         _ => None,
@@ -439,7 +484,8 @@ async fn end_in_store(reuse: &Arc<Reuse>, status: RunStatus, kept: &mut Kept) {
 
 /// Moves what the run produced into the result.
 fn fill(result: &mut EvalResult, names: &[String], outcome: Outcome) -> Option<DatasetError> {
-    result.config["num_examples"] = json!(outcome.n_examples);
+    let n_examples = json!(outcome.n_examples);
+    result.config.insert("num_examples".into(), n_examples);
     let mut rest: usize = outcome.rows.iter().map(Vec::len).sum();
     let per_system = outcome
         .rows

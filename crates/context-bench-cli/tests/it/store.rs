@@ -563,3 +563,111 @@ fn the_number_of_workers_finds_itself() {
     assert_eq!(done.json()["config"]["max_workers"], "auto");
     assert!(server.peak_in_flight() > 16, "{}", server.peak_in_flight());
 }
+
+/// An endpoint that refuses the first five questions, after a while.
+fn refuses_the_first_five() -> ChatServer {
+    ChatServer::start(|request| {
+        let question = request.last_user_content();
+        match (0..5).any(|i| question.contains(&format!("Number {i}:"))) {
+            true => Reply::status(403).after(Duration::from_millis(300)),
+            false => Reply::text("Paris"),
+        }
+    })
+}
+
+#[test]
+fn a_run_with_failures_is_exported_rescored_and_resumed_whole() {
+    let server = refuses_the_first_five();
+    let (folder, path) = questions(60);
+    let cache = folder.path().join("cache");
+    let url = server.url();
+    let base = [
+        "--proxy",
+        &url,
+        "--dataset",
+        arg(&path),
+        "--name",
+        "p",
+        "--cache-dir",
+        arg(&cache),
+        "-q",
+        "--output",
+        "json",
+    ];
+    let counts = |done: &Done| {
+        let counts = done.json()["counts"]["p"].clone();
+        ["planned", "scored", "failed", "cached", "requests"]
+            .map(|key| counts[key].as_u64().unwrap())
+    };
+    let fresh = run(&[&base[..], &["--max-workers", "60"]].concat());
+    assert_eq!(counts(&fresh), [60, 55, 5, 0, 60], "{fresh}");
+    let store = ["--cache-dir", arg(&cache), "--output", "json"];
+    let exported = run(&[&["export", "last"], &store[..]].concat());
+    assert_eq!(exported.code, 0, "{exported}");
+    // As the run was: nothing is reused, latency and failures are its own.
+    assert_eq!(fresh.json()["rows"], exported.json()["rows"]);
+    assert_eq!(fresh.json()["summary"], exported.json()["summary"]);
+    assert_eq!(counts(&exported), [60, 55, 5, 0, 60], "{exported}");
+    assert_eq!(
+        fresh.json()["datasets"][0]["sha256"],
+        exported.json()["datasets"][0]["sha256"]
+    );
+    let table = run(&["export", "last", "--cache-dir", arg(&cache)]);
+    assert!(!table.stdout.contains("reused"), "{table}");
+
+    let rescored = run(&[&["rescore", "last", "-q"], &store[..]].concat());
+    assert_eq!(counts(&rescored), [60, 55, 5, 60, 0], "{rescored}");
+    assert_eq!(rescored.code, 3, "{rescored}");
+    let error = |done: &Done| done.json()["rows"][0]["error"].clone();
+    assert_eq!(error(&rescored), error(&fresh));
+    assert!(error(&fresh)["message"].as_str().unwrap().contains("403"));
+    assert_eq!(server.request_count(), 60);
+
+    // The breaker opens at once; what is stored is served all the same.
+    let resumed = run(&[&base[..], &["--max-workers", "1"]].concat());
+    assert_eq!(counts(&resumed), [60, 55, 5, 55, 5], "{resumed}");
+    assert_eq!(resumed.code, 3, "{resumed}");
+}
+
+#[test]
+fn a_damaged_example_costs_its_row_only() {
+    let server = ChatServer::start(handlers::constant("Paris"));
+    let (folder, path) = questions(5);
+    let cache = folder.path().join("cache");
+    let url = server.url();
+    let done = run(&[
+        "--proxy",
+        &url,
+        "--dataset",
+        arg(&path),
+        "--name",
+        "p",
+        "--cache-dir",
+        arg(&cache),
+        "-q",
+    ]);
+    assert_eq!(done.code, 0, "{done}");
+    let database = rusqlite::Connection::open(cache.join("store.sqlite")).unwrap();
+    database
+        .execute("UPDATE examples SET body = x'00' WHERE id = 3", ())
+        .unwrap();
+    drop(database);
+    let store = ["--cache-dir", arg(&cache), "--output", "json"];
+    // Nothing that an export shows is damaged.
+    let exported = run(&[&["export", "last"], &store[..]].concat());
+    assert_eq!(exported.code, 0, "{exported}");
+    assert_eq!(exported.json()["counts"]["p"]["scored"], 5, "{exported}");
+    assert!(exported.stderr.contains("damaged"), "{exported}");
+    let rescored = run(&[&["rescore", "last", "-q"], &store[..]].concat());
+    assert_eq!(rescored.code, 3, "{rescored}");
+    let counts = &rescored.json()["counts"]["p"];
+    assert_eq!(
+        (&counts["scored"], &counts["failed"]),
+        (&4.into(), &1.into())
+    );
+    let rows = rescored.json()["rows"].clone();
+    let failed = rows.as_array().unwrap().iter();
+    let failed: Vec<&Value> = failed.filter(|row| row["error"].is_object()).collect();
+    assert_eq!(failed[0]["error"]["kind"], "bad_example");
+    assert!(failed[0]["example_id"].as_str().unwrap().starts_with('q'));
+}

@@ -15,7 +15,7 @@ use super::collector::{Collector, Finished};
 use super::event::{Progress, RunEvent};
 use super::feed::Feed;
 use super::queue::Taken;
-use super::reuse::Reuse;
+use super::reuse::{Held, Reuse};
 use super::scoring::{Scorer, ScoringRuntime, Source};
 use super::stop::Stop;
 use super::wiring::Wiring;
@@ -99,7 +99,7 @@ pub(crate) async fn run(settings: RunSettings) -> std::io::Result<Outcome> {
     // Kept here until the last row is in: dropping the runtime drops its tasks.
     let scoring = Arc::new(ScoringRuntime::start()?);
     let dispatcher = Dispatcher {
-        work: Work::new(Arc::clone(&arms), queue),
+        work: Work::new(Arc::clone(&arms), queue, settings.reuse.is_some()),
         arms: Arc::clone(&arms),
         scorer: Arc::new(Scorer {
             wiring: settings.wiring,
@@ -224,17 +224,16 @@ impl Dispatcher {
     async fn call(&self, job: Job, slot: Slot) -> Option<(Job, Slot)> {
         let Job { system, prepared } = job;
         let arm = &self.arms[system];
-        let source = if prepared.problem.is_some() {
-            Source::Unusable
-        } else if let Some(stored) = prepared.stored.get(system).and_then(Clone::clone) {
-            Source::Store(stored)
-        } else {
-            tokio::select! {
+        let source = match prepared.held.get(system) {
+            Some(Held::Failure(lapse)) => Source::Lapse(Arc::clone(lapse)),
+            _ if prepared.problem.is_some() => Source::Unusable,
+            Some(Held::Answer(stored)) => Source::Store(stored.clone()),
+            _ => tokio::select! {
                 biased;
                 () = self.stop.aborted() => return None,
                 called = attempt(&*arm.system, &prepared.example, self.example_timeout) =>
                     Source::Call(called),
-            }
+            },
         };
         let mut throttled = false;
         let mut span = None;

@@ -12,6 +12,7 @@ mod event;
 mod feed;
 mod prepared;
 mod queue;
+mod recorded;
 mod reuse;
 mod scoring;
 mod stop;
@@ -24,5 +25,7 @@ pub use stop::Stop;
 pub use workers::MaxWorkers;
 
 pub(crate) use dispatch::{Outcome, RunSettings, run};
-pub(crate) use reuse::{Reuse, ReuseSettings, StoreUse};
+pub(crate) use recorded::{Lapse, Recorded};
+pub(crate) use reuse::{Reuse, ReuseSettings};
+pub(crate) use scoring::{unscored, usage_metadata};
 pub(crate) use wiring::Wiring;

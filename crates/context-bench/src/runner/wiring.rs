@@ -65,10 +65,15 @@ impl Wiring {
 
     /// Whether the evaluator of that number scores this example.
     pub(crate) fn applies(&self, index: usize, example: &Example) -> bool {
-        let own = self.by_dataset.get(example.dataset());
-        let is_wired = own.is_none_or(|own| own.evaluators.contains(&index));
         let evaluator = self.evaluators.get(index);
-        is_wired && evaluator.is_some_and(|evaluator| evaluator.applies_to(example))
+        self.is_wired(index, example.dataset())
+            && evaluator.is_some_and(|evaluator| evaluator.applies_to(example))
+    }
+
+    /// Whether the evaluator of that number is one for that dataset.
+    pub(crate) fn is_wired(&self, index: usize, dataset: &str) -> bool {
+        let own = self.by_dataset.get(dataset);
+        own.is_none_or(|own| own.evaluators.contains(&index))
     }
 
     /// Adds the common score to those of a row.
