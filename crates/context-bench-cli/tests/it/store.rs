@@ -542,6 +542,40 @@ fn limits_of_time_and_rate_are_kept() {
     assert_eq!(counts["planned"], 400);
     let late = run(&[&base[..], &["-n", "2", "--example-timeout", "0.1"]].concat());
     assert_eq!(late.json()["rows"][0]["error"]["kind"], "timeout", "{late}");
+    // The endpoint was asked all the same.
+    assert_eq!(late.json()["counts"]["p"]["requests"], 2, "{late}");
+}
+
+#[test]
+fn waiting_for_our_own_rate_is_never_too_late_and_ends_with_the_run() {
+    let server = ChatServer::start(handlers::constant("Paris"));
+    let (_folder, path) = questions(20);
+    let url = server.url();
+    let base = [
+        "--proxy",
+        &url,
+        "--dataset",
+        arg(&path),
+        "--name",
+        "p",
+        "-q",
+        "--output",
+        "json",
+        "--max-workers",
+        "20",
+    ];
+    let paced = run(&[&base[..], &["--rps", "10", "--example-timeout", "0.5"]].concat());
+    assert_eq!(paced.code, 0, "{paced}");
+    assert_eq!(paced.json()["counts"]["p"]["scored"], 20, "{paced}");
+    let stopped = run(&[&base[..], &["--rps", "0.2", "--max-time", "1"]].concat());
+    assert_eq!(stopped.code, 3, "{stopped}");
+    assert!(stopped.took < Duration::from_secs(5), "{:?}", stopped.took);
+    let counts = &stopped.json()["counts"]["p"];
+    assert_eq!(
+        (&counts["planned"], &counts["failed"]),
+        (&20.into(), &0.into())
+    );
+    assert_eq!(counts["scored"], counts["requests"], "{stopped}");
 }
 
 #[test]

@@ -106,6 +106,7 @@ pub(crate) async fn run(settings: RunSettings) -> std::io::Result<Outcome> {
             counter: settings.counter,
             text_fields: settings.text_fields,
             reuse: settings.reuse,
+            stop: settings.stop.clone(),
         }),
         scoring: Arc::clone(&scoring),
         workers: Workers::new(settings.max_workers),
@@ -231,8 +232,12 @@ impl Dispatcher {
             _ => tokio::select! {
                 biased;
                 () = self.stop.aborted() => return None,
-                called = attempt(&*arm.system, &prepared.example, self.example_timeout) =>
-                    Source::Call(called),
+                called = attempt(
+                    &*arm.system,
+                    &prepared.example,
+                    self.example_timeout,
+                    &self.stop,
+                ) => Source::Call(called?),
             },
         };
         let mut throttled = false;

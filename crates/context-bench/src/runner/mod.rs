@@ -16,6 +16,7 @@ mod recorded;
 mod reuse;
 mod scoring;
 mod stop;
+mod timed;
 mod wiring;
 mod work;
 mod workers;

@@ -17,9 +17,12 @@ use super::attempt::{Attempt, panic_message};
 use super::prepared::Prepared;
 use super::recorded::Lapse;
 use super::reuse::{self, Answer, Kept, Reuse, Stored};
+use super::stop::Stop;
+use super::timed::timed;
 use super::wiring::Wiring;
 use crate::evaluator::Evaluator;
 use crate::model::{CallStats, EvalRow, Failure, FailureKind, JudgeUsage, Output, Score, Scores};
+use crate::stopwatch::Stopwatch;
 use crate::tokens::{TextFields, TokenCounter};
 
 /// Everything needed to score any row of a run.
@@ -28,6 +31,7 @@ pub(super) struct Scorer {
     pub(super) counter: Arc<dyn TokenCounter>,
     pub(super) text_fields: TextFields,
     pub(super) reuse: Option<Arc<Reuse>>,
+    pub(super) stop: Stop,
 }
 
 impl Scorer {
@@ -161,20 +165,28 @@ impl Scorer {
                 scored.scores.merge(scores.clone());
                 continue;
             }
-            let given = AssertUnwindSafe(evaluator.score_of(system, &prepared.example, output))
-                .catch_unwind()
-                .await;
-            let scores = match given {
-                Ok((given, usage)) => {
+            let scoring = evaluator.score_of(system, &prepared.example, output);
+            let scoring = AssertUnwindSafe(scoring).catch_unwind();
+            let watch = Stopwatch::default();
+            let scores = match timed(&watch, scoring, None, &self.stop).await {
+                Ok(Ok((given, usage))) => {
                     scored.judged += usage;
                     match given {
                         Ok(given) => checked(&**evaluator, given),
                         Err(error) => unscored(&**evaluator, &error.0),
                     }
                 }
-                Err(panic) => {
+                Ok(Err(panic)) => {
                     let reason = format!("panicked: {}", panic_message(&*panic));
                     unscored(&**evaluator, &reason)
+                }
+                Err(_) => {
+                    let sent = watch.stats().attempts;
+                    scored.judged += JudgeUsage {
+                        requests: u64::from(sent),
+                        ..JudgeUsage::default()
+                    };
+                    unscored(&**evaluator, "the run was stopped while it waited to ask")
                 }
             };
             // Only whole scores are kept: what failed is tried again next time.
