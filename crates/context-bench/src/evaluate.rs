@@ -14,7 +14,7 @@ use crate::dataset::{Dataset, DatasetError, Used};
 use crate::error::Hint;
 use crate::evaluator::Evaluator;
 use crate::metric::{Comparison, Metric};
-use crate::model::{EvalRow, ScoreName, Summary};
+use crate::model::{EvalRow, Failure, ScoreName, Summary};
 use crate::replay::Replay;
 use crate::result::{EvalResult, Kept};
 use crate::runner::{
@@ -66,6 +66,7 @@ pub struct Evaluate {
     stop: Stop,
     store: Option<Store>,
     recorded: Option<Arc<Recorded>>,
+    given_up: Vec<(String, Failure)>,
     notes: Map<String, Value>,
     command: String,
 }
@@ -87,6 +88,7 @@ impl Default for Evaluate {
             stop: Stop::new(),
             store: None,
             recorded: None,
+            given_up: Vec::new(),
             notes: Map::new(),
             command: String::new(),
         }
@@ -284,6 +286,26 @@ impl Evaluate {
         Ok(result)
     }
 
+    /// Does not call the system of that name, because of this failure; it still
+    /// gets the rows that are stored of it.
+    #[must_use]
+    pub fn give_up(mut self, system: impl Into<String>, failure: Failure) -> Self {
+        self.given_up.push((system.into(), failure));
+        self
+    }
+
+    /// Does not ask this evaluator, for this reason; the scores that are stored of
+    /// it still count, and all others are missing.
+    #[must_use]
+    pub fn give_up_evaluator(
+        mut self,
+        evaluator: &Arc<dyn Evaluator>,
+        reason: impl Into<String>,
+    ) -> Self {
+        self.wiring.give_up(evaluator, reason.into());
+        self
+    }
+
     /// Adds something to the provenance of the result.
     #[must_use]
     pub fn note(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
@@ -317,6 +339,12 @@ impl Evaluate {
         let names: Vec<String> = self.systems.iter().map(|s| s.name().to_owned()).collect();
         let stop = self.stop.clone();
         let (reuse, mut kept) = self.begin_in_store(&config, &provenance);
+        let given_up = |system: &Arc<dyn System>| {
+            let mut given_up = self.given_up.iter();
+            let found = given_up.find(|(name, _)| name == system.name());
+            found.map(|(_, failure)| failure.clone())
+        };
+        let given_up = self.systems.iter().map(given_up).collect();
         let dataset = self.dataset.unwrap_or_else(|| Vec::new().into());
         let used = Used::of(&dataset);
         let outcome = runner::run(RunSettings {
@@ -332,6 +360,7 @@ impl Evaluate {
             progress: self.progress,
             stop: self.stop,
             reuse: reuse.clone(),
+            given_up,
         })
         .await
         .map_err(Error::Start)?;

@@ -705,3 +705,88 @@ fn a_damaged_example_costs_its_row_only() {
     assert_eq!(failed[0]["error"]["kind"], "bad_example");
     assert!(failed[0]["example_id"].as_str().unwrap().starts_with('q'));
 }
+
+#[test]
+fn what_is_stored_needs_no_endpoint() {
+    let server = ChatServer::start(handlers::constant("Paris"));
+    let judge = ChatServer::start(handlers::constant("4"));
+    let (folder, path) = questions(6);
+    let cache = folder.path().join("cache");
+    let (url, judge_url) = (server.url(), judge.url());
+    let base = [
+        "--proxy",
+        &url,
+        "--dataset",
+        arg(&path),
+        "--name",
+        "p",
+        "--judge-url",
+        &judge_url,
+        "--cache-dir",
+        arg(&cache),
+        "-q",
+        "--output",
+        "json",
+    ];
+    assert_eq!(run(&base).code, 0);
+    drop((server, judge));
+    let again = run(&base);
+    assert_eq!(again.code, 0, "{again}");
+    assert_eq!(again.json()["counts"]["p"]["cached"], 6, "{again}");
+    assert!(again.json().get("gave_up").is_none(), "{again}");
+    // What is missing is said once, and what is there is shown.
+    write_questions(&path, 8);
+    let more = run(&base);
+    assert_eq!(more.code, 3, "{more}");
+    assert_eq!(
+        more.stderr.matches("cannot connect to").count(),
+        2,
+        "{more}"
+    );
+    assert!(more.stderr.contains("\nhint: "), "{more}");
+    let counts = &more.json()["counts"]["p"];
+    assert_eq!(
+        (&counts["planned"], &counts["scored"]),
+        (&8.into(), &6.into())
+    );
+    // Another model has no answers here: the address is all that matters then.
+    let other = run(&[&base[..], &["--model", "other"]].concat());
+    other.is_error(&["cannot connect"]);
+    // Answers that no judge has seen stay unscored, and nothing is tried for long.
+    let judged = run(&[&base[..], &["-n", "6", "--judge-model", "other"]].concat());
+    assert_eq!(judged.json()["counts"]["p"]["unscored"], 6, "{judged}");
+    assert!(judged.took < Duration::from_secs(5), "{:?}", judged.took);
+}
+
+#[test]
+fn one_dead_endpoint_does_not_end_the_others() {
+    let server = ChatServer::start(handlers::constant("Paris"));
+    let (_folder, path) = questions(4);
+    let url = server.url();
+    let done = run(&[
+        "--proxy",
+        &url,
+        "--proxy",
+        "http://127.0.0.1:1",
+        "--name",
+        "alive",
+        "--name",
+        "dead",
+        "--dataset",
+        arg(&path),
+        "-q",
+        "--output",
+        "json",
+    ]);
+    assert_eq!(done.code, 3, "{done}");
+    let counts = &done.json()["counts"];
+    assert_eq!(counts["alive"]["scored"], 4, "{done}");
+    let dead = &counts["dead"];
+    assert_eq!((&dead["planned"], &dead["failed"]), (&4.into(), &0.into()));
+    assert_eq!(
+        done.stderr.matches("cannot connect to").count(),
+        1,
+        "{done}"
+    );
+    assert!(done.took < Duration::from_secs(5), "{:?}", done.took);
+}

@@ -44,6 +44,8 @@ pub(crate) struct RunSettings {
     pub(crate) progress: Arc<dyn Progress>,
     pub(crate) stop: Stop,
     pub(crate) reuse: Option<Arc<Reuse>>,
+    /// Per system: why it is not to be called.
+    pub(crate) given_up: Vec<Option<Failure>>,
 }
 
 /// What a run produced.
@@ -78,10 +80,13 @@ pub(crate) async fn run(settings: RunSettings) -> std::io::Result<Outcome> {
     let arms: Arc<[Arm]> = names
         .iter()
         .zip(settings.systems)
-        .map(|(name, system)| Arm {
+        .zip(&settings.given_up)
+        .map(|((name, system), given_up)| Arm {
             name: Arc::clone(name),
             system,
-            breaker: Breaker::default(),
+            breaker: given_up
+                .clone()
+                .map_or_else(Breaker::default, Breaker::opened),
         })
         .collect();
     let queue = Feed {
@@ -125,7 +130,19 @@ pub(crate) async fn run(settings: RunSettings) -> std::io::Result<Outcome> {
     drop(scoring);
     progress.on_event(&RunEvent::Finished);
     let gave_up = arms.iter().map(|arm| arm.breaker.reason()).collect();
-    Ok(collector.into_outcome(planned, n_examples, dataset_error, gave_up))
+    let mut outcome = collector.into_outcome(planned, n_examples, dataset_error, gave_up);
+    for ((gave_up, counts), in_advance) in outcome
+        .gave_up
+        .iter_mut()
+        .zip(&outcome.counts)
+        .zip(&settings.given_up)
+    {
+        // Everything was stored: nobody missed the system.
+        if in_advance.is_some() && counts.not_run() == 0 {
+            *gave_up = None;
+        }
+    }
+    Ok(outcome)
 }
 
 /// What workers share. Dropped with the last of them, which ends the collector.

@@ -76,15 +76,7 @@ impl Reuse {
                 let identity = system.identity();
                 let known = identity.is_some();
                 let identity = identity.unwrap_or_else(|| unknown(system.name()));
-                let entry = SystemEntry {
-                    name: system.name().to_owned(),
-                    kind: identity.kind,
-                    settings: json!({
-                        "version": identity.version,
-                        "settings": identity.settings,
-                    }),
-                };
-                (entry, known)
+                (SystemEntry::new(system.name(), identity), known)
             })
             .collect();
         let tokens = json!({
@@ -100,12 +92,7 @@ impl Reuse {
                 let identity = evaluator.identity();
                 let known = identity.is_some();
                 let identity = identity.unwrap_or_else(|| unknown(evaluator.name()));
-                let entry = ScorerEntry {
-                    name: evaluator.name().to_owned(),
-                    version: identity.version,
-                    settings: identity.settings,
-                };
-                (entry, known)
+                (ScorerEntry::new(evaluator.name(), identity), known)
             })
             .collect();
         scorer_entries.push((

@@ -165,6 +165,10 @@ impl Scorer {
                 scored.scores.merge(scores.clone());
                 continue;
             }
+            if let Some(reason) = self.wiring.given_up(index) {
+                scored.scores.merge(unscored(&**evaluator, reason));
+                continue;
+            }
             let scoring = evaluator.score_of(system, &prepared.example, output);
             let scoring = AssertUnwindSafe(scoring).catch_unwind();
             let watch = Stopwatch::default();
