@@ -381,3 +381,21 @@ def test_an_own_tokenizer_counts() -> None:
     assert (result.rows[0].input_tokens, result.rows[0].output_tokens) == (5, 10)
     with pytest.raises(ZeroDivisionError):
         evaluate([Echo()], some(2), [], tokenizer=lambda text: 1 // 0, progress=False)
+
+
+@pytest.mark.parametrize("max_workers", [None, 2])
+def test_only_a_slow_example_is_too_late(max_workers: int | None) -> None:
+    def answer(example: Example) -> Example:
+        if example["id"] == 0:
+            time.sleep(0.6)
+        return {**example, "response": "c"}
+
+    examples = [{"id": i, "context": "c", "answer": "c"} for i in range(6)]
+    with pytest.warns(EvaluationWarning):
+        result = evaluate(
+            [Called(answer)], examples, [AnswerQuality()], [MeanScore("f1")],
+            example_timeout=0.2, max_workers=max_workers, progress=False,
+        )  # fmt: skip
+    # The others wait for the thread that the slow one holds, and that is not their time.
+    assert [row.example_id for row in result.failures] == [0]
+    assert result.rows[0].error is not None and result.rows[0].error.kind == "timeout"

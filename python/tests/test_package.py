@@ -189,6 +189,7 @@ def test_a_second_run_asks_nothing(counting: Counting, tmp_path: Path) -> None:
     loaded = cache.load(cache.runs()[0]["id"], metrics=[MeanScore("f1")])
     assert loaded.summary == first.summary
     assert [r.example_id for r in loaded.rows] == [1, "b", 3]
+    assert [(r.cached, r.latency) for r in loaded.rows] == [(False, r.latency) for r in first.rows]
     assert len(counting.bodies) == 9
 
 

@@ -16,6 +16,7 @@ mod limits;
 mod list_args;
 mod output;
 mod progress;
+mod reach;
 mod scoring;
 mod signals;
 mod stores;

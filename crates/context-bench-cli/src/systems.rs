@@ -1,6 +1,7 @@
 //! From `--proxy`, `--system` and `--command` to systems, in that order.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,7 +24,8 @@ use crate::failure::Failure;
 /// The systems of a run and the endpoints that they need.
 pub(crate) struct Systems {
     pub(crate) systems: Vec<Arc<dyn System>>,
-    endpoints: Vec<Endpoint>,
+    /// Each with the numbers of the systems that need it.
+    endpoints: Vec<(Endpoint, Range<usize>)>,
     pace: Arc<Pace>,
     /// How models are asked about tasks, when there are any.
     tasks: Option<TaskSettings>,
@@ -46,12 +48,12 @@ pub(crate) fn build(
     };
     let names = names(args);
     for (url, name) in args.proxy.iter().zip(&names) {
-        let proxy = built.endpoint(args, url, name, &extra_body)?;
+        let proxy = built.endpoint(args, url, name, &extra_body, 1)?;
         built.systems.push(proxy);
     }
     if !args.system.is_empty() {
         let answerer: Arc<dyn System> = match &args.relay {
-            Some(url) => built.endpoint(args, url, "relay", &extra_body)?,
+            Some(url) => built.endpoint(args, url, "relay", &extra_body, args.system.len())?,
             None => Arc::new(Reader),
         };
         for typed in &args.system {
@@ -116,36 +118,29 @@ pub(crate) fn judge_settings(
 }
 
 impl Systems {
-    /// Adds an endpoint that the run needs besides those of its systems.
-    pub(crate) fn also_needs(&mut self, endpoint: &Endpoint) {
-        self.endpoints.push(endpoint.clone());
-    }
-
     /// The endpoint of the first system that has one.
     pub(crate) fn first_endpoint(&self) -> Option<&Endpoint> {
-        self.endpoints.first()
+        self.endpoints.first().map(|(endpoint, _)| endpoint)
     }
 
-    /// Checks that something listens at every endpoint, so that a typo costs a
-    /// second and not a run full of retries.
-    pub(crate) async fn check_reachable(&self) -> Result<(), Failure> {
-        for endpoint in &self.endpoints {
-            // Behind an outgoing proxy the host itself need not be reachable.
-            if env::has_http_proxy() && !endpoint.is_loopback() {
-                continue;
-            }
-            endpoint.check_reachable().await?;
-        }
-        Ok(())
+    /// The endpoints, each with the systems that need it.
+    pub(crate) fn endpoints(&self) -> impl Iterator<Item = (&Endpoint, &[Arc<dyn System>])> {
+        self.endpoints.iter().map(|(endpoint, users)| {
+            let users = self.systems.get(users.clone());
+            (endpoint, users.unwrap_or_default())
+        })
     }
 
+    /// Makes the endpoint of the next `users` systems.
     fn endpoint(
         &mut self,
         args: &RunArgs,
         url: &str,
         name: &str,
         extra_body: &Map<String, Value>,
+        users: usize,
     ) -> Result<Arc<dyn System>, Failure> {
+        let users = self.systems.len()..self.systems.len() + users;
         let settings = OpenAiProxySettings {
             model: args.model.clone(),
             name: Some(name.to_owned()),
@@ -160,11 +155,11 @@ impl Systems {
         };
         if let Some(tasks) = &self.tasks {
             let model = TaskModel::new(settings, tasks.likelihoods.clone())?;
-            self.endpoints.push(model.endpoint().clone());
+            self.endpoints.push((model.endpoint().clone(), users));
             return Ok(Arc::new(model));
         }
         let proxy = OpenAiProxy::with_settings(settings)?;
-        self.endpoints.push(proxy.endpoint().clone());
+        self.endpoints.push((proxy.endpoint().clone(), users));
         Ok(Arc::new(proxy))
     }
 }

@@ -5,14 +5,13 @@ use std::time::UNIX_EPOCH;
 
 use context_bench::replay::Replay;
 use context_bench::store::Store;
-use context_bench::tokens::{TokenCounter as _, Tokenizer};
 use context_bench::{EvalResult, evaluate};
 use pyo3::exceptions::PyFileNotFoundError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::error::{bad_value, bug};
+use crate::error::bad_value;
 use crate::{convert, result};
 
 /// A store of earlier runs. Opened for every question, so that nothing is held.
@@ -96,23 +95,7 @@ impl NativeStore {
             id => id.to_owned(),
         };
         let replay = Replay::open(&store, &id)?;
-        let setting = |key: &str| replay.run.config.get("provenance")?.get(key).cloned();
-        let tokenizer = setting("tokenizer");
-        let tokenizer = tokenizer.as_ref().and_then(Value::as_str);
-        let known = Tokenizer::ALL.into_iter();
-        let tokenizer = tokenizer.and_then(|name| known.clone().find(|t| t.name() == name));
-        let mut plan = evaluate()
-            .systems(replay.systems())
-            .evaluators(replay.evaluators())
-            .token_counter(tokenizer.unwrap_or_default().counter());
-        if let Some(Value::Array(fields)) = setting("text_fields") {
-            let fields = fields.iter().filter_map(Value::as_str).map(str::to_owned);
-            plan = plan.text_fields(fields.collect::<Vec<_>>());
-        }
-        let plan = plan.dataset(replay.into_dataset()).stored(store);
-        let runtime = tokio::runtime::Runtime::new();
-        let runtime = runtime.map_err(|error| Problem(bug(&format!("no threads: {error}"))))?;
-        let loaded = runtime.block_on(plan.run());
-        loaded.map_err(|error| Problem(bad_value(&error)))
+        let plan = evaluate().evaluators(replay.evaluators());
+        Ok(plan.recall(&replay)?)
     }
 }

@@ -14,13 +14,14 @@ use crate::dataset::{Dataset, DatasetError, Used};
 use crate::error::Hint;
 use crate::evaluator::Evaluator;
 use crate::metric::{Comparison, Metric};
-use crate::model::{EvalRow, ScoreName, Summary};
+use crate::model::{EvalRow, Failure, ScoreName, Summary};
+use crate::replay::Replay;
 use crate::result::{EvalResult, Kept};
 use crate::runner::{
-    self, MaxWorkers, NoProgress, Outcome, Progress, Reuse, ReuseSettings, RunSettings, Stop,
-    StoreUse, Wiring,
+    self, MaxWorkers, NoProgress, Outcome, Progress, Recorded, Reuse, ReuseSettings, RunSettings,
+    Stop, Wiring,
 };
-use crate::store::{RunStatus, Store};
+use crate::store::{RunStatus, Store, StoreError};
 use crate::system::System;
 use crate::text::suggest;
 use crate::tokens::{TextFields, TokenCounter, Tokenizer};
@@ -63,7 +64,9 @@ pub struct Evaluate {
     counter: Arc<dyn TokenCounter>,
     progress: Arc<dyn Progress>,
     stop: Stop,
-    store: Option<(Store, StoreUse)>,
+    store: Option<Store>,
+    recorded: Option<Arc<Recorded>>,
+    given_up: Vec<(String, Failure)>,
     notes: Map<String, Value>,
     command: String,
 }
@@ -84,6 +87,8 @@ impl Default for Evaluate {
             progress: Arc::new(NoProgress),
             stop: Stop::new(),
             store: None,
+            recorded: None,
+            given_up: Vec::new(),
             notes: Map::new(),
             command: String::new(),
         }
@@ -226,14 +231,78 @@ impl Evaluate {
     /// Keeps everything in this store, and takes from it what is there already.
     #[must_use]
     pub fn store(mut self, store: Store) -> Self {
-        self.store = Some((store, StoreUse::Keep));
+        self.store = Some(store);
         self
     }
 
-    /// Takes from this store what is there, and keeps nothing in it.
+    /// Scores a stored run anew, as a run of its own: its systems, its examples
+    /// and its failures. What it did not get to is left out, and no system is
+    /// called.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    pub fn replay(mut self, replay: &Replay) -> Result<Self, StoreError> {
+        let (dataset, recorded) = replay.examples()?;
+        self.recorded = Some(recorded);
+        Ok(self
+            .systems(replay.systems())
+            .dataset(dataset)
+            .store(replay.store().clone()))
+    }
+
+    /// Sums up a stored run as it was: its own rows, with the latency, the
+    /// failures and the marks of reuse that they had. The evaluators must be
+    /// [those of the run](Replay::evaluators). Blocks while it reads.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read. Rows that are damaged are no error: they
+    /// are missing among those that were planned.
+    pub fn recall(self, replay: &Replay) -> Result<EvalResult, StoreError> {
+        let (outcome, used) = replay.recall(&self.wiring)?;
+        let run = &replay.run;
+        let names: Vec<String> = run.systems.iter().map(|s| s.name.clone()).collect();
+        let mut config = run.config.clone();
+        let provenance = match config.shift_remove("provenance") {
+            Some(Value::Object(provenance)) => provenance,
+            _ => Map::new(),
+        };
+        let mut result = EvalResult {
+            config,
+            provenance,
+            interrupted: run.status == RunStatus::Interrupted,
+            ..EvalResult::default()
+        };
+        fill(&mut result, &names, outcome);
+        result.datasets = used.list();
+        summarize(&mut result, &self.metrics, &self.comparisons, false);
+        result.kept = Some(Kept {
+            run: Some(run.run.id().to_string()),
+            path: replay.store().path().to_owned(),
+            damaged: replay.store().damaged(),
+            ..Kept::default()
+        });
+        Ok(result)
+    }
+
+    /// Does not call the system of that name, because of this failure; it still
+    /// gets the rows that are stored of it.
     #[must_use]
-    pub fn stored(mut self, store: Store) -> Self {
-        self.store = Some((store, StoreUse::ReadOnly));
+    pub fn give_up(mut self, system: impl Into<String>, failure: Failure) -> Self {
+        self.given_up.push((system.into(), failure));
+        self
+    }
+
+    /// Does not ask this evaluator, for this reason; the scores that are stored of
+    /// it still count, and all others are missing.
+    #[must_use]
+    pub fn give_up_evaluator(
+        mut self,
+        evaluator: &Arc<dyn Evaluator>,
+        reason: impl Into<String>,
+    ) -> Self {
+        self.wiring.give_up(evaluator, reason.into());
         self
     }
 
@@ -270,6 +339,12 @@ impl Evaluate {
         let names: Vec<String> = self.systems.iter().map(|s| s.name().to_owned()).collect();
         let stop = self.stop.clone();
         let (reuse, mut kept) = self.begin_in_store(&config, &provenance);
+        let given_up = |system: &Arc<dyn System>| {
+            let mut given_up = self.given_up.iter();
+            let found = given_up.find(|(name, _)| name == system.name());
+            found.map(|(_, failure)| failure.clone())
+        };
+        let given_up = self.systems.iter().map(given_up).collect();
         let dataset = self.dataset.unwrap_or_else(|| Vec::new().into());
         let used = Used::of(&dataset);
         let outcome = runner::run(RunSettings {
@@ -285,6 +360,7 @@ impl Evaluate {
             progress: self.progress,
             stop: self.stop,
             reuse: reuse.clone(),
+            given_up,
         })
         .await
         .map_err(Error::Start)?;
@@ -336,7 +412,7 @@ impl Evaluate {
         config: &Map<String, Value>,
         provenance: &Map<String, Value>,
     ) -> (Option<Arc<Reuse>>, Option<Kept>) {
-        let Some((store, mode)) = self.store.clone() else {
+        let Some(store) = self.store.clone() else {
             return (None, None);
         };
         let mut kept = Kept {
@@ -347,17 +423,17 @@ impl Evaluate {
         config.insert("provenance".into(), Value::Object(provenance.clone()));
         let begun = Reuse::begin(ReuseSettings {
             store,
-            mode,
             systems: &self.systems,
             evaluators: &self.wiring.evaluators,
             counter: &*self.counter,
             text_fields: &self.text_fields,
             command: self.command.clone(),
             config,
+            recorded: self.recorded.clone(),
         });
         match begun {
             Ok(reuse) => {
-                kept.run = reuse.run().map(|run| run.id().to_string());
+                kept.run = Some(reuse.run().id().to_string());
                 (Some(Arc::new(reuse)), Some(kept))
             }
             Err(error) => {
@@ -424,10 +500,8 @@ impl Evaluate {
 async fn end_in_store(reuse: &Arc<Reuse>, status: RunStatus, kept: &mut Kept) {
     let flushed = reuse.store().flush().await;
     let finishing = Arc::clone(reuse);
-    let finished = tokio::task::spawn_blocking(move || match finishing.run() {
-        Some(run) => finishing.store().finish_run(run, status),
-        None => Ok(()),
-    });
+    let finished =
+        tokio::task::spawn_blocking(move || finishing.store().finish_run(finishing.run(), status));
     let error = match (flushed, finished.await) {
         (Err(error), _) | (Ok(()), Ok(Err(error))) => Some(error.to_string()),
         _ => None,
@@ -439,7 +513,8 @@ async fn end_in_store(reuse: &Arc<Reuse>, status: RunStatus, kept: &mut Kept) {
 
 /// Moves what the run produced into the result.
 fn fill(result: &mut EvalResult, names: &[String], outcome: Outcome) -> Option<DatasetError> {
-    result.config["num_examples"] = json!(outcome.n_examples);
+    let n_examples = json!(outcome.n_examples);
+    result.config.insert("num_examples".into(), n_examples);
     let mut rest: usize = outcome.rows.iter().map(Vec::len).sum();
     let per_system = outcome
         .rows

@@ -28,6 +28,7 @@ mod result;
 mod runner;
 pub mod sandbox;
 pub mod stats;
+pub mod stopwatch;
 pub mod store;
 pub mod system;
 pub mod task;

@@ -1,76 +1,63 @@
-//! Replay: a stored run as a dataset, systems and evaluators, to be looked at
-//! or scored again without calling anything.
+//! Replay: a stored run, to be looked at as it was or to be scored again,
+//! without calling anything.
 //!
-//! Replayed systems have the identity of those that answered, so the runner
-//! finds their responses in the store; asked for anything else they fail.
+//! Looking at a run reads its rows as they were stored. Scoring it again is a run
+//! of its own: the systems have the identity of those that answered, so the
+//! runner finds their responses in the store; what failed stays failed.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::Value;
 
-use crate::dataset::{Dataset, DatasetError};
+use crate::dataset::{Dataset, DatasetError, Used};
 use crate::evaluator::{Evaluator, EvaluatorError};
-use crate::model::{Example, Failure, FailureKind, Identity, Output, ScoreName, Scores};
+use crate::model::{
+    CallStats, Counts, EvalRow, Example, ExampleId, Failure, FailureKind, Identity, Output,
+    ScoreName, Scores,
+};
+use crate::runner::{Lapse, Outcome, Recorded, Wiring, unscored, usage_metadata};
 use crate::store::{
-    Key, ScorerEntry, Store, StoreError, StoredOutcome, StoredRow, StoredRun, SystemEntry,
+    ScorerEntry, Store, StoreError, StoredOutcome, StoredRow, StoredRun, SystemEntry,
 };
 use crate::system::{System, SystemError};
 
-/// A stored run, ready to be run again from the store.
+/// Why a row of a stored run has no score of one of its evaluators.
+const NO_SCORE: &str = "gave no whole score in that run, or does not apply to the example";
+
+/// A stored run; see [`Evaluate::recall`](crate::Evaluate::recall) and
+/// [`Evaluate::replay`](crate::Evaluate::replay).
 pub struct Replay {
     /// The run.
     pub run: StoredRun,
     store: Store,
-    /// One row for each position, to find its example by.
-    rows: BTreeMap<usize, StoredRow>,
-    /// Per system: what failed, by example.
-    failures: Vec<HashMap<Key, Failure>>,
 }
 
 impl Replay {
-    /// Reads the rows of a run, named by its id or the beginning of it.
+    /// Finds a run by its id or the beginning of it.
     ///
     /// # Errors
     ///
     /// When there is no such run, or the store cannot be read.
     pub fn open(store: &Store, id: &str) -> Result<Self, StoreError> {
-        let run = store.run(id)?;
-        let mut rows = BTreeMap::new();
-        let mut failures = vec![HashMap::new(); run.systems.len()];
-        for row in store.run_rows(&run) {
-            let mut row = row?;
-            if let StoredOutcome::Failed { failure, .. } = &row.outcome
-                && let Some(example) = store.example(&row)?
-                && let Some(failures) = failures.get_mut(row.system)
-            {
-                failures.insert(Key::example(&example), failure.clone());
-            }
-            // Kept for its example only; the runner looks the rest up itself.
-            if let StoredOutcome::Response { scores, .. } = &mut row.outcome {
-                *scores = Vec::new();
-            }
-            rows.entry(row.position).or_insert(row);
-        }
         Ok(Self {
-            run,
+            run: store.run(id)?,
             store: store.clone(),
-            rows,
-            failures,
         })
     }
 
+    /// The store that holds the run.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
     /// The systems of the run.
-    pub fn systems(&self) -> Vec<Arc<dyn System>> {
-        let replayed = self.run.systems.iter().zip(&self.failures);
-        replayed
-            .map(|(entry, failures)| {
-                Arc::new(Replayed {
-                    entry: entry.clone(),
-                    failures: failures.clone(),
-                }) as _
-            })
+    pub(crate) fn systems(&self) -> Vec<Arc<dyn System>> {
+        let entries = self.run.systems.iter();
+        entries
+            .map(|entry| Arc::new(Replayed(entry.clone())) as _)
             .collect()
     }
 
@@ -88,52 +75,195 @@ impl Replay {
             .collect()
     }
 
-    /// The examples of the run in their order.
-    pub fn into_dataset(self) -> Dataset {
-        let len = self.rows.len();
-        let store = self.store;
-        let examples = self.rows.into_values().map(move |row| {
-            let id = &row.example_id;
-            match store.example(&row) {
-                Ok(Some(example)) => Ok(example),
-                Ok(None) => Err(DatasetError::Custom(format!(
-                    "example `{id}` of the run is damaged or no longer stored"
-                ))),
-                Err(error) => Err(DatasetError::Custom(error.to_string())),
+    /// The rows of the run as they are stored, and the datasets they are from.
+    /// The evaluators of the wiring are those of the run, in their order.
+    pub(crate) fn recall(&self, wiring: &Wiring) -> Result<(Outcome, Used), StoreError> {
+        let n_systems = self.run.systems.len();
+        let names: Vec<Arc<str>> = self.run.systems.iter().map(|s| (*s.name).into()).collect();
+        let mut rows = vec![Vec::new(); n_systems];
+        let mut counts = vec![Counts::default(); n_systems];
+        let mut examples = BTreeMap::new();
+        for stored in self.store.run_rows(&self.run) {
+            let stored = stored?;
+            // The store vouches for the number of the system.
+            let (Some(name), Some(rows)) = (names.get(stored.system), rows.get_mut(stored.system))
+            else {
+                continue;
+            };
+            let row = recalled(Arc::clone(name), &stored, wiring);
+            counts[stored.system].add(&row);
+            rows.push(row);
+            let light = without_scores(stored);
+            examples.entry(light.position).or_insert(light);
+        }
+        let used = Used::of(&Dataset::from(Vec::new()));
+        for row in examples.values() {
+            if let Some(example) = self.store.example(row)? {
+                used.note(&example);
             }
+        }
+        let n_examples = examples.len();
+        // A row that is damaged itself is missing above; it was planned all the same.
+        let n_rows = usize::try_from(self.run.n_rows).unwrap_or(usize::MAX);
+        let planned = n_examples.max(n_rows.div_ceil(n_systems.max(1)));
+        for counts in &mut counts {
+            counts.planned = planned;
+        }
+        let outcome = Outcome {
+            rows,
+            counts,
+            // The store keeps when a run began and ended, not its systems.
+            wall: vec![Duration::ZERO; n_systems],
+            gave_up: vec![None; n_systems],
+            n_examples,
+            dataset_error: None,
+        };
+        Ok((outcome, used))
+    }
+
+    /// The examples of the run in their order, and what became of those that
+    /// were not answered.
+    pub(crate) fn examples(&self) -> Result<(Dataset, Arc<Recorded>), StoreError> {
+        let mut examples: BTreeMap<usize, StoredRow> = BTreeMap::new();
+        let mut seen: Vec<Vec<usize>> = vec![Vec::new(); self.run.systems.len()];
+        let mut failed = Vec::new();
+        for row in self.store.run_rows(&self.run) {
+            let mut row = row?;
+            seen[row.system].push(row.position);
+            if let StoredOutcome::Failed {
+                failure,
+                latency,
+                call,
+            } = &mut row.outcome
+            {
+                let lapse = Lapse {
+                    failure: failure.clone(),
+                    latency: *latency,
+                    call: *call,
+                };
+                failed.push((row.system, row.position, lapse));
+            }
+            let light = without_scores(row);
+            examples.entry(light.position).or_insert(light);
+        }
+        // The runner counts positions anew: those that the run lacks are no gaps.
+        let numbers: BTreeMap<usize, usize> = examples.keys().copied().zip(0..).collect();
+        let mut recorded = Recorded::default();
+        for (system, position, lapse) in failed {
+            recorded.failed(system, numbers[&position], lapse);
+        }
+        for (system, seen) in seen.iter().enumerate() {
+            for (position, number) in &numbers {
+                // The rows of a system come in the order of their positions.
+                if seen.binary_search(position).is_err() {
+                    recorded.absent(system, *number);
+                }
+            }
+        }
+        let recorded = Arc::new(recorded);
+        let (store, record) = (self.store.clone(), Arc::clone(&recorded));
+        let len = examples.len();
+        let examples = examples.into_values().zip(0..);
+        let examples = examples.map(move |(row, number)| match store.example(&row) {
+            Ok(Some(example)) => Ok(example),
+            Ok(None) => {
+                record.damaged(number);
+                Ok(stand_in(&row))
+            }
+            Err(error) => Err(DatasetError::Custom(error.to_string())),
         });
-        Dataset::from_results(examples).with_len(len)
+        Ok((Dataset::from_results(examples).with_len(len), recorded))
+    }
+}
+
+/// A row of a result, from one of the store.
+fn recalled(system: Arc<str>, stored: &StoredRow, wiring: &Wiring) -> EvalRow {
+    let mut row = EvalRow::new(
+        system,
+        stored.example_id.clone(),
+        Scores::new(),
+        stored.input_tokens,
+        stored.output_tokens,
+    );
+    row.dataset = Arc::clone(&stored.dataset);
+    row.cached = stored.cached;
+    let call = |call: Option<CallStats>| call.filter(CallStats::made_requests).map(Box::new);
+    match &stored.outcome {
+        StoredOutcome::Response { response, scores } => {
+            row.latency = response.latency;
+            row.call = call(response.call.map(|call| CallStats {
+                first_byte: response.first_byte,
+                ..call
+            }));
+            let usage = response.usage.as_ref();
+            row.metadata = usage.map(|usage| Box::new(usage_metadata(usage)));
+            for (index, evaluator) in wiring.evaluators.iter().enumerate() {
+                if !wiring.is_wired(index, &stored.dataset) {
+                    row.not_applicable += 1;
+                } else if let Some(Some(scores)) = scores.get(index) {
+                    row.scores.merge(scores.clone());
+                } else {
+                    row.scores.merge(unscored(&**evaluator, NO_SCORE));
+                }
+            }
+            wiring.complete(&stored.dataset, &mut row.scores);
+            row.scores.shrink();
+        }
+        StoredOutcome::Failed {
+            failure,
+            latency,
+            call: cost,
+        } => {
+            row.latency = *latency;
+            row.call = call(*cost);
+            row.failure = Some(Box::new(failure.clone()));
+        }
+        StoredOutcome::Lost => {
+            let lost = "the stored answer is damaged, or was removed together with another run";
+            row.failure = Some(Box::new(Failure::new(FailureKind::Other, lost)));
+        }
+    }
+    row
+}
+
+/// A row that is kept to find its example by.
+fn without_scores(mut row: StoredRow) -> StoredRow {
+    row.outcome = StoredOutcome::Lost;
+    row
+}
+
+/// What takes the place of an example that cannot be read.
+fn stand_in(row: &StoredRow) -> Example {
+    let id: Value = match &row.example_id {
+        ExampleId::Int(number) => (*number).into(),
+        ExampleId::Text(text) => (**text).into(),
+    };
+    let example = Example::new().with("id", id);
+    match &*row.dataset {
+        "" => example,
+        tag => example.with("dataset", tag),
     }
 }
 
 /// A system whose answers are in the store.
-struct Replayed {
-    entry: SystemEntry,
-    failures: HashMap<Key, Failure>,
-}
+struct Replayed(SystemEntry);
 
 #[async_trait]
 impl System for Replayed {
     fn name(&self) -> &str {
-        &self.entry.name
+        &self.0.name
     }
 
     fn identity(&self) -> Option<Identity> {
-        let version = self.entry.settings.get("version").and_then(Value::as_u64);
+        let version = self.0.settings.get("version").and_then(Value::as_u64);
         let version = version.and_then(|version| u32::try_from(version).ok())?;
-        let settings = self.entry.settings.get("settings").cloned()?;
-        Some(Identity::new(self.entry.kind.clone(), version, settings))
+        let settings = self.0.settings.get("settings").cloned()?;
+        Some(Identity::new(self.0.kind.clone(), version, settings))
     }
 
-    async fn process(&self, example: &Example) -> Result<Output, SystemError> {
-        let failure = match self.failures.get(&Key::example(example)) {
-            Some(failure) => failure.clone(),
-            None => Failure::new(FailureKind::Other, "no answer to this example is stored"),
-        };
-        Err(SystemError {
-            failure,
-            call: None,
-        })
+    async fn process(&self, _: &Example) -> Result<Output, SystemError> {
+        // Asked only about what the runner did not find.
+        Err("the stored answer is damaged, or was removed together with another run".into())
     }
 }
 
@@ -160,6 +290,6 @@ impl Evaluator for StoredScores {
     }
 
     async fn score(&self, _: &Example, _: &Output) -> Result<Scores, EvaluatorError> {
-        Err("gave no whole score in that run, or does not apply to the example".into())
+        Err(NO_SCORE.into())
     }
 }

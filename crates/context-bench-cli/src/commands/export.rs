@@ -10,7 +10,7 @@ use super::run::{self, Report};
 use crate::args::ExportArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output::Sink;
+use crate::output::{self, Sink};
 use crate::{scoring, stores};
 
 pub(crate) fn main(args: &ExportArgs, registry: &Registry) -> Result<Exit, Failure> {
@@ -38,13 +38,14 @@ pub(crate) fn main(args: &ExportArgs, registry: &Registry) -> Result<Exit, Failu
         repeats: stores::repeats(&replay.run),
     };
     let wired = scoring::wired(&replay.run);
-    let plan = with_tokens(evaluate(), &replay);
-    let plan = scoring::rewire(plan, replay.evaluators(), wired, &field);
-    let plan = run::with_metrics(plan, &report)
-        .systems(replay.systems())
-        .dataset(replay.into_dataset())
-        .stored(store);
-    let result = run::runtime()?.block_on(plan.run())?;
+    let plan = scoring::rewire(evaluate(), replay.evaluators(), wired, &field);
+    let result = run::with_metrics(plan, &report).recall(&replay)?;
+    let damaged = store.damaged();
+    if damaged > 0 {
+        output::warning(&format!(
+            "{damaged} stored records are damaged; what they held is missing here"
+        ));
+    }
     let written = sink.write(|out| reporter.write(&result, out));
     written.map_err(|error| Failure::bad_input(format!("cannot write the report: {error}")))?;
     Ok(Exit::Done)

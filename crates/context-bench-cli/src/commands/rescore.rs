@@ -58,15 +58,13 @@ pub(crate) fn main(
     };
     let stop = Stop::new();
     let plan = run::with_metrics(plan, &report)
-        .systems(replay.systems())
+        .replay(&replay)?
         .max_workers(flags.max_workers)
-        .dataset(replay.into_dataset())
         .progress(progress::display(flags.quiet))
         .stop(stop.clone())
         .command(command)
         .note("datasets", datasets)
-        .note("repeats", report.repeats)
-        .store(store);
+        .note("repeats", report.repeats);
     let runtime = run::runtime()?;
     let result = runtime.block_on(async {
         let signals = signals::stop_on_interrupt(stop.clone());

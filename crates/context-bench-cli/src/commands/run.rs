@@ -24,7 +24,7 @@ use crate::args::RunArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{self, Sink};
-use crate::{datasets, limits, progress, scoring, signals, systems};
+use crate::{datasets, limits, progress, reach, scoring, signals, systems};
 
 pub(crate) fn main(args: &RunArgs, registry: &Registry, command: &str) -> Result<Exit, Failure> {
     if let Some(warning) = limits::allow_connections(args.max_workers.most()) {
@@ -49,7 +49,7 @@ async fn run(args: &RunArgs, registry: &Registry, command: &str) -> Result<Exit,
     let reporter = reporter(&args.output, args.output_file.is_some(), registry)?;
     let tokenizer: Tokenizer = args.tokenizer.parse()?;
     let pace = systems::pace(args);
-    let mut systems = systems::build(
+    let systems = systems::build(
         args,
         registry,
         &tokenizer.counter(),
@@ -61,17 +61,16 @@ async fn run(args: &RunArgs, registry: &Registry, command: &str) -> Result<Exit,
     let opened = datasets::open(args, registry)?;
     let score_field = opened.scoring.score_field(args)?;
     let (plan, evaluators) = opened.scoring.wire(evaluate(), args, registry)?;
-    for endpoint in evaluators.iter().filter_map(|e| e.endpoint()) {
-        systems.also_needs(endpoint);
-    }
     opened.scoring.warn_of_no_judge(args)?;
     let n_datasets = opened.scoring.len();
     let dataset = opened.dataset;
     let sink = Sink::open(args.output_file.as_deref())?;
-    if let Err(failure) = systems.check_reachable().await {
+    let unreached = reach::knock(&systems, &evaluators).await;
+    if let Err(failure) = unreached.check(args.cache_dir.as_deref()) {
         sink.discard();
         return Err(failure);
     }
+    let (store, unusable) = open_store(args.cache_dir.as_deref());
     let skipped = dataset.skipped().clone();
     let repeated = dataset.repeated_ids().clone();
     let stop = Stop::new();
@@ -81,6 +80,13 @@ async fn run(args: &RunArgs, registry: &Registry, command: &str) -> Result<Exit,
         n_systems: systems.systems.len(),
         n_datasets,
         repeats: args.repeats,
+    };
+    let plan = match unreached.give_up(plan, &systems.systems, store.as_ref()) {
+        Ok(plan) => plan,
+        Err(failure) => {
+            sink.discard();
+            return Err(failure);
+        }
     };
     let mut plan = with_metrics(plan, &report)
         .systems(systems.systems)
@@ -98,7 +104,6 @@ async fn run(args: &RunArgs, registry: &Registry, command: &str) -> Result<Exit,
     if let Some(seconds) = args.example_timeout {
         plan = plan.example_timeout(Duration::from_secs_f64(seconds));
     }
-    let (store, unusable) = open_store(args.cache_dir.as_deref());
     if let Some(store) = store {
         plan = plan.store(store);
     }

@@ -24,7 +24,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{self, Sink};
 use crate::task_files::{self, RunFacts};
-use crate::{progress, signals, systems, task_plan, tasks};
+use crate::{progress, reach, signals, systems, task_plan, tasks};
 
 pub(crate) async fn run(
     args: &RunArgs,
@@ -43,7 +43,7 @@ pub(crate) async fn run(
     let tokenizer: Tokenizer = args.tokenizer.parse()?;
     let pace = systems::pace(args);
     let counter = tokenizer.counter();
-    let mut systems = systems::build(args, registry, &counter, Arc::clone(&pace), Some(settings))?;
+    let systems = systems::build(args, registry, &counter, Arc::clone(&pace), Some(settings))?;
     let catalog = tasks::catalog(registry, &args.include_path)?;
     let registry = &Registry {
         catalogue: catalog.datasets.clone(),
@@ -52,9 +52,6 @@ pub(crate) async fn run(
     let planned = task_plan::plan(args, settings, &catalog)?;
     check(args, settings, &planned.plan, &systems)?;
     let (evaluation, evaluators) = planned.scoring.wire(evaluate(), args, registry)?;
-    for endpoint in evaluators.iter().filter_map(|e| e.endpoint()) {
-        systems.also_needs(endpoint);
-    }
     planned.scoring.warn_of_no_judge(args)?;
     if planned.scoring.len() == 0 && (!args.evaluator.is_empty() || args.judge_url.is_some()) {
         output::warning("`--evaluator` and `--judge-url` have no effect: tasks have their metrics");
@@ -63,11 +60,20 @@ pub(crate) async fn run(
     let evaluation = evaluation.common_score(SCORE, "f1");
     let files = task_files::open(args)?;
     let sink = Sink::open(args.output_file.as_deref())?;
-    if let Err(failure) = systems.check_reachable().await {
+    let unreached = reach::knock(&systems, &evaluators).await;
+    if let Err(failure) = unreached.check(args.cache_dir.as_deref()) {
         sink.discard();
         return Err(failure);
     }
+    let (store, unusable) = open_store(args.cache_dir.as_deref());
     let stop = Stop::new();
+    let evaluation = match unreached.give_up(evaluation, &systems.systems, store.as_ref()) {
+        Ok(evaluation) => evaluation,
+        Err(failure) => {
+            sink.discard();
+            return Err(failure);
+        }
+    };
     let mut run = metrics(evaluation, args, &planned.plan, systems.systems.len())
         .systems(systems.systems)
         .dataset(planned.dataset)
@@ -83,7 +89,6 @@ pub(crate) async fn run(
     if let Some(seconds) = args.example_timeout {
         run = run.example_timeout(Duration::from_secs_f64(seconds));
     }
-    let (store, unusable) = open_store(args.cache_dir.as_deref());
     if let Some(store) = store {
         run = run.store(store);
     }

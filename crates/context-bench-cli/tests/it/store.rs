@@ -542,6 +542,40 @@ fn limits_of_time_and_rate_are_kept() {
     assert_eq!(counts["planned"], 400);
     let late = run(&[&base[..], &["-n", "2", "--example-timeout", "0.1"]].concat());
     assert_eq!(late.json()["rows"][0]["error"]["kind"], "timeout", "{late}");
+    // The endpoint was asked all the same.
+    assert_eq!(late.json()["counts"]["p"]["requests"], 2, "{late}");
+}
+
+#[test]
+fn waiting_for_our_own_rate_is_never_too_late_and_ends_with_the_run() {
+    let server = ChatServer::start(handlers::constant("Paris"));
+    let (_folder, path) = questions(20);
+    let url = server.url();
+    let base = [
+        "--proxy",
+        &url,
+        "--dataset",
+        arg(&path),
+        "--name",
+        "p",
+        "-q",
+        "--output",
+        "json",
+        "--max-workers",
+        "20",
+    ];
+    let paced = run(&[&base[..], &["--rps", "10", "--example-timeout", "0.5"]].concat());
+    assert_eq!(paced.code, 0, "{paced}");
+    assert_eq!(paced.json()["counts"]["p"]["scored"], 20, "{paced}");
+    let stopped = run(&[&base[..], &["--rps", "0.2", "--max-time", "1"]].concat());
+    assert_eq!(stopped.code, 3, "{stopped}");
+    assert!(stopped.took < Duration::from_secs(5), "{:?}", stopped.took);
+    let counts = &stopped.json()["counts"]["p"];
+    assert_eq!(
+        (&counts["planned"], &counts["failed"]),
+        (&20.into(), &0.into())
+    );
+    assert_eq!(counts["scored"], counts["requests"], "{stopped}");
 }
 
 #[test]
@@ -562,4 +596,197 @@ fn the_number_of_workers_finds_itself() {
     assert_eq!(done.code, 0, "{done}");
     assert_eq!(done.json()["config"]["max_workers"], "auto");
     assert!(server.peak_in_flight() > 16, "{}", server.peak_in_flight());
+}
+
+/// An endpoint that refuses the first five questions, after a while.
+fn refuses_the_first_five() -> ChatServer {
+    ChatServer::start(|request| {
+        let question = request.last_user_content();
+        match (0..5).any(|i| question.contains(&format!("Number {i}:"))) {
+            true => Reply::status(403).after(Duration::from_millis(300)),
+            false => Reply::text("Paris"),
+        }
+    })
+}
+
+#[test]
+fn a_run_with_failures_is_exported_rescored_and_resumed_whole() {
+    let server = refuses_the_first_five();
+    let (folder, path) = questions(60);
+    let cache = folder.path().join("cache");
+    let url = server.url();
+    let base = [
+        "--proxy",
+        &url,
+        "--dataset",
+        arg(&path),
+        "--name",
+        "p",
+        "--cache-dir",
+        arg(&cache),
+        "-q",
+        "--output",
+        "json",
+    ];
+    let counts = |done: &Done| {
+        let counts = done.json()["counts"]["p"].clone();
+        ["planned", "scored", "failed", "cached", "requests"]
+            .map(|key| counts[key].as_u64().unwrap())
+    };
+    let fresh = run(&[&base[..], &["--max-workers", "60"]].concat());
+    assert_eq!(counts(&fresh), [60, 55, 5, 0, 60], "{fresh}");
+    let store = ["--cache-dir", arg(&cache), "--output", "json"];
+    let exported = run(&[&["export", "last"], &store[..]].concat());
+    assert_eq!(exported.code, 0, "{exported}");
+    // As the run was: nothing is reused, latency and failures are its own.
+    assert_eq!(fresh.json()["rows"], exported.json()["rows"]);
+    assert_eq!(fresh.json()["summary"], exported.json()["summary"]);
+    assert_eq!(counts(&exported), [60, 55, 5, 0, 60], "{exported}");
+    assert_eq!(
+        fresh.json()["datasets"][0]["sha256"],
+        exported.json()["datasets"][0]["sha256"]
+    );
+    let table = run(&["export", "last", "--cache-dir", arg(&cache)]);
+    assert!(!table.stdout.contains("reused"), "{table}");
+
+    let rescored = run(&[&["rescore", "last", "-q"], &store[..]].concat());
+    assert_eq!(counts(&rescored), [60, 55, 5, 60, 0], "{rescored}");
+    assert_eq!(rescored.code, 3, "{rescored}");
+    let error = |done: &Done| done.json()["rows"][0]["error"].clone();
+    assert_eq!(error(&rescored), error(&fresh));
+    assert!(error(&fresh)["message"].as_str().unwrap().contains("403"));
+    assert_eq!(server.request_count(), 60);
+
+    // The breaker opens at once; what is stored is served all the same.
+    let resumed = run(&[&base[..], &["--max-workers", "1"]].concat());
+    assert_eq!(counts(&resumed), [60, 55, 5, 55, 5], "{resumed}");
+    assert_eq!(resumed.code, 3, "{resumed}");
+}
+
+#[test]
+fn a_damaged_example_costs_its_row_only() {
+    let server = ChatServer::start(handlers::constant("Paris"));
+    let (folder, path) = questions(5);
+    let cache = folder.path().join("cache");
+    let url = server.url();
+    let done = run(&[
+        "--proxy",
+        &url,
+        "--dataset",
+        arg(&path),
+        "--name",
+        "p",
+        "--cache-dir",
+        arg(&cache),
+        "-q",
+    ]);
+    assert_eq!(done.code, 0, "{done}");
+    let database = rusqlite::Connection::open(cache.join("store.sqlite")).unwrap();
+    database
+        .execute("UPDATE examples SET body = x'00' WHERE id = 3", ())
+        .unwrap();
+    drop(database);
+    let store = ["--cache-dir", arg(&cache), "--output", "json"];
+    // Nothing that an export shows is damaged.
+    let exported = run(&[&["export", "last"], &store[..]].concat());
+    assert_eq!(exported.code, 0, "{exported}");
+    assert_eq!(exported.json()["counts"]["p"]["scored"], 5, "{exported}");
+    assert!(exported.stderr.contains("damaged"), "{exported}");
+    let rescored = run(&[&["rescore", "last", "-q"], &store[..]].concat());
+    assert_eq!(rescored.code, 3, "{rescored}");
+    let counts = &rescored.json()["counts"]["p"];
+    assert_eq!(
+        (&counts["scored"], &counts["failed"]),
+        (&4.into(), &1.into())
+    );
+    let rows = rescored.json()["rows"].clone();
+    let failed = rows.as_array().unwrap().iter();
+    let failed: Vec<&Value> = failed.filter(|row| row["error"].is_object()).collect();
+    assert_eq!(failed[0]["error"]["kind"], "bad_example");
+    assert!(failed[0]["example_id"].as_str().unwrap().starts_with('q'));
+}
+
+#[test]
+fn what_is_stored_needs_no_endpoint() {
+    let server = ChatServer::start(handlers::constant("Paris"));
+    let judge = ChatServer::start(handlers::constant("4"));
+    let (folder, path) = questions(6);
+    let cache = folder.path().join("cache");
+    let (url, judge_url) = (server.url(), judge.url());
+    let base = [
+        "--proxy",
+        &url,
+        "--dataset",
+        arg(&path),
+        "--name",
+        "p",
+        "--judge-url",
+        &judge_url,
+        "--cache-dir",
+        arg(&cache),
+        "-q",
+        "--output",
+        "json",
+    ];
+    assert_eq!(run(&base).code, 0);
+    drop((server, judge));
+    let again = run(&base);
+    assert_eq!(again.code, 0, "{again}");
+    assert_eq!(again.json()["counts"]["p"]["cached"], 6, "{again}");
+    assert!(again.json().get("gave_up").is_none(), "{again}");
+    // What is missing is said once, and what is there is shown.
+    write_questions(&path, 8);
+    let more = run(&base);
+    assert_eq!(more.code, 3, "{more}");
+    assert_eq!(
+        more.stderr.matches("cannot connect to").count(),
+        2,
+        "{more}"
+    );
+    assert!(more.stderr.contains("\nhint: "), "{more}");
+    let counts = &more.json()["counts"]["p"];
+    assert_eq!(
+        (&counts["planned"], &counts["scored"]),
+        (&8.into(), &6.into())
+    );
+    // Another model has no answers here: the address is all that matters then.
+    let other = run(&[&base[..], &["--model", "other"]].concat());
+    other.is_error(&["cannot connect"]);
+    // Answers that no judge has seen stay unscored, and nothing is tried for long.
+    let judged = run(&[&base[..], &["-n", "6", "--judge-model", "other"]].concat());
+    assert_eq!(judged.json()["counts"]["p"]["unscored"], 6, "{judged}");
+    assert!(judged.took < Duration::from_secs(5), "{:?}", judged.took);
+}
+
+#[test]
+fn one_dead_endpoint_does_not_end_the_others() {
+    let server = ChatServer::start(handlers::constant("Paris"));
+    let (_folder, path) = questions(4);
+    let url = server.url();
+    let done = run(&[
+        "--proxy",
+        &url,
+        "--proxy",
+        "http://127.0.0.1:1",
+        "--name",
+        "alive",
+        "--name",
+        "dead",
+        "--dataset",
+        arg(&path),
+        "-q",
+        "--output",
+        "json",
+    ]);
+    assert_eq!(done.code, 3, "{done}");
+    let counts = &done.json()["counts"];
+    assert_eq!(counts["alive"]["scored"], 4, "{done}");
+    let dead = &counts["dead"];
+    assert_eq!((&dead["planned"], &dead["failed"]), (&4.into(), &0.into()));
+    assert_eq!(
+        done.stderr.matches("cannot connect to").count(),
+        1,
+        "{done}"
+    );
+    assert!(done.took < Duration::from_secs(5), "{:?}", done.took);
 }

@@ -23,6 +23,7 @@ use super::sse::EventParser;
 use super::wire::{self, ChatReply, ChatRequest, JsonReply, StreamedReply};
 use crate::error::Hint;
 use crate::model::CallStats;
+use crate::stopwatch::{Stopwatch, pausing};
 
 /// The largest reply that is read, so that a broken server cannot fill memory.
 const MAX_REPLY: usize = 64_000_000;
@@ -212,6 +213,7 @@ impl ChatClient {
             // Our own limits do not use up the time that the endpoint has.
             started += paced;
             call.attempts += 1;
+            note(|sent| sent.attempts += 1);
             let attempt = self.attempt(request, started).await;
             let attempt = attempt.and_then(|(received, times)| Ok((read(received)?, times)));
             let Failed { failure, asked } = match attempt {
@@ -224,7 +226,9 @@ impl ChatClient {
                 }
                 Err(failed) => failed,
             };
-            call.throttled += u32::from(failure.is_throttling());
+            let throttled = u32::from(failure.is_throttling());
+            call.throttled += throttled;
+            note(|sent| sent.throttled += throttled);
             let decision = if failure.is_retryable() {
                 let (retry, chance) = (call.attempts - 1, self.chance.next());
                 self.policy.decide(retry, asked, started.elapsed(), chance)
@@ -235,7 +239,9 @@ impl ChatClient {
                 Decision::Wait(wait) => {
                     let waiting = Instant::now();
                     sleep(wait).await;
-                    call.retry_wait += waiting.elapsed();
+                    let waited = waiting.elapsed();
+                    call.retry_wait += waited;
+                    note(|sent| sent.retry_wait += waited);
                 }
                 Decision::Stop(gave_up) => {
                     return Err(ChatError {
@@ -258,7 +264,7 @@ impl ChatClient {
         if wait.is_zero() {
             return wait;
         }
-        sleep(wait).await;
+        pausing(sleep(wait)).await;
         waiting.elapsed()
     }
 
@@ -446,6 +452,13 @@ impl fmt::Debug for ChatClient {
             .field("timeout", &self.timeout)
             .field("policy", &self.policy)
             .finish_non_exhaustive()
+    }
+}
+
+/// Tells the call that this request is part of, which may be given up before it ends.
+fn note(sent: impl FnOnce(&mut CallStats)) {
+    if let Some(watch) = Stopwatch::current() {
+        watch.sent(sent);
     }
 }
 

@@ -6,7 +6,10 @@ use std::time::{Duration, Instant};
 
 use futures_util::FutureExt as _;
 
-use crate::model::{Example, FailureKind, Output};
+use super::stop::Stop;
+use super::timed::{Ended, timed};
+use crate::model::{CallStats, Example, FailureKind, Output};
+use crate::stopwatch::Stopwatch;
 use crate::system::{System, SystemError};
 
 /// What a call gave and when it ran.
@@ -30,45 +33,59 @@ impl Attempt {
     }
 }
 
-/// Calls the system; a panic inside it, or taking longer than `limit`, becomes
-/// an error.
+/// Calls the system; a panic inside it, or taking longer than `limit` of its own
+/// time, becomes an error. `None` when the run was stopped before anything was
+/// sent: the example was then not begun.
 pub(super) async fn attempt(
     system: &dyn System,
     example: &Example,
     limit: Option<Duration>,
-) -> Attempt {
+    stop: &Stop,
+) -> Option<Attempt> {
+    let watch = Stopwatch::default();
     let started = Instant::now();
     let calling = AssertUnwindSafe(call(system, example)).catch_unwind();
-    let result = match limit {
-        None => calling.await,
-        Some(limit) => match tokio::time::timeout(limit, calling).await {
-            Ok(result) => result,
-            Err(_) => {
-                let message = format!(
-                    "no answer within {} s for this example",
-                    limit.as_secs_f64()
-                );
-                Ok(Err(SystemError::new(FailureKind::Timeout, message)))
-            }
-        },
-    };
+    let result = timed(&watch, calling, limit, stop).await;
     let elapsed = started.elapsed();
-    let result = result.unwrap_or_else(|panic| {
-        let message = format!("the system panicked: {}", panic_message(&*panic));
-        Err(SystemError::new(FailureKind::Panic, message))
-    });
+    let given_up = |kind, message: String| {
+        let stats = Some(watch.stats()).filter(CallStats::made_requests);
+        let error = SystemError::new(kind, message);
+        Err(SystemError {
+            call: stats,
+            ..error
+        })
+    };
+    let result = match result {
+        Ok(Ok(result)) => result,
+        Ok(Err(panic)) => {
+            let message = format!("the system panicked: {}", panic_message(&*panic));
+            given_up(FailureKind::Panic, message)
+        }
+        Err(Ended::Late) => {
+            let limit = limit.unwrap_or_default().as_secs_f64();
+            let message = format!("no answer within {limit} s for this example");
+            given_up(FailureKind::Timeout, message)
+        }
+        Err(Ended::Stopped) if watch.stats().made_requests() => {
+            let message = "the run was stopped while the example waited for its next request";
+            given_up(FailureKind::Other, message.into())
+        }
+        Err(Ended::Stopped) => return None,
+    };
     let call = match &result {
         Ok(output) => output.call(),
         Err(error) => error.call,
     };
-    // Waiting for our own rate limits is not the system's time.
+    // Waiting for our own limits and threads is not the system's time. Systems of
+    // other languages may know more about it than the stopwatch.
     let paced = call.map_or(Duration::ZERO, |call| call.pace_wait);
-    Attempt {
+    let paused = watch.read().paused.max(paced);
+    Some(Attempt {
         result,
         started,
         elapsed,
-        latency: elapsed.saturating_sub(paced),
-    }
+        latency: elapsed.saturating_sub(paused),
+    })
 }
 
 async fn call(system: &dyn System, example: &Example) -> Result<Output, SystemError> {

@@ -40,6 +40,14 @@ struct Streak {
 }
 
 impl Breaker {
+    /// Open from the beginning, for a system that is known not to work.
+    pub(super) fn opened(failure: Failure) -> Self {
+        let breaker = Self::default();
+        breaker.streak().failure = Some(failure);
+        breaker.open.store(true, Ordering::Relaxed);
+        breaker
+    }
+
     /// Takes note of how a call ended.
     pub(super) fn record(&self, failure: Option<&Failure>) {
         self.record_at(failure, Instant::now());

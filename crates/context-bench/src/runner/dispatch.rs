@@ -15,7 +15,7 @@ use super::collector::{Collector, Finished};
 use super::event::{Progress, RunEvent};
 use super::feed::Feed;
 use super::queue::Taken;
-use super::reuse::Reuse;
+use super::reuse::{Held, Reuse};
 use super::scoring::{Scorer, ScoringRuntime, Source};
 use super::stop::Stop;
 use super::wiring::Wiring;
@@ -44,6 +44,8 @@ pub(crate) struct RunSettings {
     pub(crate) progress: Arc<dyn Progress>,
     pub(crate) stop: Stop,
     pub(crate) reuse: Option<Arc<Reuse>>,
+    /// Per system: why it is not to be called.
+    pub(crate) given_up: Vec<Option<Failure>>,
 }
 
 /// What a run produced.
@@ -78,10 +80,13 @@ pub(crate) async fn run(settings: RunSettings) -> std::io::Result<Outcome> {
     let arms: Arc<[Arm]> = names
         .iter()
         .zip(settings.systems)
-        .map(|(name, system)| Arm {
+        .zip(&settings.given_up)
+        .map(|((name, system), given_up)| Arm {
             name: Arc::clone(name),
             system,
-            breaker: Breaker::default(),
+            breaker: given_up
+                .clone()
+                .map_or_else(Breaker::default, Breaker::opened),
         })
         .collect();
     let queue = Feed {
@@ -99,13 +104,14 @@ pub(crate) async fn run(settings: RunSettings) -> std::io::Result<Outcome> {
     // Kept here until the last row is in: dropping the runtime drops its tasks.
     let scoring = Arc::new(ScoringRuntime::start()?);
     let dispatcher = Dispatcher {
-        work: Work::new(Arc::clone(&arms), queue),
+        work: Work::new(Arc::clone(&arms), queue, settings.reuse.is_some()),
         arms: Arc::clone(&arms),
         scorer: Arc::new(Scorer {
             wiring: settings.wiring,
             counter: settings.counter,
             text_fields: settings.text_fields,
             reuse: settings.reuse,
+            stop: settings.stop.clone(),
         }),
         scoring: Arc::clone(&scoring),
         workers: Workers::new(settings.max_workers),
@@ -124,7 +130,19 @@ pub(crate) async fn run(settings: RunSettings) -> std::io::Result<Outcome> {
     drop(scoring);
     progress.on_event(&RunEvent::Finished);
     let gave_up = arms.iter().map(|arm| arm.breaker.reason()).collect();
-    Ok(collector.into_outcome(planned, n_examples, dataset_error, gave_up))
+    let mut outcome = collector.into_outcome(planned, n_examples, dataset_error, gave_up);
+    for ((gave_up, counts), in_advance) in outcome
+        .gave_up
+        .iter_mut()
+        .zip(&outcome.counts)
+        .zip(&settings.given_up)
+    {
+        // Everything was stored: nobody missed the system.
+        if in_advance.is_some() && counts.not_run() == 0 {
+            *gave_up = None;
+        }
+    }
+    Ok(outcome)
 }
 
 /// What workers share. Dropped with the last of them, which ends the collector.
@@ -224,17 +242,20 @@ impl Dispatcher {
     async fn call(&self, job: Job, slot: Slot) -> Option<(Job, Slot)> {
         let Job { system, prepared } = job;
         let arm = &self.arms[system];
-        let source = if prepared.problem.is_some() {
-            Source::Unusable
-        } else if let Some(stored) = prepared.stored.get(system).and_then(Clone::clone) {
-            Source::Store(stored)
-        } else {
-            tokio::select! {
+        let source = match prepared.held.get(system) {
+            Some(Held::Failure(lapse)) => Source::Lapse(Arc::clone(lapse)),
+            _ if prepared.problem.is_some() => Source::Unusable,
+            Some(Held::Answer(stored)) => Source::Store(stored.clone()),
+            _ => tokio::select! {
                 biased;
                 () = self.stop.aborted() => return None,
-                called = attempt(&*arm.system, &prepared.example, self.example_timeout) =>
-                    Source::Call(called),
-            }
+                called = attempt(
+                    &*arm.system,
+                    &prepared.example,
+                    self.example_timeout,
+                    &self.stop,
+                ) => Source::Call(called?),
+            },
         };
         let mut throttled = false;
         let mut span = None;

@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::reuse::Stored;
+use super::reuse::{Held, Stored};
 use crate::model::{Example, ExampleError, ExampleId, Output};
 use crate::store::Key;
 use crate::tokens::{TextFields, TokenCounter, counted_texts};
@@ -21,7 +21,7 @@ pub(super) struct Prepared {
     /// The content address, when there is a store.
     pub(super) key: Option<Key>,
     /// Per system: what the store holds.
-    pub(super) stored: Vec<Option<Stored>>,
+    pub(super) held: Vec<Held>,
     tokens: OnceLock<Vec<(Box<str>, u64)>>,
 }
 
@@ -41,7 +41,7 @@ impl Prepared {
             dataset: Arc::clone(last_tag),
             problem,
             key: None,
-            stored: Vec::new(),
+            held: Vec::new(),
             tokens: OnceLock::new(),
             example: Arc::new(example),
         }
@@ -49,13 +49,19 @@ impl Prepared {
 
     /// What the store holds of a system's answer, if that is everything.
     pub(super) fn stored_whole(&self, system: usize) -> Option<&Stored> {
-        let stored = self.stored.get(system)?.as_ref();
-        stored.filter(|stored| stored.is_complete())
+        match self.held.get(system)? {
+            Held::Answer(stored) => Some(stored).filter(|stored| stored.is_complete()),
+            _ => None,
+        }
     }
 
-    /// Whether the store holds everything of every system's answer.
+    /// Whether there is nothing to call or score for any system.
     pub(super) fn is_stored_whole(&self) -> bool {
-        (0..self.stored.len()).all(|system| self.stored_whole(system).is_some())
+        self.held.iter().all(|held| match held {
+            Held::Answer(stored) => stored.is_complete(),
+            Held::Failure(_) | Held::NoRow => true,
+            Held::Nothing => false,
+        })
     }
 
     /// Tokens of the example.

@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::attempt::Attempt;
 use super::prepared::Prepared;
+use super::recorded::{Lapse, Recorded};
 use super::wiring::Wiring;
 use crate::evaluator::Evaluator;
 use crate::model::{CallStats, EvalRow, Identity, Output, Scores};
@@ -25,38 +26,31 @@ const TOKENS_VERSION: u32 = 1;
 const INPUT_TOKENS: &str = "input_tokens";
 const OUTPUT_TOKENS: &str = "output_tokens";
 
-/// What a run does with its store.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum StoreUse {
-    /// Takes what is there and keeps what is new.
-    Keep,
-    /// Takes what is there.
-    ReadOnly,
-}
-
 /// What a run and its store must know of each other.
 pub(crate) struct ReuseSettings<'a> {
     pub(crate) store: Store,
-    pub(crate) mode: StoreUse,
     pub(crate) systems: &'a [Arc<dyn System>],
     pub(crate) evaluators: &'a [Arc<dyn Evaluator>],
     pub(crate) counter: &'a dyn TokenCounter,
     pub(crate) text_fields: &'a TextFields,
     pub(crate) command: String,
     pub(crate) config: Map<String, Value>,
+    /// What a run that is replayed says of rows without an answer.
+    pub(crate) recorded: Option<Arc<Recorded>>,
 }
 
 /// The store's side of a run.
 pub(crate) struct Reuse {
     store: Store,
-    /// The run that rows are put under; `None` when nothing is to be kept.
-    run: Option<Run>,
+    /// The run that rows are put under.
+    run: Run,
     /// Per system: its key, and whether what is stored under it may be reused.
     systems: Vec<(Key, bool)>,
     /// Per evaluator the same; the token counts come last.
     scorers: Vec<(Key, bool)>,
     /// The keys of `scorers`, as look-ups take them.
     wanted: Vec<Key>,
+    recorded: Option<Arc<Recorded>>,
 }
 
 impl Reuse {
@@ -64,13 +58,13 @@ impl Reuse {
     pub(crate) fn begin(settings: ReuseSettings<'_>) -> Result<Self, StoreError> {
         let ReuseSettings {
             store,
-            mode,
             systems,
             evaluators,
             counter,
             text_fields,
             command,
             config,
+            recorded,
         } = settings;
         let nonce = nonce();
         // Two of them in one run are different things.
@@ -82,15 +76,7 @@ impl Reuse {
                 let identity = system.identity();
                 let known = identity.is_some();
                 let identity = identity.unwrap_or_else(|| unknown(system.name()));
-                let entry = SystemEntry {
-                    name: system.name().to_owned(),
-                    kind: identity.kind,
-                    settings: json!({
-                        "version": identity.version,
-                        "settings": identity.settings,
-                    }),
-                };
-                (entry, known)
+                (SystemEntry::new(system.name(), identity), known)
             })
             .collect();
         let tokens = json!({
@@ -106,12 +92,7 @@ impl Reuse {
                 let identity = evaluator.identity();
                 let known = identity.is_some();
                 let identity = identity.unwrap_or_else(|| unknown(evaluator.name()));
-                let entry = ScorerEntry {
-                    name: evaluator.name().to_owned(),
-                    version: identity.version,
-                    settings: identity.settings,
-                };
-                (entry, known)
+                (ScorerEntry::new(evaluator.name(), identity), known)
             })
             .collect();
         scorer_entries.push((
@@ -134,10 +115,7 @@ impl Reuse {
                 .map(|(entry, _)| entry.clone())
                 .collect(),
         };
-        let run = match mode {
-            StoreUse::Keep => Some(store.begin_run(start)?),
-            StoreUse::ReadOnly => None,
-        };
+        let run = store.begin_run(start)?;
         let systems = system_entries
             .iter()
             .map(|(e, known)| (e.key(), *known))
@@ -152,11 +130,12 @@ impl Reuse {
             run,
             systems,
             scorers,
+            recorded,
         })
     }
 
-    pub(crate) fn run(&self) -> Option<&Run> {
-        self.run.as_ref()
+    pub(crate) fn run(&self) -> &Run {
+        &self.run
     }
 
     pub(crate) fn store(&self) -> &Store {
@@ -173,9 +152,14 @@ impl Reuse {
             let Some(example) = prepared.key else {
                 continue;
             };
-            prepared.stored.resize_with(self.systems.len(), || None);
+            prepared
+                .held
+                .resize_with(self.systems.len(), || Held::Nothing);
             for (system, (key, reusable)) in self.systems.iter().enumerate() {
-                if *reusable && prepared.problem.is_none() {
+                let recorded = self.recorded.as_ref();
+                if let Some(held) = recorded.and_then(|r| r.held(system, prepared.position)) {
+                    prepared.held[system] = held;
+                } else if *reusable && prepared.problem.is_none() {
                     wanted.push(Wanted {
                         response: ResponseKey::new(example, *key, 0),
                         scorers: &self.wanted,
@@ -190,7 +174,9 @@ impl Reuse {
         for ((i, system), found) in places.into_iter().zip(found) {
             if let Some(found) = found {
                 let stored = self.stored(found, &batch[i], wiring);
-                batch[i].stored[system] = stored;
+                if let Some(stored) = stored {
+                    batch[i].held[system] = Held::Answer(stored);
+                }
             }
         }
     }
@@ -233,7 +219,7 @@ impl Reuse {
 
     /// Puts a fresh response, or what was scored anew of a stored one, and the row.
     pub(super) async fn keep(&self, system: usize, prepared: &Prepared, kept: Kept<'_>) {
-        let (Some(example), Some(run)) = (prepared.key, &self.run) else {
+        let Some(example) = prepared.key else {
             return;
         };
         let Kept {
@@ -286,7 +272,7 @@ impl Reuse {
         };
         self.store
             .put(RunRow {
-                run: run.clone(),
+                run: self.run.clone(),
                 system,
                 position: prepared.position,
                 repeat: 0,
@@ -307,6 +293,18 @@ impl Reuse {
 }
 
 /// What the store holds for one example and system.
+pub(super) enum Held {
+    /// Nothing: the system is asked.
+    Nothing,
+    /// An answer.
+    Answer(Stored),
+    /// A failure of the run that is replayed.
+    Failure(Arc<Lapse>),
+    /// The run that is replayed has no such row, and there shall be none.
+    NoRow,
+}
+
+/// An answer that the store holds.
 #[derive(Clone)]
 pub(super) struct Stored {
     pub(super) at: Located,

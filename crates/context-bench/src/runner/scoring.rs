@@ -15,10 +15,14 @@ use tokio::sync::mpsc;
 
 use super::attempt::{Attempt, panic_message};
 use super::prepared::Prepared;
+use super::recorded::Lapse;
 use super::reuse::{self, Answer, Kept, Reuse, Stored};
+use super::stop::Stop;
+use super::timed::timed;
 use super::wiring::Wiring;
 use crate::evaluator::Evaluator;
 use crate::model::{CallStats, EvalRow, Failure, FailureKind, JudgeUsage, Output, Score, Scores};
+use crate::stopwatch::Stopwatch;
 use crate::tokens::{TextFields, TokenCounter};
 
 /// Everything needed to score any row of a run.
@@ -27,6 +31,7 @@ pub(super) struct Scorer {
     pub(super) counter: Arc<dyn TokenCounter>,
     pub(super) text_fields: TextFields,
     pub(super) reuse: Option<Arc<Reuse>>,
+    pub(super) stop: Stop,
 }
 
 impl Scorer {
@@ -62,6 +67,14 @@ impl Scorer {
                 stored.fill(&mut row);
                 (stored.output.as_ref(), &stored.scores[..])
             }
+            Source::Lapse(lapse) => {
+                row.latency = lapse.latency;
+                row.call = lapse.call.filter(CallStats::made_requests).map(Box::new);
+                row.failure = Some(Box::new(lapse.failure.clone()));
+                // Nothing was sent for it this time.
+                row.cached = true;
+                (None, &[][..])
+            }
             Source::Unusable => {
                 row.failure = Some(Box::new(unusable(prepared)));
                 (None, &[][..])
@@ -83,7 +96,7 @@ impl Scorer {
             let answer = match &source {
                 Source::Call(called) => Answer::of(Some(called)),
                 Source::Store(stored) => Answer::Stored(stored.at),
-                Source::Unusable => Answer::None,
+                Source::Lapse(_) | Source::Unusable => Answer::None,
             };
             let kept = Kept {
                 row: &row,
@@ -152,20 +165,32 @@ impl Scorer {
                 scored.scores.merge(scores.clone());
                 continue;
             }
-            let given = AssertUnwindSafe(evaluator.score_of(system, &prepared.example, output))
-                .catch_unwind()
-                .await;
-            let scores = match given {
-                Ok((given, usage)) => {
+            if let Some(reason) = self.wiring.given_up(index) {
+                scored.scores.merge(unscored(&**evaluator, reason));
+                continue;
+            }
+            let scoring = evaluator.score_of(system, &prepared.example, output);
+            let scoring = AssertUnwindSafe(scoring).catch_unwind();
+            let watch = Stopwatch::default();
+            let scores = match timed(&watch, scoring, None, &self.stop).await {
+                Ok(Ok((given, usage))) => {
                     scored.judged += usage;
                     match given {
                         Ok(given) => checked(&**evaluator, given),
                         Err(error) => unscored(&**evaluator, &error.0),
                     }
                 }
-                Err(panic) => {
+                Ok(Err(panic)) => {
                     let reason = format!("panicked: {}", panic_message(&*panic));
                     unscored(&**evaluator, &reason)
+                }
+                Err(_) => {
+                    let sent = watch.stats().attempts;
+                    scored.judged += JudgeUsage {
+                        requests: u64::from(sent),
+                        ..JudgeUsage::default()
+                    };
+                    unscored(&**evaluator, "the run was stopped while it waited to ask")
                 }
             };
             // Only whole scores are kept: what failed is tried again next time.
@@ -186,6 +211,8 @@ pub(super) enum Source {
     Call(Attempt),
     /// The store, with something left to score.
     Store(Stored),
+    /// Nowhere: the call failed in the run that is replayed.
+    Lapse(Arc<Lapse>),
     /// Nowhere: the example cannot be used.
     Unusable,
 }
@@ -227,7 +254,7 @@ fn checked(evaluator: &dyn Evaluator, mut scores: Scores) -> Scores {
 
 /// All scores of an evaluator that failed. One whose names are not known in
 /// advance leaves a mark under its own name, so that the row counts as unscored.
-fn unscored(evaluator: &dyn Evaluator, reason: &str) -> Scores {
+pub(crate) fn unscored(evaluator: &dyn Evaluator, reason: &str) -> Scores {
     let score = Score::unscored(format!("{}: {reason}", evaluator.name()));
     let names = evaluator.score_names();
     if names.is_empty() {
@@ -240,7 +267,7 @@ fn unscored(evaluator: &dyn Evaluator, reason: &str) -> Scores {
 }
 
 /// The three usage members that users know; missing ones are 0, others are dropped.
-pub(super) fn usage_metadata(usage: &Map<String, Value>) -> Map<String, Value> {
+pub(crate) fn usage_metadata(usage: &Map<String, Value>) -> Map<String, Value> {
     let keys = ["prompt_tokens", "completion_tokens", "total_tokens"];
     let member = |key: &str| usage.get(key).cloned().unwrap_or_else(|| 0.into());
     keys.map(|key| (key.to_owned(), member(key)))

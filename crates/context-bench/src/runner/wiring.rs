@@ -18,6 +18,8 @@ pub(crate) struct Wiring {
     /// The score under which every row has that of its own dataset, and which
     /// one that is for datasets that are not wired.
     common: Option<(ScoreName, String)>,
+    /// Evaluators that are not to be asked, and why.
+    given_up: HashMap<usize, String>,
 }
 
 /// How one dataset is scored.
@@ -52,6 +54,20 @@ impl Wiring {
         self.by_dataset.insert(dataset, own);
     }
 
+    /// Does not ask an evaluator.
+    pub(crate) fn give_up(&mut self, evaluator: &Arc<dyn Evaluator>, reason: String) {
+        let known = self.evaluators.iter();
+        let known = known.enumerate().filter(|(_, e)| Arc::ptr_eq(e, evaluator));
+        let numbers: Vec<usize> = known.map(|(number, _)| number).collect();
+        let given_up = numbers.into_iter().map(|number| (number, reason.clone()));
+        self.given_up.extend(given_up);
+    }
+
+    /// Why the evaluator of that number is not to be asked, if it is not.
+    pub(crate) fn given_up(&self, index: usize) -> Option<&str> {
+        self.given_up.get(&index).map(String::as_str)
+    }
+
     /// Gives every row the score of its own dataset under this name as well;
     /// of datasets that are not wired, the score `otherwise`.
     pub(crate) fn share(&mut self, name: ScoreName, otherwise: String) {
@@ -65,10 +81,15 @@ impl Wiring {
 
     /// Whether the evaluator of that number scores this example.
     pub(crate) fn applies(&self, index: usize, example: &Example) -> bool {
-        let own = self.by_dataset.get(example.dataset());
-        let is_wired = own.is_none_or(|own| own.evaluators.contains(&index));
         let evaluator = self.evaluators.get(index);
-        is_wired && evaluator.is_some_and(|evaluator| evaluator.applies_to(example))
+        self.is_wired(index, example.dataset())
+            && evaluator.is_some_and(|evaluator| evaluator.applies_to(example))
+    }
+
+    /// Whether the evaluator of that number is one for that dataset.
+    pub(crate) fn is_wired(&self, index: usize, dataset: &str) -> bool {
+        let own = self.by_dataset.get(dataset);
+        own.is_none_or(|own| own.evaluators.contains(&index))
     }
 
     /// Adds the common score to those of a row.

@@ -9,6 +9,7 @@ use super::breaker::Breaker;
 use super::feed::Fed;
 use super::prepared::Prepared;
 use super::queue::{Queue, Taken};
+use super::reuse::Held;
 use crate::dataset::DatasetError;
 use crate::system::System;
 
@@ -30,6 +31,8 @@ pub(super) struct Job {
 pub(super) struct Work {
     arms: Arc<[Arm]>,
     queue: Arc<Queue<Fed>>,
+    /// Whether a store may hold answers of systems that are not called any more.
+    has_store: bool,
     cursor: Mutex<Cursor>,
 }
 
@@ -43,10 +46,11 @@ struct Cursor {
 }
 
 impl Work {
-    pub(super) fn new(arms: Arc<[Arm]>, queue: Arc<Queue<Fed>>) -> Self {
+    pub(super) fn new(arms: Arc<[Arm]>, queue: Arc<Queue<Fed>>, has_store: bool) -> Self {
         Self {
             arms,
             queue,
+            has_store,
             cursor: Mutex::default(),
         }
     }
@@ -80,7 +84,10 @@ impl Work {
                 Taken::Empty => return Taken::Empty,
                 Taken::Ended => cursor.over = true,
             }
-            if !self.arms.is_empty() && self.arms.iter().all(|arm| arm.breaker.is_open()) {
+            if !self.has_store
+                && !self.arms.is_empty()
+                && self.arms.iter().all(|arm| arm.breaker.is_open())
+            {
                 cursor.over = true;
             }
         }
@@ -109,7 +116,11 @@ impl Work {
 
     /// A system that the runner gave up on still gets what is stored of it.
     fn wants(&self, system: usize, prepared: &Prepared) -> bool {
-        !self.arms[system].breaker.is_open() || prepared.stored_whole(system).is_some()
+        match prepared.held.get(system) {
+            Some(Held::Answer(_) | Held::Failure(_)) => true,
+            Some(Held::NoRow) => false,
+            Some(Held::Nothing) | None => !self.arms[system].breaker.is_open(),
+        }
     }
 
     fn cursor(&self) -> MutexGuard<'_, Cursor> {

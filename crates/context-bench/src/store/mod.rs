@@ -246,6 +246,24 @@ impl Store {
         self.read(|reader, damage| reader.find(wanted, damage))
     }
 
+    /// Whether there is any response of a system.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    pub fn has_responses(&self, system: &SystemEntry) -> Result<bool, StoreError> {
+        let key = system.key();
+        self.read(|reader, _| {
+            reader
+                .connection
+                .prepare_cached(
+                    "SELECT EXISTS (SELECT 1 FROM responses
+                     WHERE system = (SELECT id FROM systems WHERE key = ?1))",
+                )?
+                .query_row([key], |row| row.get(0))
+        })
+    }
+
     /// The output of a stored response, as the system made it of this example.
     /// `None` when it is damaged or no longer there.
     ///

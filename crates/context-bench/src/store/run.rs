@@ -8,13 +8,14 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use rusqlite::{Connection, OptionalExtension as _, Row, Transaction};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::checksum::Checksum;
 use super::error::StoreError;
 use super::insert::Ids;
 use super::key::Key;
 use super::reader::Damage;
+use crate::model::Identity;
 
 /// The name of a run, such as `20261115-204012-3f9a`: sorts by time.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -59,6 +60,18 @@ pub struct SystemEntry {
 }
 
 impl SystemEntry {
+    /// The entry of a system with that name and identity.
+    pub fn new(name: impl Into<String>, identity: Identity) -> Self {
+        Self {
+            name: name.into(),
+            kind: identity.kind,
+            settings: json!({
+                "version": identity.version,
+                "settings": identity.settings,
+            }),
+        }
+    }
+
     /// The content address of the system.
     pub fn key(&self) -> Key {
         Key::system(&self.kind, &self.settings)
@@ -77,6 +90,15 @@ pub struct ScorerEntry {
 }
 
 impl ScorerEntry {
+    /// The entry of an evaluator with that name and identity.
+    pub fn new(name: impl Into<String>, identity: Identity) -> Self {
+        Self {
+            name: name.into(),
+            version: identity.version,
+            settings: identity.settings,
+        }
+    }
+
     /// The content address of the evaluator.
     pub fn key(&self) -> Key {
         Key::scorer(&self.name, self.version, &self.settings)

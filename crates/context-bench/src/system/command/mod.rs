@@ -25,6 +25,7 @@ use self::process::{Broken, Worker};
 use super::{System, SystemError};
 use crate::chat::{Secret, Secrets, seconds};
 use crate::model::{Example, FailureKind, Identity, Output};
+use crate::stopwatch::pausing;
 use crate::text::stringify;
 
 /// Parts of variable names whose values must not appear in messages.
@@ -241,7 +242,7 @@ impl System for CommandSystem {
 
     async fn process(&self, example: &Example) -> Result<Output, SystemError> {
         // The semaphore is never closed, so this cannot fail.
-        let _slot = self.slots.acquire().await;
+        let _slot = pausing(self.slots.acquire()).await;
         let mut line = serde_json::to_vec(example)
             .map_err(|error| SystemError::new(FailureKind::BadExample, error.to_string()))?;
         line.push(b'\n');

@@ -1,0 +1,135 @@
+//! A call under a stopwatch: it ends by itself, by its limit, or by the stop of
+//! the run, if that finds it waiting for us.
+
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use tokio::time::{Sleep, sleep_until};
+
+use super::stop::Stop;
+use crate::stopwatch::Stopwatch;
+
+/// Why a call gave nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ended {
+    /// It took longer than its limit, pauses apart.
+    Late,
+    /// The run was stopped while the call waited for something of ours.
+    Stopped,
+}
+
+/// Waits for a call, at most `limit` of its own time.
+pub(super) async fn timed<F: Future>(
+    watch: &Stopwatch,
+    call: F,
+    limit: Option<Duration>,
+    stop: &Stop,
+) -> Result<F::Output, Ended> {
+    let started = Instant::now();
+    let mut call = pin!(watch.time(call));
+    let mut timer: Option<Pin<Box<Sleep>>> = None;
+    let mut stopped: Option<Pin<Box<dyn Future<Output = ()> + Send + '_>>> = None;
+    std::future::poll_fn(|context| {
+        // Before the call: a pause that ends right after it must not be missed.
+        watch.wake(context.waker());
+        if let Poll::Ready(output) = call.as_mut().poll(context) {
+            return Poll::Ready(Ok(output));
+        }
+        let reading = watch.read();
+        if reading.is_paused {
+            let mut is_stopped = stop.is_stopped();
+            if !is_stopped {
+                let stopped = stopped.get_or_insert_with(|| Box::pin(stop.draining()));
+                is_stopped = stopped.as_mut().poll(context).is_ready();
+            }
+            // The pause may just have ended; then the call goes on.
+            if is_stopped && watch.give_up() {
+                return Poll::Ready(Err(Ended::Stopped));
+            }
+            return Poll::Pending;
+        }
+        match limit {
+            Some(limit) => {
+                let due = started.checked_add(reading.paused.saturating_add(limit));
+                expired(&mut timer, due, context).map(|()| Err(Ended::Late))
+            }
+            None => Poll::Pending,
+        }
+    })
+    .await
+}
+
+/// Ready once the time has come; a time that does not exist never comes.
+fn expired(
+    timer: &mut Option<Pin<Box<Sleep>>>,
+    due: Option<Instant>,
+    context: &mut Context<'_>,
+) -> Poll<()> {
+    let Some(due) = due.map(tokio::time::Instant::from_std) else {
+        return Poll::Pending;
+    };
+    let timer = timer.get_or_insert_with(|| Box::pin(sleep_until(due)));
+    if timer.deadline() != due {
+        timer.as_mut().reset(due);
+    }
+    timer.as_mut().poll(context)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stopwatch::pausing;
+    use tokio::time::sleep;
+
+    const TICK: Duration = Duration::from_millis(40);
+
+    async fn ends(call: impl Future<Output = ()>, stop: &Stop) -> Result<(), Ended> {
+        timed(&Stopwatch::default(), call, Some(2 * TICK), stop).await
+    }
+
+    #[tokio::test]
+    async fn only_the_time_of_the_system_counts() {
+        let stop = Stop::new();
+        assert_eq!(ends(sleep(TICK), &stop).await, Ok(()));
+        assert_eq!(ends(sleep(4 * TICK), &stop).await, Err(Ended::Late));
+        let waits = async {
+            pausing(sleep(4 * TICK)).await;
+            sleep(TICK).await;
+        };
+        assert_eq!(ends(waits, &stop).await, Ok(()));
+        let waits_and_hangs = async {
+            sleep(TICK).await;
+            pausing(sleep(4 * TICK)).await;
+            sleep(100 * TICK).await;
+        };
+        assert_eq!(ends(waits_and_hangs, &stop).await, Err(Ended::Late));
+    }
+
+    #[tokio::test]
+    async fn a_stop_ends_what_waits_and_nothing_else() {
+        let stop = Stop::new();
+        stop.drain();
+        assert_eq!(ends(sleep(TICK), &stop).await, Ok(()));
+        let began = Instant::now();
+        let waits = pausing(sleep(100 * TICK));
+        assert_eq!(ends(waits, &stop).await, Err(Ended::Stopped));
+        assert!(began.elapsed() < 10 * TICK);
+    }
+
+    #[tokio::test]
+    async fn a_pause_may_end_on_another_thread() {
+        let watch = Stopwatch::default();
+        let pause = watch.pause();
+        let other = std::thread::spawn(move || {
+            std::thread::sleep(4 * TICK);
+            pause.end()
+        });
+        let began = Instant::now();
+        let call = std::future::pending::<()>();
+        let ended = timed(&watch, call, Some(TICK), &Stop::new()).await;
+        assert_eq!(ended, Err(Ended::Late));
+        assert!(began.elapsed() >= 4 * TICK, "{:?}", began.elapsed());
+        assert!(other.join().unwrap_or_default());
+    }
+}

@@ -1,0 +1,189 @@
+//! `Stopwatch`: which part of a call is the system's own time.
+//!
+//! The runner starts one for every call and hands it down with the task, so that
+//! no signature in between has to know. Whoever waits for something that is our
+//! own doing (a rate limit, a free thread) stops it meanwhile: such waiting is no
+//! latency, never makes an example too late, and need not be waited out when the
+//! run is stopped. It also remembers what was sent, for calls that never return.
+
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+use futures_util::task::AtomicWaker;
+
+use crate::model::CallStats;
+
+tokio::task_local! {
+    static CURRENT: Stopwatch;
+}
+
+/// The time of one call. Clones show the same time.
+#[derive(Debug, Clone, Default)]
+pub struct Stopwatch(Arc<Inner>);
+
+#[derive(Debug, Default)]
+struct Inner {
+    state: Mutex<State>,
+    /// The task that makes the call: pauses may begin and end on other threads.
+    caller: AtomicWaker,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Pauses that have not ended.
+    pauses: usize,
+    /// When the first of them began.
+    since: Option<Instant>,
+    /// Pauses that have ended, without their overlaps.
+    paused: Duration,
+    /// Nobody waits for the call any more.
+    given_up: bool,
+    sent: CallStats,
+}
+
+/// What a stopwatch shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Reading {
+    /// Whether it stands still.
+    pub(crate) is_paused: bool,
+    /// For how long it has stood still.
+    pub(crate) paused: Duration,
+}
+
+impl Stopwatch {
+    /// The stopwatch of the call that this task makes, if it makes one.
+    pub fn current() -> Option<Self> {
+        CURRENT.try_with(Clone::clone).ok()
+    }
+
+    /// Stops until the pause ends.
+    #[must_use = "a pause ends when it is dropped"]
+    pub fn pause(&self) -> Pause {
+        let mut state = self.state();
+        if state.pauses == 0 {
+            state.since = Some(Instant::now());
+        }
+        state.pauses += 1;
+        Pause(Some(self.clone()))
+    }
+
+    /// Runs a call under this stopwatch.
+    pub(crate) fn time<F: Future>(&self, call: F) -> impl Future<Output = F::Output> + use<F> {
+        CURRENT.scope(self.clone(), call)
+    }
+
+    /// Wakes this task whenever a pause ends.
+    pub(crate) fn wake(&self, waker: &std::task::Waker) {
+        self.0.caller.register(waker);
+    }
+
+    /// Takes note of what a call is sending.
+    pub(crate) fn sent(&self, note: impl FnOnce(&mut CallStats)) {
+        note(&mut self.state().sent);
+    }
+
+    /// What was sent so far.
+    pub(crate) fn stats(&self) -> CallStats {
+        let pace_wait = self.read().paused;
+        CallStats {
+            pace_wait,
+            ..self.state().sent
+        }
+    }
+
+    pub(crate) fn read(&self) -> Reading {
+        let state = self.state();
+        let since = state.since.map_or(Duration::ZERO, |since| since.elapsed());
+        Reading {
+            is_paused: state.pauses > 0,
+            paused: state.paused + since,
+        }
+    }
+
+    /// Gives the call up, if it is waiting; whoever it waits for is told so by
+    /// [`Pause::end`].
+    pub(crate) fn give_up(&self) -> bool {
+        let mut state = self.state();
+        state.given_up |= state.pauses > 0;
+        state.given_up
+    }
+
+    fn resume(&self) -> bool {
+        let mut state = self.state();
+        state.pauses = state.pauses.saturating_sub(1);
+        if state.pauses == 0
+            && let Some(since) = state.since.take()
+        {
+            state.paused += since.elapsed();
+        }
+        let wanted = !state.given_up;
+        drop(state);
+        self.0.caller.wake();
+        wanted
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Held for arithmetic only; a poisoned lock changes nothing.
+        self.0.state.lock().unwrap_or_else(|e| e.into_inner())
+    }
+}
+
+/// A stopwatch that stands still until this is dropped.
+#[derive(Debug)]
+pub struct Pause(Option<Stopwatch>);
+
+impl Pause {
+    /// Lets the time go on; whether the call is still wanted.
+    #[must_use = "a call that is not wanted should not be made"]
+    pub fn end(mut self) -> bool {
+        self.0.take().is_none_or(|watch| watch.resume())
+    }
+}
+
+impl Drop for Pause {
+    fn drop(&mut self) {
+        if let Some(watch) = self.0.take() {
+            watch.resume();
+        }
+    }
+}
+
+/// Waits for something that is no doing of the system under test.
+pub(crate) async fn pausing<F: Future>(waiting: F) -> F::Output {
+    let _pause = Stopwatch::current().map(|watch| watch.pause());
+    waiting.await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn pauses_are_counted_once_where_they_overlap() {
+        let watch = Stopwatch::default();
+        assert!(Stopwatch::current().is_none());
+        let started = Instant::now();
+        watch
+            .time(async {
+                let pause = || pausing(tokio::time::sleep(Duration::from_millis(30)));
+                tokio::join!(pause(), pause(), pause());
+            })
+            .await;
+        let Reading { is_paused, paused } = watch.read();
+        assert!(!is_paused && paused >= Duration::from_millis(30));
+        assert!(paused <= started.elapsed(), "{paused:?}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        assert_eq!(watch.read().paused, paused);
+    }
+
+    #[test]
+    fn only_a_call_that_waits_can_be_given_up() {
+        let watch = Stopwatch::default();
+        assert!(!watch.give_up());
+        let pause = watch.pause();
+        assert!(pause.end());
+        let pause = watch.pause();
+        assert!(watch.give_up());
+        assert!(!pause.end());
+    }
+}
