@@ -61,8 +61,8 @@ class EvalRow:
 class NativeResult: ...
 
 class OpenAIProxy:
-    def __new__(
-        cls,
+    def __init__(
+        self,
         base_url: str,
         model: str = "gpt-3.5-turbo",
         name: str | None = None,
@@ -73,13 +73,20 @@ class OpenAIProxy:
         extra_body: dict[str, Any] | None = None,
         max_retries: int = 3,
         retry_base_delay: float = 1.0,
-    ) -> Self: ...
+    ) -> None: ...
     @property
     def name(self) -> str: ...
-    @property
-    def model(self) -> str: ...
-    @property
-    def base_url(self) -> str: ...
+    @name.setter
+    def name(self, name: str) -> None: ...
+    model: str
+    base_url: str
+    api_key: str | None
+    system_prompt: str | None
+    build_messages: Callable[[dict[str, Any]], Sequence[Mapping[str, Any]]] | None
+    timeout: float
+    extra_body: dict[str, Any]
+    max_retries: int
+    retry_base_delay: float
     def process(self, example: Mapping[str, Any]) -> dict[str, Any]: ...
     def process_conversation(self, turns: list[dict[str, str]]) -> list[dict[str, str]]: ...
 
@@ -92,7 +99,7 @@ class NativeSystem:
     def process(self, example: Mapping[str, Any]) -> dict[str, Any]: ...
 
 class NativeEvaluator:
-    def __new__(cls, kind: str, **settings: Any) -> Self: ...
+    def __init__(self, kind: str, **settings: Any) -> None: ...
     @property
     def name(self) -> str: ...
     @property
@@ -102,14 +109,14 @@ class NativeEvaluator:
     ) -> dict[str, float]: ...
 
 class NativeMetric:
-    def __new__(
-        cls,
+    def __init__(
+        self,
         kind: str,
         score_field: str = "score",
         threshold: float = 0.7,
         cost_field: str = "cost_of_pass",
         n: int = 1,
-    ) -> Self: ...
+    ) -> None: ...
     @property
     def name(self) -> str: ...
     def compute(self, rows: Sequence[EvalRow]) -> dict[str, float]: ...

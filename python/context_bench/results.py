@@ -162,11 +162,6 @@ def _from_parts(parts: dict[str, Any]) -> EvalResult:
     return EvalResult(**parts)
 
 
-def _nothing(_: None = None) -> None:
-    """What is left of a native handle in a pickled result."""
-    return None
-
-
 @dataclasses.dataclass
 class _Fields:
     """The fields of a row, for ``dataclasses.fields``, ``asdict`` and ``replace``."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -10,6 +11,7 @@ from typing import Any, Literal
 from context_bench import _native
 from context_bench._aio import Loop
 from context_bench._progress import Display
+from context_bench.registry import load_dataset, registry
 from context_bench.results import EvalResult, _from_parts
 from context_bench.types import Evaluator, Metric, System
 from context_bench.utils import tokens
@@ -23,12 +25,12 @@ class EvaluationWarning(UserWarning):
 
 def evaluate(
     systems: Sequence[System],
-    dataset: Iterable[Mapping[str, Any]] | str | Sequence[str],
+    dataset: Iterable[Mapping[str, Any]] | str | os.PathLike[str] | Sequence[str],
     evaluators: Sequence[Evaluator],
     metrics: Sequence[Metric] | None = None,
     max_examples: int | None = None,
     progress: bool = True,
-    text_fields: Sequence[str] | None = None,
+    text_fields: Sequence[str] | str | None = None,
     max_workers: int | Literal["auto"] | None = None,
     cache_dir: str | os.PathLike[str] | None = None,
     *,
@@ -41,8 +43,8 @@ def evaluate(
         systems: Objects with ``name`` and ``process(example) -> dict``, native or
             your own, sync or async.
         dataset: Any iterable of dicts; generators stream. A string is the name of
-            a built-in dataset (``"hotpotqa"``, ``"mmlu:anatomy"``) or a file, a list
-            of strings several of them.
+            a built-in or registered dataset (``"hotpotqa"``, ``"mmlu:anatomy"``) or a
+            file, a list of strings several of them.
         evaluators: Objects with ``name`` and ``score(original, processed) -> dict``.
         metrics: Objects with ``name`` and ``compute(rows) -> dict``.
         max_examples: Only the first so many examples; a negative number leaves out
@@ -68,10 +70,12 @@ def evaluate(
     """
     names = _dataset_names(dataset)
     examples: Any = () if names is not None else dataset
+    if names is not None and set(names) & set(registry.list("dataset")):
+        examples, names = _registered(names), None
     if max_examples is not None and max_examples < 0:
         if names is not None:
             raise ValueError("`max_examples` of a dataset by name cannot be negative")
-        examples = list(dataset)[:max_examples]
+        examples = list(examples)[:max_examples]
         max_examples = None
     return run(
         systems=_listed("systems", systems),
@@ -80,8 +84,8 @@ def evaluate(
         evaluators=_listed("evaluators", evaluators),
         metrics=_listed("metrics", metrics or ()),
         max_examples=max_examples,
-        max_workers=None if max_workers == "auto" else max(max_workers or 1, 1),
-        text_fields=None if text_fields is None else list(text_fields),
+        max_workers=_workers(max_workers),
+        text_fields=None if text_fields is None else tokens.field_names(text_fields),
         cache_dir=None if cache_dir is None else os.fspath(cache_dir),
         tokenizer=tokens.current() if tokenizer is None else tokenizer,
         example_timeout=example_timeout,
@@ -101,11 +105,31 @@ def run(**plan: Any) -> EvalResult:
 
 
 def _dataset_names(dataset: Any) -> list[str] | None:
-    if isinstance(dataset, str):
-        return [dataset]
+    if isinstance(dataset, (str, os.PathLike)):
+        return [os.fspath(dataset)]
     if isinstance(dataset, (list, tuple)) and dataset and isinstance(dataset[0], str):
         return [str(name) for name in dataset]
     return None
+
+
+def _registered(names: list[str]) -> Iterable[Mapping[str, Any]]:
+    """The examples of datasets, some of which the program itself made known."""
+    for name in names:
+        for example in load_dataset(name):
+            tagged = isinstance(example, Mapping) and "dataset" not in example
+            yield {**example, "dataset": name} if tagged else example
+
+
+def _workers(max_workers: int | Literal["auto"] | None) -> int | None:
+    if max_workers == "auto":
+        return None
+    try:
+        return max(operator.index(max_workers or 1), 1)
+    except TypeError:
+        raise TypeError(
+            f"`max_workers` must be a whole number, found {max_workers!r}\n"
+            'hint: pass a number such as 16, or "auto"'
+        ) from None
 
 
 def _listed(what: str, objects: Any) -> list[Any]:

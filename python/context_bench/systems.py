@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from context_bench._native import NativeSystem
@@ -27,7 +27,34 @@ class OpenAIProxy(_OpenAIProxy):
         retry_base_delay: Seconds before the first retry; doubled with each.
 
     In a run its calls never hold the interpreter, unless ``build_messages`` is given.
+    What is set later (``proxy.model = "other"``) counts from the next call or run on.
     """
+
+    def __init__(
+        self,
+        base_url: str,
+        model: str = "gpt-3.5-turbo",
+        name: str | None = None,
+        api_key: str | None = None,
+        system_prompt: str | None = None,
+        build_messages: Callable[[dict[str, Any]], Sequence[Mapping[str, Any]]] | None = None,
+        timeout: float = 30.0,
+        extra_body: dict[str, Any] | None = None,
+        max_retries: int = 3,
+        retry_base_delay: float = 1.0,
+    ) -> None:
+        super().__init__(
+            base_url,
+            model,
+            name,
+            api_key,
+            system_prompt,
+            build_messages,
+            timeout,
+            extra_body,
+            max_retries,
+            retry_base_delay,
+        )
 
 
 def builtin_system(

@@ -26,6 +26,8 @@ pub(crate) struct Desk {
     /// The thread of `async` code: a `context_bench._aio.Loop`.
     pub(crate) aio: Py<PyAny>,
     fatal: Mutex<Option<PyErr>>,
+    /// What ended the dataset early.
+    ended: Mutex<Option<PyErr>>,
 }
 
 /// What a call gave.
@@ -66,6 +68,7 @@ impl Desk {
             crew,
             aio,
             fatal: Mutex::new(None),
+            ended: Mutex::new(None),
         }
     }
 
@@ -149,6 +152,18 @@ impl Desk {
             // Wakes the calling thread.
             self.home.submit(Box::new(|_| {}));
         }
+    }
+
+    /// Remembers the exception that ended the dataset, to be raised when what was
+    /// begun is done.
+    pub(crate) fn end_dataset(&self, error: PyErr) {
+        let mut ended = self.ended.lock().unwrap_or_else(|e| e.into_inner());
+        ended.get_or_insert(error);
+    }
+
+    /// The exception that ended the dataset, if there is one.
+    pub(crate) fn take_ended(&self) -> Option<PyErr> {
+        self.ended.lock().unwrap_or_else(|e| e.into_inner()).take()
     }
 
     /// The exception that ends the run, if there is one.

@@ -5,9 +5,11 @@
 //! mixed up. Python code always gets the objects themselves: examples and
 //! outputs remember the dict that they were made from.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use context_bench::{Example, Output};
 use pyo3::exceptions::{PyRecursionError, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -17,17 +19,64 @@ use sha2::{Digest as _, Sha256};
 
 /// Deeper values are mistakes, mostly objects that hold themselves.
 const MAX_DEPTH: usize = 200;
-/// The key of what JSON cannot hold.
+/// The keys of what stands for something that JSON cannot hold.
 const OPAQUE: &str = "__python__";
+const DIGEST: &str = "digest";
+
+/// What becomes of a value on its way to JSON.
+#[derive(Debug, Default)]
+struct Loss {
+    /// It would not come back as it was: a tuple as a list, a key as text.
+    changed: bool,
+    /// The first type in it that JSON cannot hold at all.
+    opaque: Option<String>,
+}
 
 /// A Python value as JSON.
 pub(crate) fn to_value(object: &Bound<'_, PyAny>) -> PyResult<Value> {
-    value(object, 0)
+    value(object, 0, &mut Loss::default())
 }
 
 /// A Python dict as an ordered JSON map.
 pub(crate) fn to_fields(dict: &Bound<'_, PyDict>) -> PyResult<Map<String, Value>> {
-    fields(dict, 0)
+    fields(dict, 0, &mut Loss::default())
+}
+
+/// A Python value as JSON that goes to others, who must be able to read it.
+pub(crate) fn to_sendable(what: &str, object: &Bound<'_, PyAny>) -> PyResult<Value> {
+    let mut loss = Loss::default();
+    let value = value(object, 0, &mut loss)?;
+    match loss.opaque {
+        None => Ok(value),
+        Some(kind) => Err(PyTypeError::new_err(cannot_be_sent(what, &kind))),
+    }
+}
+
+fn cannot_be_sent(what: &str, kind: &str) -> String {
+    format!(
+        "`{what}` holds a value of type `{kind}`, which cannot be sent as JSON\n\
+         hint: make it text or a number first"
+    )
+}
+
+/// Why a field of an example cannot be sent, if it cannot.
+pub(crate) fn why_not_sent(example: &Example, sent: &[&str]) -> Option<String> {
+    sent.iter().find_map(|name| {
+        let kind = opaque_kind(example.get(name)?)?;
+        Some(cannot_be_sent(name, kind))
+    })
+}
+
+/// The type of the first value in it that JSON cannot hold.
+fn opaque_kind(value: &Value) -> Option<&str> {
+    match value {
+        Value::Array(items) => items.iter().find_map(opaque_kind),
+        Value::Object(map) => match (map.len(), map.get(OPAQUE), map.get(DIGEST)) {
+            (2, Some(Value::String(kind)), Some(_)) => Some(kind),
+            _ => map.values().find_map(opaque_kind),
+        },
+        _ => None,
+    }
 }
 
 /// Any mapping as a dict; the dict itself when it is one.
@@ -40,7 +89,7 @@ pub(crate) fn as_dict<'py>(object: &Bound<'py, PyAny>) -> Option<PyResult<Bound<
     Some(dict.update(mapping).map(|()| dict))
 }
 
-fn value(object: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
+fn value(object: &Bound<'_, PyAny>, depth: usize, loss: &mut Loss) -> PyResult<Value> {
     if depth > MAX_DEPTH {
         let what = format!("a value is nested more than {MAX_DEPTH} levels deep");
         return Err(PyRecursionError::new_err(what));
@@ -49,8 +98,7 @@ fn value(object: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
         return Ok(Value::Null);
     }
     if let Ok(text) = object.cast::<PyString>() {
-        // Lone surrogates have no UTF-8.
-        return Ok(Value::String(text.to_string_lossy().into_owned()));
+        return Ok(Value::String(plain(text, loss)));
     }
     if let Ok(truth) = object.cast::<PyBool>() {
         return Ok(Value::Bool(truth.is_true()));
@@ -61,52 +109,70 @@ fn value(object: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
         }
         return match object.extract::<u64>() {
             Ok(number) => Ok(number.into()),
-            Err(_) => Ok(opaque(object)),
+            Err(_) => Ok(opaque(object, loss)),
         };
     }
     if let Ok(number) = object.cast::<PyFloat>() {
         return Ok(match Number::from_f64(number.value()) {
             Some(number) => Value::Number(number),
-            None => opaque(object),
+            None => opaque(object, loss),
         });
     }
     if let Ok(list) = object.cast::<PyList>() {
-        let items = list.iter().map(|item| value(&item, depth + 1));
+        let items = list.iter().map(|item| value(&item, depth + 1, loss));
         return items.collect::<PyResult<_>>().map(Value::Array);
     }
     if let Ok(tuple) = object.cast::<PyTuple>() {
-        let items = tuple.iter().map(|item| value(&item, depth + 1));
+        loss.changed = true;
+        let items = tuple.iter().map(|item| value(&item, depth + 1, loss));
         return items.collect::<PyResult<_>>().map(Value::Array);
     }
     if let Some(dict) = as_dict(object) {
-        return fields(&dict?, depth).map(Value::Object);
+        return fields(&dict?, depth, loss).map(Value::Object);
     }
     // Scalars and arrays of numpy and its kin.
     if let Ok(plain) = object.call_method0(intern!(object.py(), "tolist")) {
-        return value(&plain, depth + 1);
+        loss.changed |= plain.is_instance_of::<PyList>();
+        return value(&plain, depth + 1, loss);
     }
-    Ok(opaque(object))
+    Ok(opaque(object, loss))
 }
 
-fn fields(dict: &Bound<'_, PyDict>, depth: usize) -> PyResult<Map<String, Value>> {
+fn fields(dict: &Bound<'_, PyDict>, depth: usize, loss: &mut Loss) -> PyResult<Map<String, Value>> {
     let mut map = Map::with_capacity(dict.len());
     for (key, item) in dict.iter() {
-        let key = match key.cast::<PyString>() {
-            Ok(text) => text.to_string_lossy().into_owned(),
-            Err(_) => key.str()?.to_string_lossy().into_owned(),
-        };
-        map.insert(key, value(&item, depth + 1)?);
+        let name = name(&key, loss)?;
+        map.insert(name, value(&item, depth + 1, loss)?);
     }
     Ok(map)
 }
 
+fn name(key: &Bound<'_, PyAny>, loss: &mut Loss) -> PyResult<String> {
+    match key.cast::<PyString>() {
+        Ok(text) => Ok(plain(text, loss)),
+        Err(_) => {
+            loss.changed = true;
+            Ok(key.str()?.to_string_lossy().into_owned())
+        }
+    }
+}
+
+fn plain(text: &Bound<'_, PyString>, loss: &mut Loss) -> String {
+    text.to_cow().map(Cow::into_owned).unwrap_or_else(|_| {
+        // Lone surrogates have no UTF-8.
+        loss.changed = true;
+        text.to_string_lossy().into_owned()
+    })
+}
+
 /// What stands for an object that JSON cannot hold.
-fn opaque(object: &Bound<'_, PyAny>) -> Value {
+fn opaque(object: &Bound<'_, PyAny>, loss: &mut Loss) -> Value {
     static UNKNOWN: AtomicU64 = AtomicU64::new(0);
     let kind = object.get_type();
     let kind = kind
         .fully_qualified_name()
-        .map(|name| name.to_string_lossy().into_owned());
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_default();
     let digest = pickled(object).map(|bytes| {
         let digest = Sha256::digest(&bytes);
         digest.iter().map(|byte| format!("{byte:02x}")).collect()
@@ -116,7 +182,9 @@ fn opaque(object: &Bound<'_, PyAny>) -> Value {
         let n = UNKNOWN.fetch_add(1, Ordering::Relaxed);
         format!("unknown-{}-{n}", std::process::id())
     });
-    json!({ OPAQUE: kind.unwrap_or_default(), "digest": digest })
+    loss.changed = true;
+    loss.opaque.get_or_insert_with(|| kind.clone());
+    json!({ OPAQUE: kind, DIGEST: digest })
 }
 
 fn pickled(object: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
@@ -160,31 +228,47 @@ pub(crate) fn dict<'py>(py: Python<'py>, map: &Map<String, Value>) -> PyResult<B
 /// The dict that an example or an output was made from, while nothing changed.
 pub(crate) type Original = Py<PyDict>;
 
-/// A dict for user code: the original with its containers copied, so that what
-/// the code changes stays with it, or a new one made of the fields.
-pub(crate) fn handed_out<'py>(
-    py: Python<'py>,
-    source: Option<&context_bench::Source>,
-    map: &Map<String, Value>,
-) -> PyResult<Bound<'py, PyDict>> {
-    match source.and_then(|source| source.downcast_ref::<Original>()) {
-        Some(original) => copied(original.bind(py), 0),
-        None => dict(py, map),
-    }
-}
-
-/// What must go along with an example to hand it out later: the original alone
-/// where there is one, so that no text is copied.
+/// What must go along with an example or an output to hand it out later: the
+/// original alone where there is one, so that no text is copied.
 pub(crate) enum Parcel {
     /// The object itself.
     Original(context_bench::Source),
     /// The fields, to be made into a dict.
     Fields(Map<String, Value>),
+    /// An output of native code for an example that came as a dict: what it left
+    /// alone is the example's own.
+    Over {
+        original: context_bench::Source,
+        /// Without a value where it is the example's.
+        fields: Vec<(String, Option<Value>)>,
+    },
 }
 
 impl Parcel {
-    /// Packs fields or their original.
-    pub(crate) fn new(source: Option<&context_bench::Source>, fields: &Map<String, Value>) -> Self {
+    /// Packs an example.
+    pub(crate) fn example(example: &Example) -> Self {
+        Self::new(example.source(), example.fields())
+    }
+
+    /// Packs what became of an example.
+    pub(crate) fn output(example: &Example, output: &Output) -> Self {
+        match (output.source(), example.source()) {
+            (None, Some(source)) if source.is::<Original>() => Self::Over {
+                original: Arc::clone(source),
+                fields: output
+                    .fields()
+                    .iter()
+                    .map(|(name, value)| {
+                        let is_own = example.get(name) == Some(value);
+                        (name.clone(), (!is_own).then(|| value.clone()))
+                    })
+                    .collect(),
+            },
+            (source, _) => Self::new(source, output.fields()),
+        }
+    }
+
+    fn new(source: Option<&context_bench::Source>, fields: &Map<String, Value>) -> Self {
         match source {
             Some(source) if source.is::<Original>() => Self::Original(Arc::clone(source)),
             _ => Self::Fields(fields.clone()),
@@ -194,10 +278,51 @@ impl Parcel {
     /// A dict that user code may change.
     pub(crate) fn unpack<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         match self {
-            Self::Original(source) => handed_out(py, Some(source), &Map::new()),
+            Self::Original(source) => match source.downcast_ref::<Original>() {
+                Some(original) => copied(original.bind(py), 0),
+                None => Ok(PyDict::new(py)),
+            },
             Self::Fields(fields) => dict(py, fields),
+            Self::Over { original, fields } => {
+                let whole = PyDict::new(py);
+                let Some(original) = original.downcast_ref::<Original>() else {
+                    return Ok(whole);
+                };
+                let original = original.bind(py);
+                for (name, value) in fields {
+                    match value {
+                        Some(value) => whole.set_item(name, to_python(py, value)?)?,
+                        None => {
+                            let (key, item) = entry(original, name)?;
+                            let copy = copied_container(&item, 0)?;
+                            whole.set_item(key, copy.unwrap_or(item))?;
+                        }
+                    }
+                }
+                Ok(whole)
+            }
         }
     }
+}
+
+/// The entry of a dict under a name; names of other types are found by their text.
+fn entry<'py>(
+    dict: &Bound<'py, PyDict>,
+    wanted: &str,
+) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+    let py = dict.py();
+    if let Some(item) = dict.get_item(wanted)? {
+        return Ok((PyString::new(py, wanted).into_any(), item));
+    }
+    for (key, item) in dict.iter() {
+        if name(&key, &mut Loss::default())? == wanted {
+            return Ok((key, item));
+        }
+    }
+    Ok((
+        PyString::new(py, wanted).into_any(),
+        py.None().into_bound(py),
+    ))
 }
 
 fn copied<'py>(dict: &Bound<'py, PyDict>, depth: usize) -> PyResult<Bound<'py, PyDict>> {
@@ -231,17 +356,38 @@ fn copied_container<'py>(
     Ok(Some(copy.into_any()))
 }
 
-/// A dict of user code as fields and the original behind them.
-pub(crate) fn taken_in(
-    object: &Bound<'_, PyAny>,
-) -> PyResult<Option<(Map<String, Value>, context_bench::Source)>> {
+/// A dict of user code.
+pub(crate) struct Taken {
+    pub(crate) fields: Map<String, Value>,
+    /// The dict itself.
+    pub(crate) source: context_bench::Source,
+    /// Fields that would not come back as they were.
+    pub(crate) changed: Vec<String>,
+}
+
+/// A dict of user code as fields, with the original behind them.
+pub(crate) fn taken_in(object: &Bound<'_, PyAny>) -> PyResult<Option<Taken>> {
     let Some(dict) = as_dict(object) else {
         return Ok(None);
     };
     let dict = dict?;
-    let fields = to_fields(&dict)?;
+    let mut map = Map::with_capacity(dict.len());
+    let mut changed = Vec::new();
+    for (key, item) in dict.iter() {
+        let mut loss = Loss::default();
+        let name = name(&key, &mut loss)?;
+        let value = value(&item, 1, &mut loss)?;
+        if loss.changed {
+            changed.push(name.clone());
+        }
+        map.insert(name, value);
+    }
     let original: Original = dict.unbind();
-    Ok(Some((fields, Arc::new(original))))
+    Ok(Some(Taken {
+        fields: map,
+        source: Arc::new(original),
+        changed,
+    }))
 }
 
 /// A number as user code gives them: of Python, numpy or anything with `__float__`.

@@ -25,7 +25,7 @@ use crate::lane::{Crew, Lane, TICK, Taken};
 use crate::metric::{Placed, Shared, complete};
 use crate::progress::{Shown, Tally};
 use crate::proxy::PyProxy;
-use crate::system::NativeSystem;
+use crate::system::{Lossy, NativeSystem};
 use crate::task_run::NativePlan;
 use crate::{catalogue, evaluator, examples, proxy, result, system, task_run, tasks, tokens};
 
@@ -77,7 +77,7 @@ pub(crate) fn evaluate<'py>(py: Python<'py>, plan: Plan<'py>) -> PyResult<Bound<
     let stop = Stop::new();
     let tally = Arc::new(Tally::default());
     let told = Arc::clone(&tally);
-    let notes = prepared.notes;
+    let mut notes = prepared.notes;
     let run = prepared
         .evaluate
         .stop(stop.clone())
@@ -128,12 +128,14 @@ pub(crate) fn evaluate<'py>(py: Python<'py>, plan: Plan<'py>) -> PyResult<Bound<
     ended?;
     match outcome {
         Ok(result) => {
+            notes.extend(prepared.lossy.iter().filter_map(Lossy::note));
             let tasks = plan.tasks.as_ref().zip(prepared.scorer.as_ref());
             let tasks = tasks.map(|(tasks, scorer)| (&tasks.get().plan, &**scorer));
             finish(py, &prepared.metrics, tasks, result, notes)
         }
         Err(Error::Dataset { source, partial }) => {
-            let error = bad_value(&source);
+            // What an iterable raised is raised again as it is.
+            let error = desk.take_ended().unwrap_or_else(|| bad_value(&source));
             Err(with_partial(py, error, Some(*partial)))
         }
         Err(error @ (Error::DuplicateSystem { .. } | Error::UnnamedSystem)) => {
@@ -180,6 +182,8 @@ struct Prepared {
     scorer: Option<Arc<TaskEvaluator>>,
     /// Sentences for the user.
     notes: Vec<String>,
+    /// More of them, when the run is over.
+    lossy: Vec<Lossy>,
 }
 
 impl<'py> Plan<'py> {
@@ -216,14 +220,15 @@ impl<'py> Plan<'py> {
     fn prepare(&self, py: Python<'py>, desk: &Arc<Desk>) -> PyResult<Prepared> {
         let mut notes = Vec::new();
         let mut evaluate = context_bench::evaluate().max_workers(self.workers());
-        let mut nameless = Vec::new();
+        let (mut nameless, mut lossy) = (Vec::new(), Vec::new());
         for object in &self.systems {
             let tasks = self.tasks.as_ref().map(|tasks| &tasks.get().plan);
-            let (made, _) = system::of_object(object, desk, tasks)?;
-            if made.identity().is_none() {
-                nameless.push(made.name().to_owned());
+            let made = system::of_object(object, desk, tasks)?;
+            if made.system.identity().is_none() {
+                nameless.push(made.system.name().to_owned());
             }
-            evaluate = evaluate.systems([made]);
+            lossy.extend(made.lossy);
+            evaluate = evaluate.systems([made.system]);
         }
         let mut checked = self.tasks.is_none();
         let mut scorer = None;
@@ -274,12 +279,16 @@ impl<'py> Plan<'py> {
                     ));
                 }
             }
+        } else {
+            // Nothing is stored, so nothing is lost.
+            lossy.clear();
         }
         Ok(Prepared {
             evaluate,
             metrics,
             scorer,
             notes,
+            lossy,
         })
     }
 

@@ -1,6 +1,6 @@
 //! Evaluators of both worlds.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -15,7 +15,7 @@ use pyo3::types::{PyDict, PyString, PyTuple};
 use crate::call::{Desk, Object, Trouble};
 use crate::convert::{self, Parcel};
 use crate::error::bad_value;
-use crate::proxy::seconds;
+use crate::proxy::{not_begun, seconds};
 use crate::system::{self, example_of, name_of, returned_as};
 use crate::{blocking, cli};
 
@@ -60,8 +60,8 @@ impl Evaluator for PyEvaluator {
     }
 
     async fn score(&self, example: &Example, output: &Output) -> Result<Scores, EvaluatorError> {
-        let original = Parcel::new(example.source(), example.fields());
-        let processed = Parcel::new(output.source(), output.fields());
+        let original = Parcel::example(example);
+        let processed = Parcel::output(example, output);
         let called = self.desk.call(
             &self.object,
             "score",
@@ -110,8 +110,10 @@ fn read_scores(returned: &Bound<'_, PyAny>) -> Result<Scores, String> {
     name = "NativeEvaluator",
     module = "context_bench._native"
 )]
-pub(crate) struct NativeEvaluator(Kind);
+#[derive(Default)]
+pub(crate) struct NativeEvaluator(OnceLock<Kind>);
 
+#[derive(Clone)]
 enum Kind {
     /// Made once, used by every run.
     Ready(Arc<dyn Evaluator>),
@@ -122,42 +124,26 @@ enum Kind {
 #[pymethods]
 impl NativeEvaluator {
     #[new]
+    #[pyo3(signature = (*_args, **_kwargs))]
+    fn new(_args: &Bound<'_, PyTuple>, _kwargs: Option<&Bound<'_, PyDict>>) -> Self {
+        Self::default()
+    }
+
     #[pyo3(signature = (kind, **settings))]
-    fn new(kind: &str, settings: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
-        let mut settings = Settings::new(settings)?;
-        if kind == "llm_judge" {
-            let judge = judge_settings(&mut settings)?;
-            let made = LlmJudge::new(judge.clone());
-            let made = made.map_err(|error| bad_value(&error))?;
-            return Ok(Self(Kind::Judge(made.name().to_owned(), Box::new(judge))));
-        }
-        let registry = Registry::builtin();
-        let factory = if kind == "code_execution" {
-            let mut code = CodeExecutionSettings::default();
-            code.sandbox.launcher = cli::launcher();
-            code.sandbox.allow_unsandboxed = settings.take("allow_unsandboxed").is_some();
-            code_execution(code)
-        } else {
-            let known = registry.evaluators.get(kind);
-            Arc::clone(known.map_err(|error| bad_value(&error))?)
-        };
-        let mut params = Params::none(kind);
-        for (key, value) in settings.0 {
-            params
-                .set(&key, &value)
-                .map_err(|error| bad_value(&error))?;
-        }
-        let evaluator = factory(params).map_err(|error| bad_value(&error))?;
-        Ok(Self(Kind::Ready(evaluator)))
+    fn __init__(&self, kind: &str, settings: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
+        // Set up once: what it is does not change.
+        let made = Kind::new(kind, settings)?;
+        self.0.get_or_init(|| made);
+        Ok(())
     }
 
     /// The name that results show.
     #[getter]
-    fn name(&self) -> String {
-        match &self.0 {
+    fn name(&self) -> PyResult<String> {
+        Ok(match self.kind()? {
             Kind::Ready(evaluator) => evaluator.name().to_owned(),
             Kind::Judge(name, _) => name.clone(),
-        }
+        })
     }
 
     /// The scores that this evaluator gives.
@@ -195,14 +181,48 @@ impl NativeEvaluator {
         }
     }
 
-    fn __repr__(&self) -> String {
-        format!("<evaluator {}>", self.name())
+    fn __repr__(&self) -> PyResult<String> {
+        Ok(format!("<evaluator {}>", self.name()?))
+    }
+}
+
+impl Kind {
+    fn new(kind: &str, settings: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        let mut settings = Settings::new(settings)?;
+        if kind == "llm_judge" {
+            let judge = judge_settings(&mut settings)?;
+            let made = LlmJudge::new(judge.clone());
+            let made = made.map_err(|error| bad_value(&error))?;
+            return Ok(Self::Judge(made.name().to_owned(), Box::new(judge)));
+        }
+        let registry = Registry::builtin();
+        let factory = if kind == "code_execution" {
+            let mut code = CodeExecutionSettings::default();
+            code.sandbox.launcher = cli::launcher();
+            code.sandbox.allow_unsandboxed = settings.take("allow_unsandboxed").is_some();
+            code_execution(code)
+        } else {
+            let known = registry.evaluators.get(kind);
+            Arc::clone(known.map_err(|error| bad_value(&error))?)
+        };
+        let mut params = Params::none(kind);
+        for (key, value) in settings.0 {
+            params
+                .set(&key, &value)
+                .map_err(|error| bad_value(&error))?;
+        }
+        let evaluator = factory(params).map_err(|error| bad_value(&error))?;
+        Ok(Self::Ready(evaluator))
     }
 }
 
 impl NativeEvaluator {
+    fn kind(&self) -> PyResult<&Kind> {
+        self.0.get().ok_or_else(|| not_begun("Evaluator"))
+    }
+
     fn build(&self) -> PyResult<Arc<dyn Evaluator>> {
-        match &self.0 {
+        match self.kind()? {
             Kind::Ready(evaluator) => Ok(Arc::clone(evaluator)),
             Kind::Judge(_, settings) => {
                 let judge = LlmJudge::new((**settings).clone());
@@ -257,6 +277,7 @@ pub(crate) fn of_object(
 ) -> PyResult<(Arc<dyn Evaluator>, bool)> {
     if let Ok(native) = object.cast::<NativeEvaluator>()
         && system::is_own::<NativeEvaluator>(object, "score")?
+        && name_of(object, "evaluator", "score")? == native.get().name()?
     {
         return Ok((native.get().build()?, true));
     }

@@ -12,9 +12,11 @@ use context_bench::{Dataset, Example};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyIterator;
+use serde_json::Value;
 
 use crate::call::Desk;
 use crate::convert;
+use crate::error::{Raised, ends_program};
 use crate::system::returned_as;
 
 /// Examples that are taken at a time, and for how long: a slow generator must
@@ -31,12 +33,16 @@ struct Iterated {
     left: usize,
     position: usize,
     ended: bool,
+    failed: Option<String>,
 }
 
 /// What one look at the iterator gave.
+#[derive(Default)]
 struct Portion {
     examples: Vec<Example>,
     ended: bool,
+    /// It raised an exception.
+    failed: Option<String>,
 }
 
 /// A dataset of an iterable; `max` is never exceeded, not even to look ahead.
@@ -60,6 +66,7 @@ pub(crate) fn dataset(
         left: max.unwrap_or(usize::MAX),
         position: 0,
         ended: false,
+        failed: None,
     });
     let dataset = Dataset::from_results(examples);
     Ok(match len {
@@ -81,9 +88,15 @@ impl Iterator for Iterated {
             self.left = self.left.saturating_sub(portion.examples.len());
             self.position += portion.examples.len();
             self.ended = portion.ended;
+            self.failed = portion.failed;
             self.ready.extend(portion.examples);
         }
-        self.ready.pop_front().map(Ok)
+        let next = self.ready.pop_front().map(Ok);
+        next.or_else(|| {
+            self.failed
+                .take()
+                .map(|what| Err(DatasetError::Custom(what)))
+        })
     }
 }
 
@@ -95,39 +108,58 @@ impl Iterated {
         let iterator = Arc::clone(&self.iterator);
         let (most, position) = (self.left.min(PORTION), self.position);
         self.desk.home.submit(Box::new(move |py| {
-            match take(iterator.bind(py), most, position) {
-                Ok(portion) => drop(sender.send(portion)),
-                // Ends the run: half a dataset is no result.
-                Err(error) => desk.fail(error),
+            let (mut portion, error) = take(iterator.bind(py), most, position);
+            if let Some(error) = error {
+                if ends_program(py, &error) {
+                    return desk.fail(error);
+                }
+                // What came before it is still asked and scored: it may have been
+                // paid for.
+                portion.ended = true;
+                portion.failed = Some(Raised::new(py, &error).message);
+                desk.end_dataset(error);
             }
+            drop(sender.send(portion));
         }));
         receiver.recv().ok()
     }
 }
 
-fn take(iterator: &Bound<'_, PyIterator>, most: usize, position: usize) -> PyResult<Portion> {
+fn take(
+    iterator: &Bound<'_, PyIterator>,
+    most: usize,
+    position: usize,
+) -> (Portion, Option<PyErr>) {
     let began = Instant::now();
-    let mut examples = Vec::with_capacity(most);
+    let mut portion = Portion::default();
     let mut iterator = iterator.clone();
+    let examples = &mut portion.examples;
     while examples.len() < most && (examples.is_empty() || began.elapsed() < PATIENCE) {
         let Some(item) = iterator.next() else {
-            return Ok(Portion {
-                examples,
-                ended: true,
-            });
+            portion.ended = true;
+            break;
         };
-        let item = item?;
-        let Some((fields, source)) = convert::taken_in(&item)? else {
-            let at = position + examples.len();
-            let found = returned_as(&item);
-            return Err(PyTypeError::new_err(format!(
-                "example {at} of the dataset must be a dict, found {found}"
-            )));
-        };
-        examples.push(Example::from(fields).with_source(source));
+        match item.and_then(|item| example(&item, position + examples.len())) {
+            Ok(example) => examples.push(example),
+            Err(error) => return (portion, Some(error)),
+        }
     }
-    Ok(Portion {
-        examples,
-        ended: false,
-    })
+    (portion, None)
+}
+
+fn example(item: &Bound<'_, PyAny>, at: usize) -> PyResult<Example> {
+    let Some(mut taken) = convert::taken_in(item)? else {
+        let found = returned_as(item);
+        return Err(PyTypeError::new_err(format!(
+            "example {at} of the dataset must be a dict, found {found}\n\
+             hint: give dicts such as `{{\"id\": 1, \"context\": …, \"question\": …}}`"
+        )));
+    };
+    // Ids of other types, such as `UUID`, are known by their text.
+    let is_opaque = taken.fields.get("id").is_some_and(Value::is_object);
+    if is_opaque && let Ok(id) = item.get_item("id") {
+        let id = id.str()?.to_string_lossy().into_owned();
+        taken.fields.insert("id".into(), id.into());
+    }
+    Ok(Example::from(taken.fields).with_source(taken.source))
 }

@@ -54,6 +54,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(evaluate::evaluate, module)?)?;
     module.add_function(wrap_pyfunction!(render::render, module)?)?;
     module.add_function(wrap_pyfunction!(row::restore_row, module)?)?;
+    module.add_function(wrap_pyfunction!(result::restore_result, module)?)?;
     module.add_function(wrap_pyfunction!(cli::main, module)?)?;
     module.add_function(wrap_pyfunction!(cli::sandbox, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue::load_dataset, module)?)?;

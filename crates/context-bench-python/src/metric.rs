@@ -1,18 +1,19 @@
 //! Metrics of both worlds, and the order in which their numbers are reported.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use context_bench::metric::{
     CompressionRatio, CostOfPass, Latency, MeanScore, ParetoRank, PassAtK, PassRate,
     PerDatasetBreakdown,
 };
-use context_bench::{EvalRow, Measurement, Metric, Summary};
+use context_bench::{EvalRow, Measurement, Metric, Summary, Unit};
 use indexmap::IndexMap;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyBool, PyDict, PyInt, PyList, PyTuple};
 
 use crate::convert;
+use crate::proxy::not_begun;
 use crate::row::{PyRow, rows_of};
 use crate::system::{is_own, name_of, returned_as};
 
@@ -23,7 +24,10 @@ use crate::system::{is_own, name_of, returned_as};
     name = "NativeMetric",
     module = "context_bench._native"
 )]
-pub(crate) struct NativeMetric {
+#[derive(Default)]
+pub(crate) struct NativeMetric(OnceLock<Kind>);
+
+struct Kind {
     kind: String,
     /// `None` for comparisons of systems, which see no rows.
     metric: Option<Arc<dyn Metric>>,
@@ -34,14 +38,20 @@ pub(crate) struct NativeMetric {
 #[pymethods]
 impl NativeMetric {
     #[new]
+    #[pyo3(signature = (*_args, **_kwargs))]
+    fn new(_args: &Bound<'_, PyTuple>, _kwargs: Option<&Bound<'_, PyDict>>) -> Self {
+        Self::default()
+    }
+
     #[pyo3(signature = (kind, score_field="score", threshold=0.7, cost_field="cost_of_pass", n=1))]
-    fn new(
+    fn __init__(
+        &self,
         kind: &str,
         score_field: &str,
         threshold: f64,
         cost_field: &str,
         n: u64,
-    ) -> PyResult<Self> {
+    ) -> PyResult<()> {
         let metric: Option<Arc<dyn Metric>> = match kind {
             "mean_score" => Some(Arc::new(MeanScore::of(score_field))),
             "pass_rate" => Some(Arc::new(PassRate::new(threshold, score_field))),
@@ -53,17 +63,19 @@ impl NativeMetric {
             "pareto_rank" => None,
             _ => return Err(PyValueError::new_err(format!("unknown metric `{kind}`"))),
         };
-        Ok(Self {
+        // Set up once: what it is does not change.
+        self.0.get_or_init(|| Kind {
             kind: kind.to_owned(),
             metric,
             fields: (score_field.to_owned(), cost_field.to_owned()),
-        })
+        });
+        Ok(())
     }
 
     /// The name that results show.
     #[getter]
-    fn name(&self) -> &str {
-        &self.kind
+    fn name(&self) -> PyResult<&str> {
+        Ok(&self.kind()?.kind)
     }
 
     /// The numbers of some rows.
@@ -73,9 +85,10 @@ impl NativeMetric {
         rows: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
-        let Some(metric) = &self.metric else {
+        let kind = self.kind()?;
+        let Some(metric) = &kind.metric else {
             // Rows of one system say nothing about its rank.
-            dict.set_item(&self.kind, 0.0)?;
+            dict.set_item(&kind.kind, 0.0)?;
             return Ok(dict);
         };
         let rows = rows_of(rows)?;
@@ -87,8 +100,14 @@ impl NativeMetric {
         Ok(dict)
     }
 
-    fn __repr__(&self) -> String {
-        format!("<metric {}>", self.kind)
+    fn __repr__(&self) -> PyResult<String> {
+        Ok(format!("<metric {}>", self.name()?))
+    }
+}
+
+impl NativeMetric {
+    fn kind(&self) -> PyResult<&Kind> {
+        self.0.get().ok_or_else(|| not_begun("Metric"))
     }
 }
 
@@ -129,8 +148,9 @@ impl Placed {
     pub(crate) fn new(object: &Bound<'_, PyAny>, checked: bool) -> PyResult<Self> {
         if let Ok(native) = object.cast::<NativeMetric>()
             && is_own::<NativeMetric>(object, "compute")?
+            && name_of(object, "metric", "compute")? == native.get().name()?
         {
-            let native = native.get();
+            let native = native.get().kind()?;
             return Ok(match &native.metric {
                 Some(metric) => Self::Native(Arc::new(Noted {
                     metric: Arc::clone(metric),
@@ -245,8 +265,7 @@ pub(crate) fn complete(
         let ranks = ParetoRank::new(quality, cost.as_str()).rank_systems(&summaries);
         for (system, rank) in ranks {
             if let Some(summary) = summaries.get_mut(&system) {
-                let unit = context_bench::Unit::Rank;
-                summary.set("pareto_rank", Measurement::new(rank as f64, unit));
+                summary.set("pareto_rank", Measurement::new(rank as f64, Unit::Rank));
             }
         }
     }
@@ -259,24 +278,31 @@ fn own_numbers(
     name: &str,
     object: &Py<PyAny>,
     rows: &[Py<PyRow>],
-) -> PyResult<Vec<(String, f64)>> {
+) -> PyResult<Vec<(String, Measurement)>> {
     let list = PyList::new(py, rows.iter().map(|row| row.clone_ref(py)))?;
     let returned = object.call_method1(py, "compute", (list,))?;
     let returned = returned.bind(py);
     let Some(dict) = convert::as_dict(returned) else {
         let found = returned_as(returned);
-        let what = format!("metric `{name}` returned {found} instead of a dict of numbers");
+        let what = format!(
+            "metric `{name}` returned {found} instead of a dict of numbers\n\
+             hint: return `{{\"{name}\": 0.5}}`, for instance"
+        );
         return Err(PyTypeError::new_err(what));
     };
     let mut numbers = Vec::new();
     for (key, value) in dict?.iter() {
+        // Whole numbers are shown as such.
+        let is_count = value.is_instance_of::<PyInt>() && !value.is_instance_of::<PyBool>();
+        let unit = if is_count { Unit::Count } else { Unit::Number };
         let value = convert::number(&value).map_err(|_| {
             let found = returned_as(&value);
             PyTypeError::new_err(format!(
                 "metric `{name}` gave {found} for {key}, not a number"
             ))
         })?;
-        numbers.push((key.str()?.to_string_lossy().into_owned(), value));
+        let key = key.str()?.to_string_lossy().into_owned();
+        numbers.push((key, Measurement::new(value, unit)));
     }
     Ok(numbers)
 }

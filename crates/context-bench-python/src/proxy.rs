@@ -1,6 +1,6 @@
 //! `OpenAIProxy`: a system behind an OpenAI-compatible endpoint.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -8,10 +8,10 @@ use context_bench::chat::{Endpoint, Secret};
 use context_bench::system::{Conversation, OpenAiProxy, OpenAiProxySettings, Replies, SystemError};
 use context_bench::task::{LikelihoodSettings, TaskModel, TaskPlan, check_likelihoods};
 use context_bench::{Example, FailureKind, Identity, Output, System, Turn};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::blocking;
 use crate::call::{Desk, Object, Trouble};
@@ -26,17 +26,62 @@ use crate::system::{self, example_of, failed, turns_from_python, turns_to_python
     name = "OpenAIProxy",
     module = "context_bench._native"
 )]
-pub(crate) struct PyProxy {
+#[derive(Default)]
+pub(crate) struct PyProxy(Mutex<State>);
+
+#[derive(Default)]
+struct State {
+    /// Nothing before `__init__`, which a subclass calls with arguments of its own.
+    made: Option<Made>,
+    /// For direct calls, of the process that made it.
+    direct: Option<(u32, Arc<OpenAiProxy>)>,
+}
+
+#[derive(Clone)]
+struct Made {
     settings: OpenAiProxySettings,
     name: String,
     build_messages: Option<Object>,
-    /// For direct calls, of the process that made it.
-    direct: Mutex<Option<(u32, Arc<OpenAiProxy>)>>,
+}
+
+impl Made {
+    fn new(settings: OpenAiProxySettings, build_messages: Option<Py<PyAny>>) -> PyResult<Self> {
+        let made = OpenAiProxy::with_settings(settings.clone());
+        let made = made.map_err(|error| bad_value(&error))?;
+        Ok(Self {
+            name: made.name().to_owned(),
+            settings,
+            build_messages: build_messages.map(Arc::new),
+        })
+    }
+
+    fn fresh(&self, name: Option<String>) -> PyResult<OpenAiProxy> {
+        let mut settings = self.settings.clone();
+        settings.name = name.or(settings.name);
+        OpenAiProxy::with_settings(settings).map_err(|error| bad_value(&error))
+    }
+
+    /// Sends given messages and nothing before them.
+    fn without_prompt(&self) -> PyResult<OpenAiProxy> {
+        let silent = Self {
+            settings: OpenAiProxySettings {
+                system_prompt: None,
+                ..self.settings.clone()
+            },
+            ..self.clone()
+        };
+        silent.fresh(None)
+    }
 }
 
 #[pymethods]
 impl PyProxy {
     #[new]
+    #[pyo3(signature = (*_args, **_kwargs))]
+    fn new(_args: &Bound<'_, PyTuple>, _kwargs: Option<&Bound<'_, PyDict>>) -> Self {
+        Self::default()
+    }
+
     #[pyo3(signature = (base_url, model="gpt-3.5-turbo", name=None, api_key=None,
         system_prompt=None, build_messages=None, timeout=30.0, extra_body=None,
         max_retries=3, retry_base_delay=1.0))]
@@ -44,7 +89,8 @@ impl PyProxy {
         clippy::too_many_arguments,
         reason = "these are the arguments that users know"
     )]
-    fn new(
+    fn __init__(
+        &self,
         base_url: &str,
         model: &str,
         name: Option<String>,
@@ -53,9 +99,9 @@ impl PyProxy {
         build_messages: Option<Py<PyAny>>,
         timeout: f64,
         extra_body: Option<&Bound<'_, PyDict>>,
-        max_retries: u32,
+        max_retries: i64,
         retry_base_delay: f64,
-    ) -> PyResult<Self> {
+    ) -> PyResult<()> {
         let key = api_key
             .filter(|key| !key.is_empty())
             .or_else(environment_key);
@@ -65,40 +111,177 @@ impl PyProxy {
             api_key: key.map(Secret::new),
             system_prompt,
             timeout: seconds("timeout", timeout)?,
-            extra_body: match extra_body {
-                Some(body) => convert::to_fields(body)?,
-                None => serde_json::Map::new(),
-            },
-            max_retries,
+            extra_body: body(extra_body)?,
+            max_retries: retries(max_retries)?,
             retry_base_delay: seconds("retry_base_delay", retry_base_delay)?,
             ..OpenAiProxySettings::new(base_url)
         };
-        let made = OpenAiProxy::with_settings(settings.clone());
-        let made = made.map_err(|error| bad_value(&error))?;
-        Ok(Self {
-            name: made.name().to_owned(),
-            settings,
-            build_messages: build_messages.map(Arc::new),
-            direct: Mutex::new(None),
-        })
+        self.set(Made::new(settings, build_messages)?);
+        Ok(())
     }
 
     /// The name that reports show.
     #[getter]
-    fn name(&self) -> &str {
-        &self.name
+    pub(crate) fn name(&self) -> PyResult<String> {
+        Ok(self.made()?.name)
+    }
+
+    #[setter]
+    fn set_name(&self, name: String) -> PyResult<()> {
+        self.change(|settings| settings.name = Some(name))
     }
 
     /// The model that is asked for.
     #[getter]
-    fn model(&self) -> &str {
-        &self.settings.model
+    fn model(&self) -> PyResult<String> {
+        Ok(self.made()?.settings.model)
+    }
+
+    #[setter]
+    fn set_model(&self, model: String) -> PyResult<()> {
+        self.change(|settings| settings.model = model)
     }
 
     /// Where requests go, as it was given.
     #[getter]
-    fn base_url(&self) -> &str {
-        self.settings.base_url.trim_end_matches('/')
+    fn base_url(&self) -> PyResult<String> {
+        let url = self.made()?.settings.base_url;
+        Ok(url.trim_end_matches('/').to_owned())
+    }
+
+    #[setter]
+    fn set_base_url(&self, base_url: String) -> PyResult<()> {
+        self.change(|settings| settings.base_url = base_url)
+    }
+
+    /// The key that requests carry.
+    #[getter]
+    fn api_key(&self) -> PyResult<Option<String>> {
+        let key = self.made()?.settings.api_key;
+        Ok(key.map(|key| key.expose().to_owned()))
+    }
+
+    #[setter]
+    fn set_api_key(&self, key: Option<String>) -> PyResult<()> {
+        self.change(|settings| settings.api_key = key.map(Secret::new))
+    }
+
+    /// The system message before all others.
+    #[getter]
+    fn system_prompt(&self) -> PyResult<Option<String>> {
+        Ok(self.made()?.settings.system_prompt)
+    }
+
+    #[setter]
+    fn set_system_prompt(&self, prompt: Option<String>) -> PyResult<()> {
+        self.change(|settings| settings.system_prompt = prompt)
+    }
+
+    /// Seconds that one attempt may take.
+    #[getter]
+    fn timeout(&self) -> PyResult<f64> {
+        Ok(self.made()?.settings.timeout.as_secs_f64())
+    }
+
+    #[setter]
+    fn set_timeout(&self, timeout: f64) -> PyResult<()> {
+        let timeout = seconds("timeout", timeout)?;
+        self.change(|settings| settings.timeout = timeout)
+    }
+
+    /// Members of the request body; a copy.
+    #[getter]
+    fn extra_body<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        convert::dict(py, &self.made()?.settings.extra_body)
+    }
+
+    #[setter]
+    fn set_extra_body(&self, extra_body: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
+        let body = body(extra_body)?;
+        self.change(|settings| settings.extra_body = body)
+    }
+
+    /// Attempts after the first one.
+    #[getter]
+    fn max_retries(&self) -> PyResult<u32> {
+        Ok(self.made()?.settings.max_retries)
+    }
+
+    #[setter]
+    fn set_max_retries(&self, max_retries: i64) -> PyResult<()> {
+        let max_retries = retries(max_retries)?;
+        self.change(|settings| settings.max_retries = max_retries)
+    }
+
+    /// Seconds before the first retry.
+    #[getter]
+    fn retry_base_delay(&self) -> PyResult<f64> {
+        Ok(self.made()?.settings.retry_base_delay.as_secs_f64())
+    }
+
+    #[setter]
+    fn set_retry_base_delay(&self, delay: f64) -> PyResult<()> {
+        let delay = seconds("retry_base_delay", delay)?;
+        self.change(|settings| settings.retry_base_delay = delay)
+    }
+
+    /// The function that makes the messages, if there is one.
+    #[getter]
+    fn build_messages(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        let build = self.made()?.build_messages;
+        Ok(build.map(|build| build.clone_ref(py)))
+    }
+
+    #[setter]
+    fn set_build_messages(&self, build: Option<Py<PyAny>>) -> PyResult<()> {
+        let made = self.made()?;
+        self.set(Made::new(made.settings, build)?);
+        Ok(())
+    }
+
+    /// All settings and what a subclass added, for copies in other processes.
+    fn __getstate__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
+        let py = slf.py();
+        let Made {
+            settings,
+            build_messages,
+            ..
+        } = slf.get().made()?;
+        let kept = PyDict::new(py);
+        kept.set_item("base_url", settings.base_url)?;
+        kept.set_item("model", settings.model)?;
+        kept.set_item("name", settings.name)?;
+        // A key of the environment is found there again.
+        let key = settings.api_key.map(|key| key.expose().to_owned());
+        kept.set_item(
+            "api_key",
+            key.filter(|key| environment_key().as_ref() != Some(key)),
+        )?;
+        kept.set_item("system_prompt", settings.system_prompt)?;
+        let build = build_messages.map(|build| build.clone_ref(py));
+        kept.set_item("build_messages", build)?;
+        kept.set_item("timeout", settings.timeout.as_secs_f64())?;
+        kept.set_item("extra_body", convert::dict(py, &settings.extra_body)?)?;
+        kept.set_item("max_retries", settings.max_retries)?;
+        kept.set_item("retry_base_delay", settings.retry_base_delay.as_secs_f64())?;
+        let own = match slf.getattr("__dict__") {
+            Ok(own) => own,
+            Err(_) => PyDict::new(py).into_any(),
+        };
+        PyTuple::new(py, [kept.into_any(), own])
+    }
+
+    fn __setstate__(
+        slf: &Bound<'_, Self>,
+        state: (Bound<'_, PyDict>, Bound<'_, PyDict>),
+    ) -> PyResult<()> {
+        let (kept, own) = state;
+        let class = slf.py().get_type::<Self>();
+        class.call_method("__init__", (slf,), Some(&kept))?;
+        if !own.is_empty() {
+            slf.getattr("__dict__")?.call_method1("update", (own,))?;
+        }
+        Ok(())
     }
 
     /// Sends one example; gives it back with `response` and `api_usage`.
@@ -108,7 +291,11 @@ impl PyProxy {
         example: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let proxy = self.direct()?;
-        let Some(build) = &self.build_messages else {
+        let made = self.made()?;
+        let Some(build) = &made.build_messages else {
+            if let Some(problem) = convert::why_not_sent(&example_of(example)?, &SENT) {
+                return Err(PyTypeError::new_err(problem));
+            }
             return system::process(py, &*proxy, example);
         };
         let original = example_of(example)?;
@@ -117,10 +304,10 @@ impl PyProxy {
             &original,
             read_messages(&messages).map_err(PyTypeError::new_err)?,
         );
-        let silent = self.without_prompt()?;
+        let silent = made.without_prompt()?;
         let output = blocking::wait(py, silent.process(&asked))?;
         let output = output.map_err(|error| failed(&error))?;
-        convert::dict(py, answered(&original, &output).fields())
+        Parcel::output(&original, &answered(&original, &output)).unpack(py)
     }
 
     /// Holds a conversation; gives the assistant's messages.
@@ -141,72 +328,143 @@ impl PyProxy {
         }
     }
 
-    fn __repr__(&self) -> String {
-        let (name, model) = (&self.name, &self.settings.model);
-        format!("OpenAIProxy(name={name:?}, model={model:?})")
+    fn __repr__(&self) -> PyResult<String> {
+        let made = self.made()?;
+        let (name, model) = (&made.name, &made.settings.model);
+        Ok(format!("OpenAIProxy(name={name:?}, model={model:?})"))
     }
 }
 
 impl PyProxy {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn made(&self) -> PyResult<Made> {
+        let made = self.state().made.clone();
+        made.ok_or_else(|| not_begun("OpenAIProxy"))
+    }
+
+    /// New settings; connections of the old ones are not used again.
+    fn set(&self, made: Made) {
+        let mut state = self.state();
+        state.made = Some(made);
+        state.direct = None;
+    }
+
+    fn change(&self, change: impl FnOnce(&mut OpenAiProxySettings)) -> PyResult<()> {
+        let Made {
+            mut settings,
+            build_messages,
+            ..
+        } = self.made()?;
+        change(&mut settings);
+        let mut made = Made::new(settings, None)?;
+        made.build_messages = build_messages;
+        self.set(made);
+        Ok(())
+    }
+
     /// A system for one run. Its connections end with the run's runtime.
     pub(crate) fn build(
         &self,
-        py: Python<'_>,
+        name: String,
         desk: Option<(&Arc<Desk>, Option<Identity>)>,
     ) -> PyResult<Arc<dyn System>> {
-        let _ = py;
-        let proxy = self.fresh(self.settings.clone())?;
-        match (&self.build_messages, desk) {
+        let made = self.made()?;
+        let proxy = made.fresh(Some(name))?;
+        match (&made.build_messages, desk) {
             (Some(build), Some((desk, key))) => Ok(Arc::new(OwnMessages {
                 proxy,
-                silent: self.without_prompt()?,
+                silent: made.without_prompt()?,
                 build: Arc::clone(build),
                 desk: Arc::clone(desk),
                 key,
             })),
-            _ => Ok(Arc::new(proxy)),
+            _ => Ok(Arc::new(Checked(proxy))),
         }
     }
 
     /// The model behind the endpoint, for tasks: likelihoods are asked for where the
     /// address continues plain text.
-    pub(crate) fn task_model(&self, plan: &TaskPlan) -> PyResult<Arc<dyn System>> {
-        let endpoint = Endpoint::parse(&self.settings.base_url);
+    pub(crate) fn task_model(&self, name: String, plan: &TaskPlan) -> PyResult<Arc<dyn System>> {
+        let mut settings = self.made()?.settings;
+        settings.name = Some(name);
+        let endpoint = Endpoint::parse(&settings.base_url);
         let endpoint = endpoint.map_err(|error| bad_value(&error))?;
         let likelihoods = (!endpoint.is_chat()).then(LikelihoodSettings::default);
         check_likelihoods(plan, likelihoods.is_some(), &endpoint.to_string())
             .map_err(|error| crate::tasks::problem(&error))?;
-        let model = TaskModel::new(self.settings.clone(), likelihoods);
+        let model = TaskModel::new(settings, likelihoods);
         Ok(Arc::new(model.map_err(|error| bad_value(&error))?))
-    }
-
-    fn fresh(&self, settings: OpenAiProxySettings) -> PyResult<OpenAiProxy> {
-        OpenAiProxy::with_settings(settings).map_err(|error| bad_value(&error))
-    }
-
-    /// Sends given messages and nothing before them.
-    fn without_prompt(&self) -> PyResult<OpenAiProxy> {
-        self.fresh(OpenAiProxySettings {
-            system_prompt: None,
-            ..self.settings.clone()
-        })
     }
 
     /// The proxy for direct calls of this process.
     fn direct(&self) -> PyResult<Arc<OpenAiProxy>> {
         let process = std::process::id();
-        let mut slot = self.direct.lock().unwrap_or_else(|e| e.into_inner());
-        if let Some((owner, proxy)) = &*slot
+        let made = self.made()?;
+        let mut state = self.state();
+        if let Some((owner, proxy)) = &state.direct
             && *owner == process
         {
             return Ok(Arc::clone(proxy));
         }
-        let proxy = Arc::new(self.fresh(self.settings.clone())?);
+        let proxy = Arc::new(made.fresh(None)?);
         // Connections of a parent process are its own: left alone, not closed.
-        if let Some((_, inherited)) = slot.replace((process, Arc::clone(&proxy))) {
+        if let Some((_, inherited)) = state.direct.replace((process, Arc::clone(&proxy))) {
             std::mem::forget(inherited);
         }
         Ok(proxy)
+    }
+}
+
+/// A subclass whose `__init__` does not call ours.
+pub(crate) fn not_begun(class: &str) -> PyErr {
+    PyRuntimeError::new_err(format!(
+        "`{class}.__init__` was not called\nhint: call `super().__init__(…)` first"
+    ))
+}
+
+fn body(extra_body: Option<&Bound<'_, PyDict>>) -> PyResult<Map<String, Value>> {
+    match extra_body.map(|body| convert::to_sendable("extra_body", body)) {
+        Some(Ok(Value::Object(body))) => Ok(body),
+        Some(Err(error)) => Err(error),
+        _ => Ok(Map::new()),
+    }
+}
+
+fn retries(n: i64) -> PyResult<u32> {
+    u32::try_from(n).map_err(|_| {
+        let what = format!("`max_retries` cannot be {n}\nhint: 0 tries once");
+        PyValueError::new_err(what)
+    })
+}
+
+/// The fields of an example that a proxy sends.
+const SENT: [&str; 3] = ["turns", "context", "question"];
+
+/// A proxy that sends nothing that is only a stand-in for something else.
+struct Checked(OpenAiProxy);
+
+#[async_trait]
+impl System for Checked {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    async fn process(&self, example: &Example) -> Result<Output, SystemError> {
+        match convert::why_not_sent(example, &SENT) {
+            Some(problem) => Err(SystemError::new(FailureKind::Other, problem)),
+            None => self.0.process(example).await,
+        }
+    }
+
+    fn identity(&self) -> Option<Identity> {
+        self.0.identity()
+    }
+
+    fn as_conversation(&self) -> Option<&dyn Conversation> {
+        self.0.as_conversation()
     }
 }
 
@@ -241,7 +499,7 @@ impl System for OwnMessages {
     }
 
     async fn process(&self, example: &Example) -> Result<Output, SystemError> {
-        let parcel = Parcel::new(example.source(), example.fields());
+        let parcel = Parcel::example(example);
         let built = self.desk.call(
             &self.build,
             "__call__",
@@ -282,7 +540,7 @@ impl Conversation for OwnMessages {
 }
 
 fn read_messages(messages: &Bound<'_, PyAny>) -> Result<Vec<Value>, String> {
-    match convert::to_value(messages) {
+    match convert::to_sendable("build_messages", messages) {
         Ok(Value::Array(messages)) => Ok(messages),
         Ok(_) => {
             let found = system::returned_as(messages);

@@ -2,13 +2,17 @@
 
 use std::sync::Arc;
 
-use context_bench::{EvalResult, EvalRow, Measurement};
+use context_bench::dataset::UsedDataset;
+use context_bench::{Counts, EvalResult, EvalRow, Failure, Kept, Measurement, Summary};
 use indexmap::IndexMap;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
 
 use crate::convert;
+use crate::error::bug;
 use crate::metric::number;
 use crate::row::PyRow;
 
@@ -19,10 +23,80 @@ pub(crate) struct NativeResult(pub(crate) Arc<EvalResult>);
 
 #[pymethods]
 impl NativeResult {
-    fn __reduce__(&self, py: Python<'_>) -> PyResult<(Py<PyAny>, (Option<i32>,))> {
-        // Pickled results keep all that Python sees; this only makes reports nicer.
-        let none = py.import("context_bench.results")?.getattr("_nothing")?;
-        Ok((none.unbind(), (None,)))
+    fn __reduce__(&self, py: Python<'_>) -> PyResult<(Py<PyAny>, (String,))> {
+        let pickled = serde_json::to_string(&Pickled::of(&self.0));
+        let pickled = pickled.map_err(|error| bug(&error.to_string()))?;
+        let restore = py
+            .import("context_bench._native")?
+            .getattr("restore_result")?;
+        Ok((restore.unbind(), (pickled,)))
+    }
+}
+
+/// A result that was pickled.
+#[pyfunction]
+pub(crate) fn restore_result(pickled: &str) -> PyResult<NativeResult> {
+    let pickled: Pickled = serde_json::from_str(pickled)
+        .map_err(|error| PyValueError::new_err(format!("no pickled result: {error}")))?;
+    Ok(NativeResult(Arc::new(pickled.into())))
+}
+
+/// What is pickled of a result besides what Python holds itself.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Pickled {
+    summary: IndexMap<String, IndexMap<String, Measurement>>,
+    counts: IndexMap<String, Counts>,
+    datasets: Vec<UsedDataset>,
+    tasks: IndexMap<String, Map<String, Value>>,
+    provenance: Map<String, Value>,
+    gave_up: IndexMap<String, Failure>,
+    kept: Option<Kept>,
+    interrupted: bool,
+}
+
+impl Pickled {
+    fn of(result: &EvalResult) -> Self {
+        let numbers = |summary: &Summary| {
+            let numbers = summary.iter();
+            numbers
+                .map(|(key, number)| (key.to_owned(), *number))
+                .collect()
+        };
+        Self {
+            summary: result
+                .summary
+                .iter()
+                .map(|(system, summary)| (system.clone(), numbers(summary)))
+                .collect(),
+            counts: result.counts.clone(),
+            datasets: result.datasets.clone(),
+            tasks: result.tasks.clone(),
+            provenance: result.provenance.clone(),
+            gave_up: result.gave_up.clone(),
+            kept: result.kept.clone(),
+            interrupted: result.interrupted,
+        }
+    }
+}
+
+impl From<Pickled> for EvalResult {
+    fn from(pickled: Pickled) -> Self {
+        Self {
+            summary: pickled
+                .summary
+                .into_iter()
+                .map(|(system, numbers)| (system, numbers.into_iter().collect::<Summary>()))
+                .collect(),
+            counts: pickled.counts,
+            datasets: pickled.datasets,
+            tasks: pickled.tasks,
+            provenance: pickled.provenance,
+            gave_up: pickled.gave_up,
+            kept: pickled.kept,
+            interrupted: pickled.interrupted,
+            ..Self::default()
+        }
     }
 }
 

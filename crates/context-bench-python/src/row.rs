@@ -16,7 +16,7 @@ use crate::convert;
 use crate::system::returned_as;
 
 /// One example through one system.
-#[pyclass(frozen, name = "EvalRow", module = "context_bench.results")]
+#[pyclass(frozen, subclass, name = "EvalRow", module = "context_bench.results")]
 pub(crate) struct PyRow {
     rows: Arc<Vec<EvalRow>>,
     index: usize,

@@ -1,6 +1,6 @@
 //! Systems of both worlds: Python objects called by a run, and native ones.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use async_trait::async_trait;
@@ -17,7 +17,7 @@ use serde_json::json;
 
 use crate::blocking;
 use crate::call::{Called, Desk, Object, Trouble};
-use crate::convert::{self, Parcel, type_name};
+use crate::convert::{self, Parcel, Taken, type_name};
 use crate::error::{bad_value, in_python};
 use crate::proxy::PyProxy;
 
@@ -28,6 +28,8 @@ pub(crate) struct PySystem {
     desk: Arc<Desk>,
     identity: Option<Identity>,
     converses: bool,
+    /// The first field of an answer that could not be stored as it is.
+    lossy: Arc<Mutex<Option<String>>>,
 }
 
 impl PySystem {
@@ -39,6 +41,47 @@ impl PySystem {
             converses: object.hasattr("process_conversation")?,
             object: Arc::new(object.clone().unbind()),
             desk: Arc::clone(desk),
+            lossy: Arc::default(),
+        })
+    }
+}
+
+impl PySystem {
+    /// What was returned, as an output. What the example has as well is always at hand
+    /// as it is; anything else that JSON changes could not be scored again.
+    fn output(&self, example: &Example, taken: Taken) -> Output {
+        let is_lost = |name: &&String| taken.fields.get(*name) != example.get(name);
+        let lost = taken.changed.iter().find(is_lost).cloned();
+        let output = Output::from(taken.fields).with_source(taken.source);
+        let Some(lost) = lost else { return output };
+        let mut noted = self.lossy.lock().unwrap_or_else(|e| e.into_inner());
+        noted.get_or_insert(lost);
+        output.lossy()
+    }
+}
+
+/// What to tell about answers that cannot be reused, once the run is over.
+pub(crate) struct Lossy {
+    name: String,
+    identified: bool,
+    field: Arc<Mutex<Option<String>>>,
+}
+
+impl Lossy {
+    /// In a sentence.
+    pub(crate) fn note(&self) -> Option<String> {
+        let field = self
+            .field
+            .lock()
+            .unwrap_or_else(|e| e.into_inner())
+            .clone()?;
+        self.identified.then(|| {
+            format!(
+                "answers of `{}` are kept but not reused: `{field}` holds what JSON has no \
+                 equal for, such as a tuple or a set; return lists, dicts with str keys, texts \
+                 and numbers",
+                self.name
+            )
         })
     }
 }
@@ -106,14 +149,14 @@ impl System for PySystem {
 
     async fn process(&self, example: &Example) -> Result<Output, SystemError> {
         let since = Instant::now();
-        let parcel = Parcel::new(example.source(), example.fields());
+        let parcel = Parcel::example(example);
         let name = self.name.clone();
         let called = self.desk.call(
             &self.object,
             "process",
             move |py| PyTuple::new(py, [parcel.unpack(py)?]),
             move |returned| match convert::taken_in(returned) {
-                Ok(Some((fields, source))) => Ok(Output::from(fields).with_source(source)),
+                Ok(Some(taken)) => Ok(taken),
                 Ok(None) => Err(Trouble::Wrong(format!(
                     "system `{name}` returned {} instead of a dict",
                     returned_as(returned)
@@ -126,7 +169,7 @@ impl System for PySystem {
         let called = called.await;
         let wait = waiting(&called, since);
         match called.result {
-            Ok(output) => Ok(output.with_call(wait)),
+            Ok(taken) => Ok(self.output(example, taken).with_call(wait)),
             Err(trouble) => Err(system_error(&trouble).with_call(wait)),
         }
     }
@@ -229,12 +272,10 @@ impl NativeSystem {
         if let Some(name) = name {
             reference.label = name;
         }
-        Python::attach(|py| {
-            let system = Self { reference, relay };
-            // Names and parameters are wrong now, not when a run begins.
-            system.build(py)?;
-            Ok(system)
-        })
+        let system = Self { reference, relay };
+        // Names and parameters are wrong now, not when a run begins.
+        system.build()?;
+        Ok(system)
     }
 
     /// The name that reports show.
@@ -250,7 +291,7 @@ impl NativeSystem {
         py: Python<'py>,
         example: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        process(py, &*self.build(py)?, example)
+        process(py, &*self.build()?, example)
     }
 
     fn __repr__(&self) -> String {
@@ -260,14 +301,14 @@ impl NativeSystem {
 
 impl NativeSystem {
     /// The system, made anew for every run: its connections are the run's.
-    pub(crate) fn build(&self, py: Python<'_>) -> PyResult<Arc<dyn System>> {
+    pub(crate) fn build(&self) -> PyResult<Arc<dyn System>> {
         let registry = Registry::builtin();
         let factory = registry
             .systems
             .get(&self.reference.name)
             .map_err(|error| bad_value(&error))?;
         let answerer: Arc<dyn System> = match &self.relay {
-            Some(proxy) => proxy.get().build(py, None)?,
+            Some(proxy) => proxy.get().build(proxy.get().name()?, None)?,
             None => Arc::new(Reader),
         };
         let context = SystemContext {
@@ -288,7 +329,7 @@ pub(crate) fn process<'py>(
     let example = example_of(example)?;
     let output = blocking::wait(py, system.process(&example))?;
     match output {
-        Ok(output) => convert::dict(py, output.fields()),
+        Ok(output) => Parcel::output(&example, &output).unpack(py),
         Err(error) => Err(failed(&error)),
     }
 }
@@ -307,42 +348,66 @@ pub(crate) fn failed(error: &SystemError) -> PyErr {
 /// An example of a direct call.
 pub(crate) fn example_of(object: &Bound<'_, PyAny>) -> PyResult<Example> {
     match convert::taken_in(object)? {
-        Some((fields, source)) => Ok(Example::from(fields).with_source(source)),
+        Some(taken) => Ok(Example::from(taken.fields).with_source(taken.source)),
         None => {
             let found = returned_as(object);
             Err(PyTypeError::new_err(format!(
-                "an example must be a dict, found {found}"
+                "an example must be a dict, found {found}\nhint: `{{\"context\": …, \"question\": …}}`"
             )))
         }
     }
 }
 
-/// The system that an object stands for in a run, and whether it is native.
+/// A system of a run.
+pub(crate) struct OfRun {
+    pub(crate) system: Arc<dyn System>,
+    /// Of Python code: what it returned that the store cannot hold.
+    pub(crate) lossy: Option<Lossy>,
+}
+
+impl OfRun {
+    fn native(system: Arc<dyn System>) -> Self {
+        Self {
+            system,
+            lossy: None,
+        }
+    }
+
+    fn python(system: PySystem) -> Self {
+        Self {
+            lossy: Some(Lossy {
+                name: system.name.clone(),
+                identified: system.identity.is_some(),
+                field: Arc::clone(&system.lossy),
+            }),
+            system: Arc::new(system),
+        }
+    }
+}
+
+/// The system that an object stands for in a run.
 pub(crate) fn of_object(
     object: &Bound<'_, PyAny>,
     desk: &Arc<Desk>,
     tasks: Option<&TaskPlan>,
-) -> PyResult<(Arc<dyn System>, bool)> {
-    let py = object.py();
+) -> PyResult<OfRun> {
     if let Ok(proxy) = object.cast::<PyProxy>()
         && is_own::<PyProxy>(object, "process")?
         && is_own::<PyProxy>(object, "process_conversation")?
     {
-        return match tasks {
-            Some(plan) => Ok((proxy.get().task_model(plan)?, true)),
-            None => {
-                let key = identity(object)?;
-                Ok((proxy.get().build(py, Some((desk, key)))?, true))
-            }
-        };
+        // A subclass may have a name of its own.
+        let name = name_of(object, "system", "process")?;
+        return Ok(OfRun::native(match tasks {
+            Some(plan) => proxy.get().task_model(name, plan)?,
+            None => proxy.get().build(name, Some((desk, identity(object)?)))?,
+        }));
     }
     if let Ok(native) = object.cast::<NativeSystem>()
         && is_own::<NativeSystem>(object, "process")?
     {
-        return Ok((native.get().build(py)?, true));
+        return Ok(OfRun::native(native.get().build()?));
     }
-    let system = PySystem::new(object, desk)?;
-    Ok((Arc::new(system), false))
+    Ok(OfRun::python(PySystem::new(object, desk)?))
 }
 
 /// Whether a method is the native one, and not that of a subclass.

@@ -39,14 +39,15 @@ impl TokenCounter for PyCounter {
     }
 
     fn count(&self, text: &str) -> u64 {
-        let counted = Python::attach(|py| {
+        self.try_count(text).unwrap_or_default()
+    }
+
+    fn try_count(&self, text: &str) -> Result<u64, String> {
+        Python::attach(|py| {
             let counted = self.function.bind(py).call1((text,));
-            counted.and_then(|counted| counted.extract::<u64>())
-        });
-        // Counts that are missing would make every number of the run wrong.
-        counted.unwrap_or_else(|error| {
-            self.desk.fail(error);
-            0
+            counted
+                .and_then(|counted| counted.extract::<u64>())
+                .map_err(|error| self.desk.raised(py, error).message())
         })
     }
 }

@@ -22,4 +22,6 @@ def load_file(
     path: str | os.PathLike[str], n: int | None = None, *, skip_bad_lines: bool = False
 ) -> list[dict[str, Any]]:
     """The examples of a file: JSON lines, JSON, CSV, TSV or Parquet, also compressed."""
+    if n is not None and n < 0:
+        raise ValueError(f"`n` cannot be {n}\nhint: leave it out to read all examples")
     return _native.load_dataset(os.fspath(path), n=n, skip_bad_lines=skip_bad_lines)

@@ -31,8 +31,8 @@ class AnswerQuality(NativeEvaluator):
     An empty answer is always right (all 1.0), an empty response always wrong.
     """
 
-    def __new__(cls) -> AnswerQuality:
-        return super().__new__(cls, "answer_quality")
+    def __init__(self) -> None:
+        super().__init__("answer_quality")
 
 
 class SummarizationQuality(NativeEvaluator):
@@ -44,11 +44,11 @@ class SummarizationQuality(NativeEvaluator):
         stem: Whether words are stemmed.
     """
 
-    def __new__(cls, tokens: str | None = None, stem: bool | None = None) -> SummarizationQuality:
+    def __init__(self, tokens: str | None = None, stem: bool | None = None) -> None:
         settings: dict[str, Any] = {"tokens": tokens}
         if stem is not None:
             settings["stem"] = str(stem).lower()
-        return super().__new__(cls, "summarization_quality", **settings)
+        super().__init__("summarization_quality", **settings)
 
 
 class MultipleChoiceAccuracy(NativeEvaluator):
@@ -58,8 +58,8 @@ class MultipleChoiceAccuracy(NativeEvaluator):
         extraction: ``"decisive"``, or ``"mmlu_pro"`` for the reading of that benchmark.
     """
 
-    def __new__(cls, extraction: str | None = None) -> MultipleChoiceAccuracy:
-        return super().__new__(cls, "multiple_choice", extraction=extraction)
+    def __init__(self, extraction: str | None = None) -> None:
+        super().__init__("multiple_choice", extraction=extraction)
 
 
 class CodeExecution(NativeEvaluator):
@@ -72,15 +72,14 @@ class CodeExecution(NativeEvaluator):
         allow_unsandboxed: Whether to run without a sandbox where none works.
     """
 
-    def __new__(
-        cls,
+    def __init__(
+        self,
         timeout: float = 10.0,
         python: str | None = None,
         memory_mb: int | None = None,
         allow_unsandboxed: bool = False,
-    ) -> CodeExecution:
-        return super().__new__(
-            cls,
+    ) -> None:
+        super().__init__(
             "code_execution",
             timeout=timeout,
             python=python,
@@ -92,29 +91,29 @@ class CodeExecution(NativeEvaluator):
 class MathEquivalence(NativeEvaluator):
     """Whether the final answer equals ``answer`` as mathematics: ``math_equiv``."""
 
-    def __new__(cls) -> MathEquivalence:
-        return super().__new__(cls, "math_equivalence")
+    def __init__(self) -> None:
+        super().__init__("math_equivalence")
 
 
 class NLILabelMatch(NativeEvaluator):
     """Whether ``response`` states the relation in ``answer``: ``nli_accuracy``."""
 
-    def __new__(cls) -> NLILabelMatch:
-        return super().__new__(cls, "nli_label_match")
+    def __init__(self) -> None:
+        super().__init__("nli_label_match")
 
 
 class IFEvalChecker(NativeEvaluator):
     """Verifiable instructions: ``ifeval_strict``, ``ifeval_loose`` and more."""
 
-    def __new__(cls) -> IFEvalChecker:
-        return super().__new__(cls, "ifeval")
+    def __init__(self) -> None:
+        super().__init__("ifeval")
 
 
 class FunctionCallMatch(NativeEvaluator):
     """Calls of functions by the rules of BFCL and xLAM: ``call_accuracy``."""
 
-    def __new__(cls, format: str | None = None) -> FunctionCallMatch:
-        return super().__new__(cls, "function_call_match", format=format)
+    def __init__(self, format: str | None = None) -> None:
+        super().__init__("function_call_match", format=format)
 
 
 class LLMJudge(NativeEvaluator):
@@ -131,8 +130,8 @@ class LLMJudge(NativeEvaluator):
         score: What the score is called.
     """
 
-    def __new__(
-        cls,
+    def __init__(
+        self,
         base_url: str,
         model: str = "gpt-4",
         api_key: str | None = None,
@@ -140,9 +139,8 @@ class LLMJudge(NativeEvaluator):
         *,
         rubric: str | None = None,
         score: str | None = None,
-    ) -> LLMJudge:
-        return super().__new__(
-            cls,
+    ) -> None:
+        super().__init__(
             "llm_judge",
             base_url=base_url,
             model=model,

@@ -26,10 +26,9 @@ class MeanScore(NativeMetric):
 
     score_field: str
 
-    def __new__(cls, score_field: str = "score") -> MeanScore:
-        made = super().__new__(cls, "mean_score", score_field=score_field)
-        made.score_field = score_field
-        return made
+    def __init__(self, score_field: str = "score") -> None:
+        super().__init__("mean_score", score_field=score_field)
+        self.score_field = score_field
 
 
 class PassRate(NativeMetric):
@@ -38,10 +37,9 @@ class PassRate(NativeMetric):
     threshold: float
     score_field: str
 
-    def __new__(cls, threshold: float = 0.7, score_field: str = "score") -> PassRate:
-        made = super().__new__(cls, "pass_rate", score_field=score_field, threshold=threshold)
-        made.threshold, made.score_field = threshold, score_field
-        return made
+    def __init__(self, threshold: float = 0.7, score_field: str = "score") -> None:
+        super().__init__("pass_rate", score_field=score_field, threshold=threshold)
+        self.threshold, self.score_field = threshold, score_field
 
 
 class PerDatasetBreakdown(NativeMetric):
@@ -49,7 +47,6 @@ class PerDatasetBreakdown(NativeMetric):
 
     score_field: str
 
-    def __new__(cls, score_field: str = "f1") -> PerDatasetBreakdown:
-        made = super().__new__(cls, "per_dataset", score_field=score_field)
-        made.score_field = score_field
-        return made
+    def __init__(self, score_field: str = "f1") -> None:
+        super().__init__("per_dataset", score_field=score_field)
+        self.score_field = score_field

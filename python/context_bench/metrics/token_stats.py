@@ -14,8 +14,8 @@ class CompressionRatio(NativeMetric):
     """``compression_ratio`` (1 − output tokens / input tokens),
     ``mean_input_tokens``, ``mean_output_tokens``."""
 
-    def __new__(cls) -> CompressionRatio:
-        return super().__new__(cls, "compression_ratio")
+    def __init__(self) -> None:
+        super().__init__("compression_ratio")
 
 
 class CostOfPass(NativeMetric):
@@ -25,17 +25,16 @@ class CostOfPass(NativeMetric):
     threshold: float
     score_field: str
 
-    def __new__(cls, threshold: float = 0.7, score_field: str = "score") -> CostOfPass:
-        made = super().__new__(cls, "cost_of_pass", score_field=score_field, threshold=threshold)
-        made.threshold, made.score_field = threshold, score_field
-        return made
+    def __init__(self, threshold: float = 0.7, score_field: str = "score") -> None:
+        super().__init__("cost_of_pass", score_field=score_field, threshold=threshold)
+        self.threshold, self.score_field = threshold, score_field
 
 
 class Latency(NativeMetric):
     """``latency_mean``, ``latency_median``, ``latency_p95``, ``latency_p99`` in seconds."""
 
-    def __new__(cls) -> Latency:
-        return super().__new__(cls, "latency")
+    def __init__(self) -> None:
+        super().__init__("latency")
 
 
 class ParetoRank(NativeMetric):
@@ -47,14 +46,9 @@ class ParetoRank(NativeMetric):
     quality_field: str
     cost_field: str
 
-    def __new__(
-        cls, quality_field: str = "score", cost_field: str = "cost_of_pass"
-    ) -> ParetoRank:
-        made = super().__new__(
-            cls, "pareto_rank", score_field=quality_field, cost_field=cost_field
-        )
-        made.quality_field, made.cost_field = quality_field, cost_field
-        return made
+    def __init__(self, quality_field: str = "score", cost_field: str = "cost_of_pass") -> None:
+        super().__init__("pareto_rank", score_field=quality_field, cost_field=cost_field)
+        self.quality_field, self.cost_field = quality_field, cost_field
 
     @staticmethod
     def rank_systems(

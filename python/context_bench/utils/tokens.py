@@ -50,9 +50,14 @@ def count_tokens(text: str, tokenizer: Tokenizer | None = None) -> int:
     return _native.count_tokens(text, chosen or names()[0])
 
 
+def field_names(text_fields: Iterable[str] | str) -> list[str]:
+    """Names of fields; a text is one name and not its letters."""
+    return [text_fields] if isinstance(text_fields, str) else list(text_fields)
+
+
 def count_tokens_dict(
     fields: Mapping[str, Any],
-    text_fields: Iterable[str] | None = None,
+    text_fields: Iterable[str] | str | None = None,
     tokenizer: Tokenizer | None = None,
 ) -> int:
     """How many tokens the top-level texts of a dict have together.
@@ -60,7 +65,7 @@ def count_tokens_dict(
     Nested values, numbers and ``None`` never count. With ``text_fields`` only those
     keys do.
     """
-    wanted = None if text_fields is None else set(text_fields)
+    wanted = None if text_fields is None else set(field_names(text_fields))
     return sum(
         count_tokens(value, tokenizer)
         for key, value in fields.items()

@@ -1,6 +1,6 @@
 //! `Counts`: what became of the plan, per system.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{EvalRow, JudgeUsage};
 
@@ -8,7 +8,8 @@ use super::{EvalRow, JudgeUsage};
 ///
 /// `planned = scored + unscored + not_applicable + failed + not_run()`. Cached
 /// rows are counted among the others as well.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Counts {
     /// Rows that the run set out to produce.
     pub planned: usize,

@@ -4,9 +4,10 @@
 //! know are a view of it; sample size, standard error and interval stay beside.
 
 use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
 
 /// What a number is, so that reports can write it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Unit {
     /// A score or another plain number.
     #[default]
@@ -24,7 +25,7 @@ pub enum Unit {
 }
 
 /// A range that holds the true value with 95 % confidence.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     /// Lower end.
     pub low: f64,
@@ -33,7 +34,7 @@ pub struct Interval {
 }
 
 /// One number of a summary.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Measurement {
     /// The value; `None` when there was nothing to measure. May be infinite.
     pub value: Option<f64>,

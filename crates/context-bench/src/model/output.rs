@@ -17,6 +17,7 @@ pub struct Output {
     fields: Map<String, Value>,
     call: Option<CallStats>,
     source: Option<Source>,
+    is_lossy: bool,
 }
 
 impl fmt::Debug for Output {
@@ -67,6 +68,19 @@ impl Output {
     /// The object that the output was made from, if there is one.
     pub fn source(&self) -> Option<&Source> {
         self.source.as_ref()
+    }
+
+    /// Says that the fields do not hold all that the system gave. A stored copy could
+    /// not stand in for such an output, so it is kept but never reused.
+    #[must_use]
+    pub fn lossy(mut self) -> Self {
+        self.is_lossy = true;
+        self
+    }
+
+    /// Whether the fields do not hold all that the system gave.
+    pub fn is_lossy(&self) -> bool {
+        self.is_lossy
     }
 
     /// Attaches what the call cost.

@@ -10,6 +10,9 @@ use crate::model::{Example, ExampleError, ExampleId, Output};
 use crate::store::Key;
 use crate::tokens::{TextFields, TokenCounter, counted_texts};
 
+/// Tokens of each field of an example.
+type FieldTokens = Vec<(Box<str>, u64)>;
+
 /// An example with what the runner knows about it.
 pub(super) struct Prepared {
     pub(super) example: Arc<Example>,
@@ -22,7 +25,7 @@ pub(super) struct Prepared {
     pub(super) key: Option<Key>,
     /// Per system: what the store holds.
     pub(super) held: Vec<Held>,
-    tokens: OnceLock<Vec<(Box<str>, u64)>>,
+    tokens: OnceLock<Result<FieldTokens, String>>,
 }
 
 impl Prepared {
@@ -64,33 +67,46 @@ impl Prepared {
         })
     }
 
-    /// Tokens of the example.
-    pub(super) fn input_tokens(&self, fields: &TextFields, counter: &dyn TokenCounter) -> u64 {
-        self.by_field(fields, counter).iter().map(|(_, n)| n).sum()
+    /// Tokens of the example, or why they are not known.
+    pub(super) fn input_tokens(
+        &self,
+        fields: &TextFields,
+        counter: &dyn TokenCounter,
+    ) -> Result<u64, String> {
+        let known = self.by_field(fields, counter)?;
+        Ok(known.iter().map(|(_, n)| n).sum())
     }
 
-    /// Tokens of the processed map.
-    pub(super) fn output_tokens(
+    /// Tokens of the example and of the processed map, or why they are not known.
+    pub(super) fn tokens(
         &self,
         output: &Output,
         fields: &TextFields,
         counter: &dyn TokenCounter,
-    ) -> u64 {
-        let known = self.by_field(fields, counter);
-        counted_texts(output.fields(), fields)
-            .map(|(key, text)| {
-                let same = self.example.text(key) == Some(text);
-                let known = known.iter().find(|(field, _)| same && **field == *key);
-                known.map_or_else(|| counter.count(text), |(_, n)| *n)
-            })
-            .sum()
+    ) -> Result<(u64, u64), String> {
+        let known = self.by_field(fields, counter)?;
+        let mut n_output = 0;
+        for (key, text) in counted_texts(output.fields(), fields) {
+            let same = self.example.text(key) == Some(text);
+            let known = known.iter().find(|(field, _)| same && **field == *key);
+            n_output += match known {
+                Some((_, n)) => *n,
+                None => counter.try_count(text)?,
+            };
+        }
+        Ok((known.iter().map(|(_, n)| n).sum(), n_output))
     }
 
-    fn by_field(&self, fields: &TextFields, counter: &dyn TokenCounter) -> &[(Box<str>, u64)] {
-        self.tokens.get_or_init(|| {
+    fn by_field(
+        &self,
+        fields: &TextFields,
+        counter: &dyn TokenCounter,
+    ) -> Result<&[(Box<str>, u64)], String> {
+        let counted = self.tokens.get_or_init(|| {
             counted_texts(self.example.fields(), fields)
-                .map(|(key, text)| (key.into(), counter.count(text)))
+                .map(|(key, text)| Ok((key.into(), counter.try_count(text)?)))
                 .collect()
-        })
+        });
+        counted.as_deref().map_err(Clone::clone)
     }
 }

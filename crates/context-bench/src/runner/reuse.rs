@@ -50,6 +50,8 @@ pub(crate) struct Reuse {
     scorers: Vec<(Key, bool)>,
     /// The keys of `scorers`, as look-ups take them.
     wanted: Vec<Key>,
+    /// Stands for every system whose output cannot be reused.
+    apart: Key,
     recorded: Option<Arc<Recorded>>,
 }
 
@@ -126,6 +128,7 @@ impl Reuse {
             .collect();
         Ok(Self {
             wanted: scorers.iter().map(|(key, _)| *key).collect(),
+            apart: Key::system("lossy", &json!({"run": nonce})),
             store,
             run,
             systems,
@@ -229,7 +232,11 @@ impl Reuse {
         } = kept;
         let reference: Option<ResponseRef> = match answer {
             Answer::Fresh(output) => {
-                let key = ResponseKey::new(example, self.systems[system].0, 0);
+                let key = match output.is_lossy() {
+                    // Two systems of a run may both have one for this example.
+                    true => ResponseKey::new(example, self.apart, system as u32),
+                    false => ResponseKey::new(example, self.systems[system].0, 0),
+                };
                 let call = row.call.as_deref().copied();
                 self.store
                     .put(NewResponse {

@@ -84,15 +84,24 @@ impl Scorer {
             let scored = self.score(&row.system, prepared, output, known).await;
             row.scores = scored.scores;
             row.not_applicable = scored.not_applicable;
-            row.input_tokens = prepared.input_tokens(&self.text_fields, &*self.counter);
-            row.output_tokens = prepared.output_tokens(output, &self.text_fields, &*self.counter);
             fresh = scored.fresh;
             judged = scored.judged;
+            match prepared.tokens(output, &self.text_fields, &*self.counter) {
+                Ok(counted) => {
+                    (row.input_tokens, row.output_tokens) = counted;
+                    if let Some(reuse) = &self.reuse {
+                        fresh.push((reuse.tokens_scorer(), reuse::token_scores(&row)));
+                    }
+                }
+                Err(problem) => {
+                    let what = format!("tokens cannot be counted: {problem}");
+                    row.failure = Some(Box::new(Failure::new(FailureKind::Other, what)));
+                    row.scores = Scores::new();
+                    row.not_applicable = 0;
+                }
+            }
         }
         if let Some(reuse) = &self.reuse {
-            if output.is_some() {
-                fresh.push((reuse.tokens_scorer(), reuse::token_scores(&row)));
-            }
             let answer = match &source {
                 Source::Call(called) => Answer::of(Some(called)),
                 Source::Store(stored) => Answer::Stored(stored.at),
@@ -141,7 +150,9 @@ impl Scorer {
     }
 
     fn blank_row(&self, name: Arc<str>, prepared: &Prepared) -> EvalRow {
+        // A row with an output says why there is no count.
         let tokens = prepared.input_tokens(&self.text_fields, &*self.counter);
+        let tokens = tokens.unwrap_or_default();
         let mut row = EvalRow::new(name, prepared.id.clone(), Scores::new(), tokens, 0);
         row.dataset = Arc::clone(&prepared.dataset);
         row
