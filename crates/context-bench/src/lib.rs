@@ -17,6 +17,7 @@ pub mod error;
 mod evaluate;
 pub mod evaluator;
 mod json;
+pub mod mask;
 pub mod math;
 pub mod memory;
 pub mod metric;
