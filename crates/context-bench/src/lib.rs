@@ -37,7 +37,7 @@ pub mod text;
 pub mod tokens;
 
 pub use dataset::{Dataset, UsedDataset};
-pub use evaluate::{Error, Evaluate, evaluate};
+pub use evaluate::{Error, Evaluate, UnknownScore, evaluate};
 pub use evaluator::Evaluator;
 pub use memory::MemorySystem;
 pub use metric::{Comparison, Metric};
