@@ -297,12 +297,8 @@ impl Evaluate {
     /// Does not ask this evaluator, for this reason; the scores that are stored of
     /// it still count, and all others are missing.
     #[must_use]
-    pub fn give_up_evaluator(
-        mut self,
-        evaluator: &Arc<dyn Evaluator>,
-        reason: impl Into<String>,
-    ) -> Self {
-        self.wiring.give_up(evaluator, reason.into());
+    pub fn give_up_evaluator(mut self, evaluator: &Arc<dyn Evaluator>, reason: &str) -> Self {
+        self.wiring.give_up(evaluator, reason);
         self
     }
 

@@ -369,7 +369,7 @@ async fn a_score_found_missing_after_the_run_keeps_its_rows() {
         .evaluator(Unnamed)
         .metric(MeanScore::of("mien"))
         .store(store.clone());
-    let mut error = run.run().await.err().expect("no such score");
+    let mut error = run.run().await.expect_err("no such score");
     assert!(error.to_string().contains("`mien`"), "{error}");
     assert!(error.hint().is_some_and(|hint| hint.contains("`mine`")));
     let partial = error.take_partial().expect("rows");
