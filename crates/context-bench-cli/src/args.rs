@@ -97,10 +97,16 @@ pub(crate) struct RunArgs {
     )]
     pub(crate) include_path: Vec<PathBuf>,
     /// Use the first N records of each dataset only.
-    #[arg(short = 'n', long, value_name = "N", help_heading = "Data")]
+    #[arg(
+        short = 'n',
+        long,
+        value_name = "N",
+        help_heading = "Data",
+        allow_negative_numbers = true
+    )]
     pub(crate) max_examples: Option<usize>,
     /// Ask every system N times about each example, and report pass_at_k.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..), help_heading = "Data")]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..), help_heading = "Data", allow_negative_numbers = true)]
     pub(crate) repeats: u64,
     /// Leave out records that cannot be read, and count them.
     #[arg(long, help_heading = "Data")]
@@ -141,28 +147,34 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "JSON", help_heading = "Requests")]
     pub(crate) extra_body: Option<String>,
     /// Seconds that one attempt may take.
-    #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds, help_heading = "Requests")]
+    #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds, help_heading = "Requests", allow_negative_numbers = true)]
     pub(crate) timeout: f64,
     /// Further attempts after a failed one (429, 5xx, broken connections, timeouts).
-    #[arg(long, value_name = "N", default_value_t = 3, help_heading = "Requests")]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 3,
+        help_heading = "Requests",
+        allow_negative_numbers = true
+    )]
     pub(crate) max_retries: u32,
     /// Ask for streamed replies and record the time to the first token.
     #[arg(long, help_heading = "Requests")]
     pub(crate) stream: bool,
     /// Calls in flight at the same time, over all systems: a number, or `auto` to find it.
-    #[arg(long, value_name = "N", default_value = "1", value_parser = max_workers, help_heading = "Requests")]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = max_workers, help_heading = "Requests", allow_negative_numbers = true)]
     pub(crate) max_workers: MaxWorkers,
     /// Requests per second at most, over all endpoints, retries included.
-    #[arg(long, value_name = "N", value_parser = positive, help_heading = "Requests")]
+    #[arg(long, value_name = "N", value_parser = positive, help_heading = "Requests", allow_negative_numbers = true)]
     pub(crate) rps: Option<f64>,
     /// Tokens per minute at most, over all endpoints.
-    #[arg(long, value_name = "N", value_parser = positive, help_heading = "Requests")]
+    #[arg(long, value_name = "N", value_parser = positive, help_heading = "Requests", allow_negative_numbers = true)]
     pub(crate) tpm: Option<f64>,
     /// Seconds that one example may take, all retries included.
-    #[arg(long, value_name = "SECONDS", value_parser = seconds, help_heading = "Requests")]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, help_heading = "Requests", allow_negative_numbers = true)]
     pub(crate) example_timeout: Option<f64>,
     /// Seconds that the whole run may take; then what is in flight is finished.
-    #[arg(long, value_name = "SECONDS", value_parser = seconds, help_heading = "Requests")]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, help_heading = "Requests", allow_negative_numbers = true)]
     pub(crate) max_time: Option<f64>,
 
     /// Folder of the run store: keeps responses and scores, reuses what is there.
@@ -187,7 +199,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "FIELD", help_heading = "Scoring")]
     pub(crate) score_field: Option<String>,
     /// A row passes when its score is at or above this.
-    #[arg(long, value_name = "NUMBER", default_value = "0.7", value_parser = finite, help_heading = "Scoring")]
+    #[arg(long, value_name = "NUMBER", default_value = "0.7", value_parser = finite, help_heading = "Scoring", allow_negative_numbers = true)]
     pub(crate) threshold: f64,
     /// Endpoint of a model that judges answers; adds `judge_score`.
     #[arg(long, value_name = "URL", help_heading = "Scoring")]
@@ -224,7 +236,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "PATH", help_heading = "Output")]
     pub(crate) output_file: Option<PathBuf>,
     /// Share of rows that may fail before the exit code is 3.
-    #[arg(long, value_name = "SHARE", default_value = "0", value_parser = share, help_heading = "Output")]
+    #[arg(long, value_name = "SHARE", default_value = "0", value_parser = share, help_heading = "Output", allow_negative_numbers = true)]
     pub(crate) max_error_rate: f64,
     /// Show no progress.
     #[arg(short, long, help_heading = "Output")]
@@ -235,7 +247,7 @@ pub(crate) struct RunArgs {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct DemoArgs {
     /// Use the first N questions only.
-    #[arg(short = 'n', long, value_name = "N")]
+    #[arg(short = 'n', long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) max_examples: Option<usize>,
     /// Let this endpoint answer instead of the baseline reader.
     #[arg(long, value_name = "URL")]

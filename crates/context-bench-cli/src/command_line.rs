@@ -2,8 +2,12 @@
 
 use std::ffi::OsString;
 
-/// Arguments joined to a line that a shell reads back, with user names and
-/// passwords of URLs left out.
+use context_bench::mask::Mask;
+use context_bench::system::split_command;
+use serde_json::Value;
+
+/// Arguments joined to a line that a shell reads back, without user names and
+/// passwords of URLs, and without keys wherever they stand.
 pub(crate) fn shown(args: &[OsString]) -> String {
     let words = args
         .iter()
@@ -12,9 +16,35 @@ pub(crate) fn shown(args: &[OsString]) -> String {
 }
 
 pub(crate) fn without_credentials(word: &str) -> String {
-    if word.trim_start().starts_with('{') {
-        return hide_secrets(word);
+    // `--extra-body={…}`
+    if let Some((flag, value)) = word.split_once('=')
+        && flag.starts_with("--")
+        && value.trim_start().starts_with('{')
+    {
+        return format!("{flag}={}", without_credentials(value));
     }
+    if word.trim_start().starts_with('{')
+        && let Ok(Value::Object(map)) = serde_json::from_str(word)
+    {
+        return Value::Object(Mask::Dots.map(&map)).to_string();
+    }
+    // A command in one word: `--command 'prog --key …'`.
+    if let Ok(words) = split_command(word)
+        && words.len() > 1
+    {
+        let shown: Vec<String> = words.iter().map(|word| without_url_parts(word)).collect();
+        let shown = Mask::Dots.words(&shown);
+        if shown == words {
+            return word.to_owned();
+        }
+        let quoted: Vec<String> = shown.iter().map(|word| quoted(word)).collect();
+        return quoted.join(" ");
+    }
+    Mask::Dots.pairs(&without_url_parts(word))
+}
+
+/// A URL without user, password and query.
+fn without_url_parts(word: &str) -> String {
     let Some((scheme, rest)) = word.split_once("://") else {
         return word.to_owned();
     };
@@ -29,21 +59,6 @@ pub(crate) fn without_credentials(word: &str) -> String {
     let (authority, path) = rest.split_at(end);
     let host = authority.rsplit('@').next().unwrap_or_default();
     format!("{scheme}://{host}{path}{after}")
-}
-
-/// A JSON object with the texts of members that look like secrets left out.
-fn hide_secrets(text: &str) -> String {
-    let Ok(serde_json::Value::Object(mut map)) = serde_json::from_str(text) else {
-        return text.to_owned();
-    };
-    for (name, value) in &mut map {
-        let name = name.to_lowercase();
-        let secret = ["key", "token", "secret", "password"];
-        if value.is_string() && secret.iter().any(|part| name.contains(part)) {
-            *value = "…".into();
-        }
-    }
-    serde_json::Value::Object(map).to_string()
 }
 
 fn quoted(word: &str) -> String {
@@ -82,6 +97,26 @@ mod tests {
             (
                 vec![r#"{"api_key":"sk-1","temperature":0}"#],
                 r#"'{"api_key":"…","temperature":0}'"#,
+            ),
+            (
+                vec![r#"--extra-body={"headers":{"Authorization":"Bearer x"}}"#],
+                r#"'--extra-body={"headers":{"Authorization":"…"}}'"#,
+            ),
+            (
+                vec!["--command", "prog --key pw-1 -v"],
+                r"--command 'prog --key '\''…'\'' -v'",
+            ),
+            (
+                vec!["--system-prompt", "say  it is fine"],
+                "--system-prompt 'say  it is fine'",
+            ),
+            (
+                vec!["--api-key-env", "MY_KEY", "--tokenizer=cl100k_base"],
+                "--api-key-env MY_KEY --tokenizer=cl100k_base",
+            ),
+            (
+                vec!["--model-args", "base_url=http://h/v1,api_key=abc"],
+                "--model-args 'base_url=http://h/v1,api_key=…'",
             ),
         ] {
             let args: Vec<OsString> = args.into_iter().map(OsString::from).collect();

@@ -31,6 +31,7 @@ mod tasks;
 use std::ffi::OsString;
 use std::panic::AssertUnwindSafe;
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory as _, FromArgMatches as _};
 use context_bench::registry::Registry;
 
@@ -52,6 +53,12 @@ where
             // Help and version are answers, not errors; they go to stdout.
             let _ = error.print();
             return if error.use_stderr() {
+                // A wrong value: what is expected is said above, and here where to look.
+                if let Some(ContextValue::String(arg)) = error.get(ContextKind::InvalidArg)
+                    && error.get(ContextKind::InvalidValue).is_some()
+                {
+                    output::hint(&format!("`--help` says what `{arg}` takes"));
+                }
                 Exit::BadInput
             } else {
                 Exit::Done

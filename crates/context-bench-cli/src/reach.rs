@@ -108,7 +108,7 @@ impl Unreached {
                 "{problem}; what `{}` has not scored yet stays unscored",
                 evaluator.name()
             ));
-            plan = plan.give_up_evaluator(&evaluator, problem.to_string());
+            plan = plan.give_up_evaluator(&evaluator, &problem.to_string());
         }
         Ok(plan)
     }

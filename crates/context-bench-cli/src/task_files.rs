@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use context_bench::mask::{Mask, is_secret};
 use context_bench::task::TaskOutcome;
 use context_bench::task::tasks::options::Limit;
 use context_bench::task::tasks::sample::sha256;
@@ -303,8 +304,8 @@ fn without_credentials(given: &Map<String, Value>) -> Map<String, Value> {
             Value::String(text) if text.contains("://") => {
                 json!(crate::command_line::without_credentials(text))
             }
-            Value::String(_) if key.contains("token") || key.contains("key") => json!("…"),
-            other => other.clone(),
+            Value::String(text) if is_secret(key) => json!(Mask::Dots.secret(text)),
+            other => Mask::Dots.value(other),
         };
         (key.clone(), value)
     };

@@ -115,7 +115,7 @@ pub(crate) fn evaluate<'py>(py: Python<'py>, plan: Plan<'py>) -> PyResult<Bound<
             runtime.shutdown_background();
             let mut partial = match partial {
                 Ok(Ok(result)) => Some(result),
-                Ok(Err(Error::Dataset { partial, .. })) => Some(*partial),
+                Ok(Err(mut error)) => error.take_partial(),
                 _ => None,
             };
             if let Some(partial) = &mut partial {
@@ -142,7 +142,10 @@ pub(crate) fn evaluate<'py>(py: Python<'py>, plan: Plan<'py>) -> PyResult<Bound<
             let hint = "hint: give each system a `name` of its own";
             Err(PyValueError::new_err(format!("{error}\n{hint}")))
         }
-        Err(error) => Err(bad_value(&error)),
+        Err(mut error) => {
+            let partial = error.take_partial();
+            Err(with_partial(py, bad_value(&error), partial))
+        }
     }
 }
 

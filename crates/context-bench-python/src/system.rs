@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use async_trait::async_trait;
+use context_bench::mask::Mask;
 use context_bench::registry::{Registry, SystemContext, SystemRef};
 use context_bench::system::{Conversation, Reader, Replies, SystemError};
 use context_bench::task::TaskPlan;
@@ -121,7 +122,7 @@ pub(crate) fn identity(object: &Bound<'_, PyAny>) -> PyResult<Option<Identity>> 
         _ => return Ok(None),
     };
     let class = object.get_type().fully_qualified_name()?;
-    let settings = json!({"class": class.to_string_lossy(), "cache_key": key});
+    let settings = json!({"class": class.to_string_lossy(), "cache_key": Mask::Digest.value(&key)});
     Ok(Some(Identity::new("python", 1, settings)))
 }
 

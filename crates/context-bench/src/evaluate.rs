@@ -297,12 +297,8 @@ impl Evaluate {
     /// Does not ask this evaluator, for this reason; the scores that are stored of
     /// it still count, and all others are missing.
     #[must_use]
-    pub fn give_up_evaluator(
-        mut self,
-        evaluator: &Arc<dyn Evaluator>,
-        reason: impl Into<String>,
-    ) -> Self {
-        self.wiring.give_up(evaluator, reason.into());
+    pub fn give_up_evaluator(mut self, evaluator: &Arc<dyn Evaluator>, reason: &str) -> Self {
+        self.wiring.give_up(evaluator, reason);
         self
     }
 
@@ -324,15 +320,22 @@ impl Evaluate {
     ///
     /// # Errors
     ///
-    /// When the description is not sound, before any call is made; or when the
-    /// dataset breaks off, with the result so far. Failing systems, evaluators
-    /// and examples are not errors: they are rows and counts of the result.
+    /// When the description is not sound, before any call is made; or with the
+    /// result ([`Error::take_partial`]) when the dataset breaks off, or a metric
+    /// reads a score that evaluators which do not name theirs did not give.
+    /// Failing systems, evaluators and examples are not errors: they are rows and
+    /// counts of the result.
     pub async fn run(self) -> Result<EvalResult, Error> {
         self.check_systems()?;
         let declared = declared_scores(&self.wiring);
         let common = self.wiring.common().map(ToString::to_string);
         if let Some(declared) = &declared {
-            check_score_fields(&self.metrics, declared)?;
+            check_score_fields(&self.metrics, declared).map_err(|unknown| {
+                Error::UnknownScoreField {
+                    unknown,
+                    partial: None,
+                }
+            })?;
         }
         let config = self.config();
         let provenance = self.provenance();
@@ -374,12 +377,14 @@ impl Evaluate {
         result.datasets = used.list();
         result.interrupted =
             stop.is_stopped() && result.counts.values().any(|counts| counts.not_run() > 0);
+        // Only now it shows: what was paid for is kept and given back all the same.
+        let mut unknown_score = None;
         if declared.is_none() && result.rows.iter().any(EvalRow::is_completed) {
             let seen = result.score_names();
             let seen = seen.iter().map(ToString::to_string);
             // Datasets without a score that stands for them have none in common either.
             let seen = seen.chain(common.clone()).collect();
-            check_score_fields(&self.metrics, &seen)?;
+            unknown_score = check_score_fields(&self.metrics, &seen).err();
         }
         summarize(
             &mut result,
@@ -396,12 +401,16 @@ impl Evaluate {
             end_in_store(&reuse, status, kept).await;
         }
         result.kept = kept;
-        match dataset_error {
-            Some(source) => Err(Error::Dataset {
+        match (dataset_error, unknown_score) {
+            (Some(source), _) => Err(Error::Dataset {
                 source,
                 partial: Box::new(result),
             }),
-            None => Ok(result),
+            (None, Some(unknown)) => Err(Error::UnknownScoreField {
+                unknown,
+                partial: Some(Box::new(result)),
+            }),
+            (None, None) => Ok(result),
         }
     }
 
@@ -584,10 +593,13 @@ fn declared_scores(wiring: &Wiring) -> Option<BTreeSet<String>> {
     Some(names.map(ToString::to_string).collect())
 }
 
-fn check_score_fields(metrics: &[Arc<dyn Metric>], known: &BTreeSet<String>) -> Result<(), Error> {
+fn check_score_fields(
+    metrics: &[Arc<dyn Metric>],
+    known: &BTreeSet<String>,
+) -> Result<(), UnknownScore> {
     for metric in metrics {
         if let Some(field) = metric.score_field().filter(|field| !known.contains(*field)) {
-            return Err(Error::UnknownScoreField {
+            return Err(UnknownScore {
                 metric: metric.name().to_owned(),
                 field: field.to_owned(),
                 known: known.iter().cloned().collect(),
@@ -595,6 +607,18 @@ fn check_score_fields(metrics: &[Arc<dyn Metric>], known: &BTreeSet<String>) -> 
         }
     }
     Ok(())
+}
+
+/// A metric reads a score that does not exist.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("no evaluator of this run yields the score `{field}` that `{metric}` reads")]
+pub struct UnknownScore {
+    /// The metric.
+    pub metric: String,
+    /// The score it reads.
+    pub field: String,
+    /// The scores that exist.
+    pub known: Vec<String>,
 }
 
 /// Why a run could not be done, or not to its end.
@@ -611,14 +635,12 @@ pub enum Error {
     #[error("a system has no name")]
     UnnamedSystem,
     /// A metric reads a score that no evaluator of the run yields.
-    #[error("no evaluator of this run yields the score `{field}` that `{metric}` reads")]
+    #[error("{unknown}")]
     UnknownScoreField {
-        /// The metric.
-        metric: String,
-        /// The score it reads.
-        field: String,
-        /// The scores that exist.
-        known: Vec<String>,
+        /// Which one.
+        unknown: UnknownScore,
+        /// What was found, when it showed only after the run.
+        partial: Option<Box<EvalResult>>,
     },
     /// The dataset broke off; the rows so far are kept.
     #[error("{source}")]
@@ -633,6 +655,17 @@ pub enum Error {
     Start(#[source] std::io::Error),
 }
 
+impl Error {
+    /// Takes the result out of an error that has one: rows that were paid for.
+    pub fn take_partial(&mut self) -> Option<EvalResult> {
+        match self {
+            Self::Dataset { partial, .. } => Some(std::mem::take(&mut **partial)),
+            Self::UnknownScoreField { partial, .. } => partial.take().map(|partial| *partial),
+            Self::DuplicateSystem { .. } | Self::UnnamedSystem | Self::Start(_) => None,
+        }
+    }
+}
+
 impl Hint for Error {
     fn hint(&self) -> Option<String> {
         match self {
@@ -641,7 +674,10 @@ impl Hint for Error {
                  `--system LABEL=NAME` for a built-in system"
                     .into(),
             ),
-            Self::UnknownScoreField { field, known, .. } => {
+            Self::UnknownScoreField {
+                unknown: UnknownScore { field, known, .. },
+                ..
+            } => {
                 let all = format!("scores in this run: {}", suggest::quoted_list(known, "and"));
                 let near = suggest::did_you_mean(field, known.iter().map(String::as_str));
                 Some(match near {

@@ -17,6 +17,7 @@ pub mod error;
 mod evaluate;
 pub mod evaluator;
 mod json;
+pub mod mask;
 pub mod math;
 pub mod memory;
 pub mod metric;
@@ -36,7 +37,7 @@ pub mod text;
 pub mod tokens;
 
 pub use dataset::{Dataset, UsedDataset};
-pub use evaluate::{Error, Evaluate, evaluate};
+pub use evaluate::{Error, Evaluate, UnknownScore, evaluate};
 pub use evaluator::Evaluator;
 pub use memory::MemorySystem;
 pub use metric::{Comparison, Metric};

@@ -72,12 +72,15 @@ pub(crate) fn main(
         signals.abort();
         result
     });
-    let result = match result {
-        Ok(result) => result,
-        Err(error) => {
-            sink.discard();
-            return Err(error.into());
-        }
+    let (result, broken) = match result {
+        Ok(result) => (result, None),
+        Err(mut error) => match error.take_partial() {
+            Some(partial) => (partial, Some(Failure::from(error))),
+            None => {
+                sink.discard();
+                return Err(error.into());
+            }
+        },
     };
-    run::finish(flags, &*reporter, sink, &result, None, stop.is_stopped())
+    run::finish(flags, &*reporter, sink, &result, broken, stop.is_stopped())
 }

@@ -18,7 +18,7 @@ use context_bench::registry::{Registry, code_execution, llm_judge};
 use context_bench::report::{Reporter, TableReport};
 use context_bench::store::Store;
 use context_bench::tokens::Tokenizer;
-use context_bench::{Error, EvalResult, Evaluate, Stop, evaluate};
+use context_bench::{EvalResult, Evaluate, Stop, evaluate};
 
 use crate::args::RunArgs;
 use crate::exit::Exit;
@@ -120,11 +120,13 @@ async fn run(args: &RunArgs, registry: &Registry, command: &str) -> Result<Exit,
             return Err(datasets::nothing_loaded());
         }
         Ok(result) => (result, None),
-        Err(Error::Dataset { source, partial }) => (*partial, Some(Failure::from(source))),
-        Err(error) => {
-            sink.discard();
-            return Err(error.into());
-        }
+        Err(mut error) => match error.take_partial() {
+            Some(partial) => (partial, Some(Failure::from(error))),
+            None => {
+                sink.discard();
+                return Err(error.into());
+            }
+        },
     };
     let interrupted = stop.is_stopped() && !out_of_time;
     let exit = finish(args, &*reporter, sink, &result, broken, interrupted)?;

@@ -14,7 +14,7 @@ use context_bench::task::tasks::aggregate::MacroError;
 use context_bench::task::tasks::outcome::Resampling;
 use context_bench::task::{self, SCORE, SumUp, TaskOutcome, TaskPlan};
 use context_bench::tokens::Tokenizer;
-use context_bench::{Error, EvalResult, Evaluate, Stop, evaluate};
+use context_bench::{EvalResult, Evaluate, Stop, evaluate};
 use indexmap::IndexMap;
 
 use super::run::{Report, finish, open_store, reporter, with_metrics, with_settings};
@@ -99,11 +99,13 @@ pub(crate) async fn run(
     let out_of_time = deadline.is_some_and(|deadline| deadline.is_finished());
     let (mut result, broken) = match done {
         Ok(result) => (result, None),
-        Err(Error::Dataset { source, partial }) => (*partial, Some(Failure::from(source))),
-        Err(error) => {
-            sink.discard();
-            return Err(error.into());
-        }
+        Err(mut error) => match error.take_partial() {
+            Some(partial) => (partial, Some(Failure::from(error))),
+            None => {
+                sink.discard();
+                return Err(error.into());
+            }
+        },
     };
     let outcomes = task::results(
         &planned.plan,

@@ -84,6 +84,25 @@ fn a_score_that_nobody_yields_costs_no_request() {
 }
 
 #[test]
+fn numbers_that_cannot_be_get_advice() {
+    for flag in [
+        "--rps",
+        "--tpm",
+        "--timeout",
+        "--example-timeout",
+        "--max-time",
+        "--max-error-rate",
+        "--max-workers",
+        "--max-retries",
+        "--max-examples",
+        "--repeats",
+    ] {
+        let done = run(&["--proxy", "http://127.0.0.1:1", flag, "-1"]);
+        done.is_error(&["'-1'", flag, "--help"]);
+    }
+}
+
+#[test]
 fn endpoints_that_cannot_work() {
     let (_folder, path) = questions(50);
     let data = ["--dataset", arg(&path)];

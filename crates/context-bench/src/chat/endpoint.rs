@@ -18,7 +18,7 @@ const CHAT_PATH: &str = "/chat/completions";
 const COMPLETIONS_PATH: &str = "/completions";
 
 /// Names of query parameters whose values are treated as secrets.
-pub(crate) const SECRET_PARAMETERS: [&str; 5] = ["key", "token", "secret", "password", "sig"];
+const SECRET_PARAMETERS: [&str; 5] = ["key", "token", "secret", "password", "sig"];
 
 /// The address of a chat endpoint.
 ///

@@ -26,6 +26,6 @@ pub use retry::{GaveUp, RetryPolicy};
 pub use secret::Secret;
 pub use wire::{ChatReply, ChatRequest, JsonReply};
 
-pub(crate) use endpoint::{SECRET_PARAMETERS, host_part};
+pub(crate) use endpoint::host_part;
 pub(crate) use error::seconds;
 pub(crate) use secret::Secrets;

@@ -245,7 +245,7 @@ impl Dispatcher {
         let source = match prepared.held.get(system) {
             Some(Held::Failure(lapse)) => Source::Lapse(Arc::clone(lapse)),
             _ if prepared.problem.is_some() => Source::Unusable,
-            Some(Held::Answer(stored)) => Source::Store(stored.clone()),
+            Some(Held::Answer(stored)) => Source::Store(stored.as_ref().clone()),
             _ => tokio::select! {
                 biased;
                 () = self.stop.aborted() => return None,

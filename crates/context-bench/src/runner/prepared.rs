@@ -53,7 +53,7 @@ impl Prepared {
     /// What the store holds of a system's answer, if that is everything.
     pub(super) fn stored_whole(&self, system: usize) -> Option<&Stored> {
         match self.held.get(system)? {
-            Held::Answer(stored) => Some(stored).filter(|stored| stored.is_complete()),
+            Held::Answer(stored) => Some(&**stored).filter(|stored| stored.is_complete()),
             _ => None,
         }
     }

@@ -178,7 +178,7 @@ impl Reuse {
             if let Some(found) = found {
                 let stored = self.stored(found, &batch[i], wiring);
                 if let Some(stored) = stored {
-                    batch[i].held[system] = Held::Answer(stored);
+                    batch[i].held[system] = Held::Answer(Box::new(stored));
                 }
             }
         }
@@ -304,7 +304,7 @@ pub(super) enum Held {
     /// Nothing: the system is asked.
     Nothing,
     /// An answer.
-    Answer(Stored),
+    Answer(Box<Stored>),
     /// A failure of the run that is replayed.
     Failure(Arc<Lapse>),
     /// The run that is replayed has no such row, and there shall be none.

@@ -55,11 +55,13 @@ impl Wiring {
     }
 
     /// Does not ask an evaluator.
-    pub(crate) fn give_up(&mut self, evaluator: &Arc<dyn Evaluator>, reason: String) {
+    pub(crate) fn give_up(&mut self, evaluator: &Arc<dyn Evaluator>, reason: &str) {
         let known = self.evaluators.iter();
         let known = known.enumerate().filter(|(_, e)| Arc::ptr_eq(e, evaluator));
         let numbers: Vec<usize> = known.map(|(number, _)| number).collect();
-        let given_up = numbers.into_iter().map(|number| (number, reason.clone()));
+        let given_up = numbers
+            .into_iter()
+            .map(|number| (number, reason.to_owned()));
         self.given_up.extend(given_up);
     }
 

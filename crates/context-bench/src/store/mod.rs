@@ -24,6 +24,7 @@ mod schema;
 mod score_json;
 #[cfg(test)]
 mod tests;
+mod wal;
 mod writer;
 
 use std::panic::resume_unwind;
@@ -292,14 +293,19 @@ impl Store {
         self.write(move |writer| writer.transaction(|tx, ids| run::begin(tx, ids, &start)))
     }
 
-    /// Marks a run as ended, after everything put before. Blocks until it is on disk.
+    /// Marks a run as ended, after everything put before, and leaves one file that
+    /// holds everything. Blocks until it is on disk.
     ///
     /// # Errors
     ///
     /// When the store has failed.
     pub fn finish_run(&self, run: &Run, status: RunStatus) -> Result<(), StoreError> {
         let run = run.clone();
-        self.write(move |writer| writer.transaction(|tx, _| run::finish(tx, &run, status)))
+        self.write(move |writer| {
+            writer.transaction(|tx, _| run::finish(tx, &run, status))?;
+            writer.fold();
+            Ok(())
+        })
     }
 
     /// All runs, oldest first.
@@ -414,6 +420,11 @@ impl Store {
 
 impl Drop for Inner {
     fn drop(&mut self) {
+        // The writer closes last: it alone can fold the log into the file.
+        self.readers
+            .get_mut()
+            .unwrap_or_else(|e| e.into_inner())
+            .clear();
         self.shared.queue.close();
         if let Some(writer) = self.writer.take() {
             // A panic of the writer has been noted as its failure.

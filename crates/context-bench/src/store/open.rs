@@ -12,11 +12,16 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use super::error::{StoreError, describe, is_busy, is_damage};
 use super::schema::{self, Found};
+use super::wal;
 
 /// The file inside the folder.
 const FILE: &str = "store.sqlite";
 /// How long one statement waits for the lock of another process.
 const BUSY: Duration = Duration::from_secs(10);
+/// How long folding the log waits for others who read or write.
+const FOLDING: Duration = Duration::from_millis(500);
+/// A log that another process is writing looks different after this.
+const WRITING: Duration = Duration::from_millis(50);
 /// Pause between two looks at a lock. Short, so that a writer that works without
 /// pause is met between two of its transactions.
 const POLL: Duration = Duration::from_millis(2);
@@ -50,11 +55,16 @@ pub(super) fn open(dir: &Path) -> Result<Opening, StoreError> {
     // Absolute, so that no name is taken for a URI and no change of folder matters.
     let path = file(&std::path::absolute(dir).map_err(unusable)?);
     let mut notes = Vec::new();
-    let connection = match connect(&path, &mut notes) {
+    let lost = keep_broken_log(&path, &mut notes);
+    let mut connection = match connect(&path, &mut notes) {
         Ok(connection) => connection,
         Err(Trouble::Error(error)) => return Err(error),
         Err(Trouble::Damaged(_)) => reopen(dir, &path, &mut notes)?,
     };
+    if lost {
+        // What is left of the log must not be taken for a new loss.
+        fold(&mut connection);
+    }
     Ok(Opening {
         connection,
         path,
@@ -162,6 +172,37 @@ fn try_connect(path: &Path) -> rusqlite::Result<(Connection, Found, Option<Strin
     Ok((connection, found, note))
 }
 
+/// Copies a log of which SQLite will not read all, and says so; whether there is one.
+fn keep_broken_log(path: &Path, notes: &mut Vec<String>) -> bool {
+    let log = with_suffix(path, "-wal");
+    let Some(broken) = wal::broken(&log) else {
+        return false;
+    };
+    thread::sleep(WRITING);
+    if wal::broken(&log) != Some(broken) {
+        return false;
+    }
+    let aside = free_name(&log);
+    let kept = match std::fs::copy(&log, &aside) {
+        Ok(_) => format!("a copy is `{}`", aside.display()),
+        Err(error) => format!("it cannot be copied: {error}"),
+    };
+    notes.push(format!(
+        "the log `{}` of the store is damaged ({kept}); the answers and scores behind the damage \
+         are lost and count as not there",
+        log.display()
+    ));
+    true
+}
+
+/// Folds the log into the file and empties it, unless others are in the way.
+pub(super) fn fold(connection: &mut Connection) {
+    // The setting replaces the handler; both fail only for a connection that is closed.
+    let _ = connection.busy_timeout(FOLDING);
+    let _ = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |_| Ok(()));
+    let _ = connection.busy_handler(Some(wait));
+}
+
 /// A connection for reading only.
 pub(super) fn reader(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -206,10 +247,7 @@ fn wait(n_before: i32) -> bool {
 
 /// Renames the file and what belongs to it; the new name.
 fn move_aside(path: &Path) -> std::io::Result<PathBuf> {
-    let aside = (1..)
-        .map(|n| with_suffix(path, &format!(".damaged-{n}")))
-        .find(|aside| !aside.exists())
-        .unwrap_or_else(|| with_suffix(path, ".damaged"));
+    let aside = free_name(path);
     std::fs::rename(path, &aside)?;
     for part in ["-wal", "-shm"] {
         // They are often not there.
@@ -217,6 +255,14 @@ fn move_aside(path: &Path) -> std::io::Result<PathBuf> {
     }
     let _ = std::fs::remove_file(suspect(path));
     Ok(aside)
+}
+
+/// A name beside a damaged file that nothing has.
+fn free_name(path: &Path) -> PathBuf {
+    (1..)
+        .map(|n| with_suffix(path, &format!(".damaged-{n}")))
+        .find(|aside| !aside.exists())
+        .unwrap_or_else(|| with_suffix(path, ".damaged"))
 }
 
 /// Leaves a mark that makes the next opening check the whole file.

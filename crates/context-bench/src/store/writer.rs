@@ -204,13 +204,16 @@ impl Writer {
         let before = self.number("page_count")?;
         self.connection.execute_batch("VACUUM")?;
         let after = self.number("page_count")?;
-        // Only a checkpoint makes the file itself shorter. Readers may prevent
-        // it; then a later one does.
-        let _ = self
-            .connection
-            .query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |_| Ok(()));
+        // Only this makes the file itself shorter.
+        self.fold();
         let bytes = (before - after) * self.number("page_size")?;
         Ok(u64::try_from(bytes).unwrap_or_default())
+    }
+
+    /// Folds the log into the file and empties it. Others who read or write may
+    /// prevent that; then whoever closes last does it.
+    pub(super) fn fold(&mut self) {
+        open::fold(&mut self.connection);
     }
 
     /// Bytes inside the file that wait to be used again.

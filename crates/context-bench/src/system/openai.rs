@@ -15,9 +15,9 @@ use serde_json::{Map, Value, json};
 use super::{Conversation, Replies, System, SystemError, generation};
 use crate::chat::{
     ChatClient, ChatError, ChatReply, ChatRequest, ClientError, ClientSettings, Endpoint, Pace,
-    RetryPolicy, SECRET_PARAMETERS, Secret, host_part,
+    RetryPolicy, Secret, host_part,
 };
-use crate::digest;
+use crate::mask::Mask;
 use crate::model::{CallStats, Example, Identity, Output, Turn};
 use crate::text::stringify;
 
@@ -260,7 +260,7 @@ impl System for OpenAiProxy {
             "url": self.endpoint().identity(),
             "model": self.settings.model,
             "system_prompt": self.settings.system_prompt,
-            "extra_body": without_secrets(&self.settings.extra_body),
+            "extra_body": Mask::Digest.map(&self.settings.extra_body),
             "stream": self.settings.stream,
         });
         Some(Identity::new("openai_proxy", 1, settings))
@@ -308,23 +308,6 @@ impl Conversation for OpenAiProxy {
         replies.call = Some(total);
         Ok(replies)
     }
-}
-
-/// Members that look like secrets, as digests.
-fn without_secrets(body: &Map<String, Value>) -> Map<String, Value> {
-    let is_secret = |name: &str| {
-        let name = name.to_ascii_lowercase();
-        // `max_tokens` and the like are numbers, and no secret.
-        SECRET_PARAMETERS.iter().any(|part| name.contains(part))
-    };
-    body.iter()
-        .map(|(name, value)| match value {
-            Value::String(text) if is_secret(name) => {
-                (name.clone(), json!(digest::hex(text.as_bytes())))
-            }
-            other => (name.clone(), other.clone()),
-        })
-        .collect()
 }
 
 impl From<ChatError> for SystemError {

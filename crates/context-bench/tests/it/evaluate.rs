@@ -5,14 +5,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use context_bench::evaluator::{self, AnswerQuality, MathEquivalence};
+use context_bench::error::Hint as _;
+use context_bench::evaluator::{self, AnswerQuality, EvaluatorError, MathEquivalence};
 use context_bench::metric::{
     CompressionRatio, CostOfPass, MeanScore, Metric, ParetoRank, PassRate, PerDatasetBreakdown,
 };
+use context_bench::store::{RunStatus, Store};
 use context_bench::system::{self, Conversation, Replies, SystemError};
 use context_bench::{
-    Dataset, Error, EvalResult, Example, ExampleId, FailureKind, Output, RunEvent, Stop, System,
-    Turn, evaluate,
+    Dataset, Error, EvalResult, Evaluator, Example, ExampleId, FailureKind, Output, RunEvent,
+    ScoreName, Scores, Stop, System, Turn, evaluate,
 };
 use context_bench_testkit::shared;
 use serde_json::{Value, json};
@@ -338,6 +340,43 @@ async fn a_dataset_that_breaks_off_keeps_its_rows() {
             other.map(|r| r.rows.len())
         ),
     }
+}
+
+#[tokio::test]
+async fn a_score_found_missing_after_the_run_keeps_its_rows() {
+    struct Unnamed;
+
+    #[async_trait]
+    impl Evaluator for Unnamed {
+        fn name(&self) -> &str {
+            "unnamed"
+        }
+
+        fn score_names(&self) -> &[ScoreName] {
+            &[]
+        }
+
+        async fn score(&self, _: &Example, _: &Output) -> Result<Scores, EvaluatorError> {
+            Ok([("mine", 0.5)].into_iter().collect())
+        }
+    }
+
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path()).unwrap().store;
+    let run = evaluate()
+        .system(echo("s"))
+        .dataset(examples(3))
+        .evaluator(Unnamed)
+        .metric(MeanScore::of("mien"))
+        .store(store.clone());
+    let mut error = run.run().await.expect_err("no such score");
+    assert!(error.to_string().contains("`mien`"), "{error}");
+    assert!(error.hint().is_some_and(|hint| hint.contains("`mine`")));
+    let partial = error.take_partial().expect("rows");
+    assert_eq!(partial.rows.len(), 3);
+    assert_eq!(partial.rows[0].score("mine"), Some(0.5));
+    // Its run is whole in the store as well.
+    assert_eq!(store.runs().unwrap()[0].status, RunStatus::Finished);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

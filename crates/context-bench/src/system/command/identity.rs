@@ -10,16 +10,19 @@ use serde_json::{Map, Value, json};
 
 use super::CommandSettings;
 use crate::digest;
+use crate::mask::Mask;
 use crate::model::Identity;
 
 /// Larger files are data, not programs; their size has to do.
 const MAX_FILE: u64 = 64 * 1024 * 1024;
 
 pub(super) fn of(settings: &CommandSettings) -> Identity {
+    let words = Mask::Digest.words(&settings.command);
     let files: Map<String, Value> = settings
         .command
         .iter()
-        .filter_map(|word| Some((word.clone(), content(Path::new(word))?)))
+        .zip(&words)
+        .filter_map(|(word, shown)| Some((shown.clone(), content(Path::new(word))?)))
         .collect();
     // Values may be secrets: only their digests go into files.
     let env: Map<String, Value> = settings
@@ -28,7 +31,7 @@ pub(super) fn of(settings: &CommandSettings) -> Identity {
         .map(|(name, value)| (name.clone(), json!(digest::hex(value.as_bytes()))))
         .collect();
     let settings = json!({
-        "command": settings.command,
+        "command": words,
         "files": files,
         "env": env,
         "version": settings.version,
@@ -71,12 +74,18 @@ mod tests {
 
     #[test]
     fn values_of_variables_are_not_written_down() {
-        let mut settings = CommandSettings::new(["true"]);
+        let mut settings = CommandSettings::new(["true", "--key", "pw-77"]);
         settings.env.push(("MY_KEY".into(), "sk-secret".into()));
         let identity = of(&settings).to_json().to_string();
         assert!(
             identity.contains("MY_KEY") && !identity.contains("sk-secret"),
             "{identity}"
+        );
+        assert!(!identity.contains("pw-77"), "{identity}");
+        let other = CommandSettings::new(["true", "--key", "pw-78"]);
+        assert_ne!(
+            of(&other),
+            of(&CommandSettings::new(["true", "--key", "pw-77"]))
         );
     }
 }

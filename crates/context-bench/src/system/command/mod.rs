@@ -24,6 +24,7 @@ use tokio::sync::Semaphore;
 use self::process::{Broken, Worker};
 use super::{System, SystemError};
 use crate::chat::{Secret, Secrets, seconds};
+use crate::mask::Mask;
 use crate::model::{Example, FailureKind, Identity, Output};
 use crate::stopwatch::pausing;
 use crate::text::stringify;
@@ -87,7 +88,7 @@ impl std::fmt::Debug for CommandSettings {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let env: Vec<&str> = self.env.iter().map(|(name, _)| name.as_str()).collect();
         f.debug_struct("CommandSettings")
-            .field("command", &self.command)
+            .field("command", &Mask::Dots.words(&self.command))
             .field("name", &self.name)
             .field("processes", &self.processes)
             .field("timeout", &self.timeout)
