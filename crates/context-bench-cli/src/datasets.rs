@@ -73,12 +73,18 @@ pub(crate) fn open(args: &RunArgs, registry: &Registry) -> Result<Datasets, Fail
         return Err(nothing_loaded());
     }
     Ok(Datasets {
-        dataset: match usize::try_from(args.repeats) {
-            Ok(n) if n > 1 => dataset.with_distinct_ids().times(n),
-            _ => dataset.with_distinct_ids(),
+        dataset: match repeats(args) {
+            1 => dataset.with_distinct_ids(),
+            n => dataset.with_distinct_ids().times(n),
         },
         scoring,
     })
+}
+
+/// How often each example is asked about, when nothing else says.
+pub(crate) fn repeats(args: &RunArgs) -> usize {
+    args.repeats
+        .map_or(1, |n| usize::try_from(n).unwrap_or(usize::MAX))
 }
 
 /// Whether data may have to come from elsewhere; files of the user need no hub.

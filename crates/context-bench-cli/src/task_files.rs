@@ -22,6 +22,8 @@ pub(crate) struct RunFacts<'a> {
     pub(crate) settings: &'a TaskSettings,
     pub(crate) started: SystemTime,
     pub(crate) system: &'a str,
+    /// Examples per prompt that the user asked for, where tasks have any.
+    pub(crate) num_fewshot: Option<usize>,
 }
 
 /// Where results go, checked before the run.
@@ -143,11 +145,10 @@ impl<'a> RunFacts<'a> {
             Some(Limit::Share(share)) => share.to_string(),
             None => self.args.max_examples.map_or_else(none, |n| n.to_string()),
         };
-        let shots = self.args.task.select.prompt.num_fewshot;
         format!(
             "{model} ({model_args}), gen_kwargs: ({}), limit: {limit}, num_fewshot: {}, batch_size: {}",
             self.args.task.gen_kwargs.join(","),
-            shots.map_or_else(none, |n| n.to_string()),
+            self.num_fewshot.map_or_else(none, |n| n.to_string()),
             self.args.task.batch_size.unwrap_or(1)
         )
     }

@@ -80,7 +80,7 @@ async fn run(args: &RunArgs, registry: &Registry, command: &str) -> Result<Exit,
         threshold: args.threshold,
         n_systems: systems.systems.len(),
         n_datasets,
-        repeats: args.repeats,
+        repeats: args.repeats.unwrap_or(1),
     };
     let mut plan = with_metrics(plan, &report)
         .systems(systems.systems)
@@ -91,7 +91,7 @@ async fn run(args: &RunArgs, registry: &Registry, command: &str) -> Result<Exit,
         .stop(stop.clone())
         .command(command)
         .note("datasets", args.dataset.clone())
-        .note("repeats", args.repeats);
+        .note("repeats", args.repeats.unwrap_or(1));
     if !args.text_field.is_empty() {
         plan = plan.text_fields(args.text_field.iter().cloned());
     }

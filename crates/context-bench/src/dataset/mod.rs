@@ -144,6 +144,20 @@ impl Dataset {
         }
     }
 
+    /// Sets a field of every example, in place of what it has there.
+    #[must_use]
+    pub fn with_field(self, field: &'static str, value: serde_json::Value) -> Self {
+        let set = move |example: Result<Example, DatasetError>| {
+            let mut example = example?;
+            example.fields_mut().insert(field.into(), value.clone());
+            Ok(example)
+        };
+        Self {
+            examples: Box::new(self.examples.map(set)),
+            ..self
+        }
+    }
+
     /// The examples of this dataset, then those of another.
     #[must_use]
     pub fn chain(self, other: Self) -> Self {

@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 use super::catalog::{config, told};
 use super::files::{self, Origin};
 use super::slice::Slice;
+use crate::dataset::catalogue::Config as DatasetConfig;
 use crate::dataset::catalogue::{Catalogue, HubAccess, LoadSettings, RawTables};
 
 /// A raw record.
@@ -239,7 +240,9 @@ impl TaskData {
     /// Records of a dataset that the catalogue describes.
     fn of_catalogue(&self, task: &Task, dataset: &str, split: &str) -> Result<Vec<Record>> {
         let config = config(&self.datasets, dataset, Some(split))?;
-        let copy = self.copy_of(config.spec().name());
+        let copies = self.settings.copies.iter();
+        let copy = copies.rev().find(|(name, _)| is_called(&config, name));
+        let copy = copy.map(|(_, path)| path.as_path());
         if let Some(file) = copy.filter(|path| path.is_file()) {
             let evaluated = task.evaluated_split()?;
             files::check_split(file, split, evaluated)?;
@@ -296,6 +299,12 @@ impl TaskData {
         };
         origin.records(split)
     }
+}
+
+/// Whether a user means this part of a dataset by a name: `mmlu` or `mmlu:anatomy`.
+pub fn is_called(config: &DatasetConfig, name: &str) -> bool {
+    let full = config.full_name();
+    name == config.spec().name() || full == name || full.split('@').next() == Some(name)
 }
 
 /// What a function gives that replaces the loader.

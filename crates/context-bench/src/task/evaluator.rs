@@ -79,7 +79,7 @@ impl TaskEvaluator {
             .unwrap_or_default()
     }
 
-    /// The scores of one document, and what was said about it.
+    /// The scores of one document, or of one of several answers to it.
     async fn score_document(
         &self,
         planned: &Arc<Planned>,
@@ -88,9 +88,14 @@ impl TaskEvaluator {
         said: Response,
     ) -> Result<IndexMap<String, Scored>, String> {
         if !task.scoring_needs_python() {
-            let scored = task
-                .task
-                .score_document(at, &task.requests, &said, &*self.host);
+            let scored = match task.repeats() {
+                1 => task
+                    .task
+                    .score_document(at, &task.requests, &said, &*self.host),
+                _ => task
+                    .task
+                    .score_answer(at, &task.requests, &said, &*self.host),
+            };
             return scored.map_err(|error| error.to_string());
         }
         // Python takes its time, and other rows wait for this thread.

@@ -56,6 +56,10 @@ pub struct Native {
     pub score_field: Option<String>,
     /// The evaluators that score it, for results.
     pub evaluators: Vec<String>,
+    /// How many documents it has in this run, when that is known before it.
+    pub documents: Option<usize>,
+    /// How many answers each document gets.
+    pub repeats: usize,
 }
 
 impl TaskPlan {
@@ -139,12 +143,18 @@ impl TaskPlan {
         })
     }
 
+    /// Whether a task makes its prompts itself, with examples where it is asked to.
+    pub fn makes_prompts(&self) -> bool {
+        let mut tasks = self.tasks.values();
+        tasks.any(|planned| !matches!(**planned, Planned::Native(_)))
+    }
+
     /// How many documents a task has in this run; `None` when only its dataset knows.
     pub fn n_documents(&self, key: &str) -> Option<usize> {
         match &**self.tasks.get(key)? {
             Planned::Task(planned) => Some(planned.requests.requests.len()),
             Planned::Class(class) => Some(class.n_documents()),
-            Planned::Native(_) => None,
+            Planned::Native(native) => native.documents,
         }
     }
 
