@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use context_bench::Dataset;
 use context_bench::dataset::catalogue::Config;
 use context_bench::dataset::{DatasetRef, DatasetTarget, RepeatedIds, Skipped};
 use context_bench::registry::{DatasetRequest, Registry};
+use context_bench::{Dataset, EvalResult};
 
 use crate::args::RunArgs;
 use crate::failure::Failure;
@@ -139,6 +139,14 @@ pub(crate) fn report_skipped(skipped: &Skipped) {
     output::warning(&format!("left out {total} bad record{plural}"));
     for record in skipped.first() {
         output::note(&format!("  at {}: {}", record.at, record.problem));
+    }
+}
+
+/// Writes down how many records were left out, where there are any.
+pub(crate) fn note_skipped(result: &mut EvalResult, skipped: &Skipped) {
+    if skipped.total() > 0 {
+        let total = skipped.total().into();
+        result.config.insert("skipped_records".into(), total);
     }
 }
 

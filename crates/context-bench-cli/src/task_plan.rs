@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use context_bench::Dataset;
+use context_bench::dataset::Skipped;
 use context_bench::dataset::catalogue::{Config, LoadSettings};
 use context_bench::task::tasks::config::Origin;
 use context_bench::task::tasks::generation::max_tokens;
@@ -27,6 +28,8 @@ pub(crate) struct PlannedRun {
     pub(crate) dataset: Dataset,
     /// How datasets of the catalogue are scored.
     pub(crate) scoring: Scoring,
+    /// The bad records that were left out because the user asked so.
+    pub(crate) skipped: Skipped,
 }
 
 /// Selects tasks, loads their records and renders all prompts.
@@ -47,7 +50,7 @@ pub(crate) fn plan(
         options: options(args, settings)?,
         metadata: metadata(args, settings)?,
         catalog,
-        data: tasks::data(catalog, &select.prompt, args.quiet)?,
+        data: tasks::data(catalog, &select.prompt, args.skip_bad_lines, args.quiet)?,
         host: Arc::clone(&host),
     };
     let mut plan = TaskPlan::new(tree.clone(), host);
@@ -83,7 +86,12 @@ pub(crate) fn plan(
         scoring.add_task(key, TaskEvaluator::NAME, field.as_deref());
     }
     let dataset = plan.dataset();
+    let mut skipped = planner.data.skipped();
+    if let Some(natives) = &natives {
+        skipped = skipped.chain(natives.skipped().clone());
+    }
     Ok(PlannedRun {
+        skipped,
         dataset: match natives {
             Some(natives) => dataset.chain(match datasets::repeats(args) {
                 1 => natives.with_distinct_ids(),

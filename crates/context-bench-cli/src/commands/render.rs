@@ -20,7 +20,7 @@ pub(crate) fn main(args: &RenderArgs, registry: &Registry) -> Result<Exit, Failu
     check_copies(&tree, &catalog, &args.task.prompt)?;
     let renderer = Renderer {
         args,
-        data: tasks::data(&catalog, &args.task.prompt, true)?,
+        data: tasks::data(&catalog, &args.task.prompt, false, true)?,
         catalog,
         host: tasks::host(&args.task.prompt),
     };

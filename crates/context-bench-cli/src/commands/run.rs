@@ -109,7 +109,7 @@ async fn run(args: &RunArgs, registry: &Registry, command: &str) -> Result<Exit,
     let out_of_time = deadline.is_some_and(|deadline| deadline.is_finished());
     datasets::report_skipped(&skipped);
     datasets::report_repeated(&repeated);
-    let (result, broken) = match done {
+    let (mut result, broken) = match done {
         Ok(result) if result.config["num_examples"] == 0 && !stop.is_stopped() => {
             sink.discard();
             return Err(datasets::nothing_loaded());
@@ -121,6 +121,7 @@ async fn run(args: &RunArgs, registry: &Registry, command: &str) -> Result<Exit,
             return Err(error.into());
         }
     };
+    datasets::note_skipped(&mut result, &skipped);
     let interrupted = stop.is_stopped() && !out_of_time;
     let exit = finish(args, &*reporter, sink, &result, broken, interrupted)?;
     // A store that was asked for and did not work is a failure, results or not.

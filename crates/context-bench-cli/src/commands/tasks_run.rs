@@ -24,7 +24,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{self, Sink};
 use crate::task_files::{self, RunFacts};
-use crate::{progress, signals, systems, task_plan, tasks};
+use crate::{datasets, progress, signals, systems, task_plan, tasks};
 
 pub(crate) async fn run(
     args: &RunArgs,
@@ -59,7 +59,7 @@ pub(crate) async fn run(
     if planned.scoring.len() == 0 && (!args.evaluator.is_empty() || args.judge_url.is_some()) {
         output::warning("`--evaluator` and `--judge-url` have no effect: tasks have their metrics");
     }
-    let (evaluation, evaluator) = planned.plan.wire(evaluation);
+    let (evaluation, evaluator) = planned.plan.wire(evaluation, args.task.log_samples);
     let evaluation = evaluation.common_score(SCORE, "f1");
     let files = task_files::open(args)?;
     let sink = Sink::open(args.output_file.as_deref())?;
@@ -100,6 +100,8 @@ pub(crate) async fn run(
             return Err(error.into());
         }
     };
+    datasets::report_skipped(&planned.skipped);
+    datasets::note_skipped(&mut result, &planned.skipped);
     let outcomes = task::results(
         &planned.plan,
         &evaluator,

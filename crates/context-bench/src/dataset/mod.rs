@@ -19,6 +19,7 @@ pub use distinct::RepeatedIds;
 pub use error::{DatasetError, Misfit};
 pub use local::{LocalFile, LocalSettings};
 pub use reference::{DatasetRef, DatasetTarget, NamedDataset};
+pub(crate) use skipped::BadRecords;
 pub use skipped::{Skipped, SkippedRecord};
 pub(crate) use used::Used;
 pub use used::{Origin, UsedDataset};

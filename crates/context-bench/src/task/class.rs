@@ -7,6 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use context_bench_tasks::metric::aggregation::sample_error;
 use context_bench_tasks::python::value::{float, plain};
+use context_bench_tasks::sample::hashes;
 use context_bench_tasks::{Error, Object, Response, Result, TaskResult};
 use serde_json::{Map, Value, json};
 
@@ -60,8 +61,8 @@ pub(super) struct ClassOutcome {
     pub(super) unscored: usize,
     /// Why the task or a metric has no value.
     pub(super) failed: Vec<Error>,
-    /// By document and filter: what the object made of it.
-    pub(super) samples: Vec<Value>,
+    /// By document and filter: what the object made of it, in the reference's schema.
+    pub(super) samples: Vec<Map<String, Value>>,
 }
 
 impl ClassTask {
@@ -218,13 +219,50 @@ impl ClassTask {
         };
         samples.retain(is_complete);
         let result = self.result(key, alias, &samples, complete, &mut failed);
+        let samples = samples.into_iter();
         ClassOutcome {
             result,
             complete,
             unscored,
             failed,
-            samples,
+            samples: samples.map(|one| self.logged(one, &responses)).collect(),
         }
+    }
+
+    /// What the object made of a document, as it is logged.
+    fn logged(&self, sample: Value, responses: &[Value]) -> Map<String, Value> {
+        let taken = |name: &str| sample.get(name).cloned().unwrap_or_default();
+        let doc_id = sample.get("doc_id").and_then(Value::as_i64);
+        let asked = self.requests.iter().zip(responses);
+        let asked: Vec<_> = asked
+            .filter(|(request, _)| Some(request.doc_id) == doc_id)
+            .collect();
+        let arguments: Vec<Value> = asked.iter().map(|(one, _)| one.arguments()).collect();
+        let said: Vec<&Value> = asked.iter().map(|(_, said)| *said).collect();
+        let scores = match plain_keys(Some(taken("metrics"))) {
+            Value::Object(scores) => scores,
+            _ => Map::new(),
+        };
+        let (doc, target) = (plain(taken("doc")), plain(taken("target")));
+        let context = asked.first().map_or("", |(one, _)| one.context());
+        let mut out = Map::new();
+        for (key, value) in [
+            ("doc_id", taken("doc_id")),
+            ("arguments", json!(arguments)),
+            ("resps", json!(said)),
+            ("filtered_resps", plain(taken("filtered_resps"))),
+            ("filter", taken("filter")),
+            ("metrics", json!(scores.keys().collect::<Vec<_>>())),
+        ] {
+            out.insert(key.to_owned(), value);
+        }
+        for (key, hash) in hashes(&doc, context, &target) {
+            out.insert(key.to_owned(), json!(hash));
+        }
+        out.shift_insert(1, "doc".to_owned(), doc);
+        out.shift_insert(2, "target".to_owned(), target);
+        out.extend(scores.into_iter().map(|(key, value)| (key, plain(value))));
+        out
     }
 
     fn result(
@@ -296,6 +334,26 @@ impl ClassTask {
 }
 
 impl Asked {
+    /// What it is asked after, or about.
+    fn context(&self) -> &str {
+        match &self.kind {
+            Kind::Loglikelihood { context, .. } | Kind::Generation { context, .. } => context,
+            Kind::Rolling(text) => text,
+        }
+    }
+
+    /// As the object gave them.
+    fn arguments(&self) -> Value {
+        match &self.kind {
+            Kind::Loglikelihood {
+                context,
+                continuation,
+            } => json!([context, continuation]),
+            Kind::Rolling(text) => json!([text]),
+            Kind::Generation { context, settings } => json!([context, settings]),
+        }
+    }
+
     fn read(request: &Value, generation: &Map<String, Value>) -> Result<Self> {
         let number = |name: &str| request.get(name).and_then(Value::as_i64).unwrap_or(0);
         let arguments = request.get("arguments").and_then(Value::as_array);

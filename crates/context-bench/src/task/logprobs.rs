@@ -231,7 +231,9 @@ mod tests {
             (&no_first, "The cat", "first token of a text"),
         ] {
             match after(choice, prompt, 0) {
-                Err(Lack::Unsupported(what) | Lack::NoContext(what)) => assert!(what.contains(expected), "{what}"),
+                Err(Lack::Unsupported(what) | Lack::NoContext(what)) => {
+                    assert!(what.contains(expected), "{what}")
+                }
                 other => panic!("{other:?}"),
             }
         }

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use context_bench_tasks::aggregate::MacroError;
 use context_bench_tasks::metric::aggregation::sample_error;
 use context_bench_tasks::outcome::Resampling;
-use context_bench_tasks::sample::Sample;
+use context_bench_tasks::sample::{Sample, hashes};
 use context_bench_tasks::scoring::{Scored, TaskScores};
 use context_bench_tasks::{Error, Response, Results, TaskResult, Warning};
 use indexmap::IndexMap;
@@ -16,10 +16,11 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::class::ClassTask;
-use super::evaluator::{Memory, TaskEvaluator};
+use super::evaluator::{Memory, TaskEvaluator, Told};
 use super::plan::{Native, Planned, PlannedTask, TaskPlan};
-use crate::model::{EvalRow, ExampleId};
+use crate::model::{EvalRow, Example, ExampleId};
 use crate::result::EvalResult;
+use crate::system::{generation, messages};
 
 /// How results are summed up.
 #[derive(Debug, Clone, Copy, Default)]
@@ -125,7 +126,10 @@ pub fn results(
                     let memory = evaluator.memory(key, system);
                     of_class(key, class, &memory, of_task, how)
                 }
-                Planned::Native(native) => of_native(key, native, of_task),
+                Planned::Native(native) => {
+                    let memory = evaluator.memory(&native.tag, system);
+                    of_native(key, native, &memory, of_task)
+                }
             };
             tasks.push(found.result);
             outcome.counts.insert(key.clone(), found.counts);
@@ -333,10 +337,9 @@ fn of_class(key: &str, class: &ClassTask, memory: &Memory, rows: &[&EvalRow], ho
     counts.failed = failed.len();
     let done = counts.scored + counts.unscored + counts.failed;
     counts.not_run = counts.planned.saturating_sub(done);
-    let sample = |sample: &Value| sample.as_object().cloned().unwrap_or_default();
     Found {
         samples: match how.samples {
-            true => outcome.samples.iter().map(sample).collect(),
+            true => outcome.samples,
             false => Vec::new(),
         },
         result: outcome.result,
@@ -348,7 +351,7 @@ fn of_class(key: &str, class: &ClassTask, memory: &Memory, rows: &[&EvalRow], ho
 
 /// A dataset of the catalogue: the mean of each score of its evaluators, over the
 /// documents that have it.
-fn of_native(key: &str, native: &Native, rows: &[&EvalRow]) -> Found {
+fn of_native(key: &str, native: &Native, memory: &Memory, rows: &[&EvalRow]) -> Found {
     let mut documents: IndexMap<&ExampleId, Vec<&EvalRow>> = IndexMap::new();
     for row in rows {
         documents.entry(&row.example_id).or_default().push(row);
@@ -359,6 +362,7 @@ fn of_native(key: &str, native: &Native, rows: &[&EvalRow]) -> Found {
         planned: native.documents.unwrap_or(0).max(documents.len()),
         ..DocumentCounts::default()
     };
+    let mut samples = Vec::new();
     for (id, rows) in &documents {
         let means = means(rows, repeats);
         let failure = rows.iter().find_map(|row| row.failure.as_ref());
@@ -375,6 +379,13 @@ fn of_native(key: &str, native: &Native, rows: &[&EvalRow]) -> Found {
             counts.not_applicable += 1;
         } else {
             counts.scored += 1;
+        }
+        if let Some(told) = memory
+            .told
+            .get(&id.to_string())
+            .filter(|_| !means.is_empty())
+        {
+            samples.push(native_sample(samples.len(), told, &means));
         }
         for (name, mean) in means {
             values.entry(name).or_default().push(mean);
@@ -411,10 +422,47 @@ fn of_native(key: &str, native: &Native, rows: &[&EvalRow]) -> Found {
             config: config.as_object().cloned().unwrap_or_default(),
         },
         counts,
-        samples: Vec::new(),
+        samples,
         failed: Vec::new(),
         warnings: Vec::new(),
     }
+}
+
+/// What a document of a dataset was asked and answered, in the reference's schema.
+fn native_sample(at: usize, told: &[Told], scores: &IndexMap<String, f64>) -> Map<String, Value> {
+    let mut doc = told
+        .first()
+        .map(|one| one.fields.clone())
+        .unwrap_or_default();
+    let settings = doc.shift_remove(generation::FIELD).unwrap_or_default();
+    let messages = Value::Array(messages(&Example::from(doc.clone()), None));
+    let target = ["answers", "answer"]
+        .iter()
+        .find_map(|field| doc.get(*field));
+    let target = target.cloned().unwrap_or_default();
+    let said: Vec<&str> = told.iter().map(|one| one.response.as_str()).collect();
+    let arguments: Vec<Value> = told.iter().map(|_| json!([messages, settings])).collect();
+    let hashes = hashes(&Value::Object(doc.clone()), &messages.to_string(), &target);
+    let mut out = Map::new();
+    for (key, value) in [
+        ("doc_id", json!(at)),
+        ("doc", Value::Object(doc)),
+        ("target", target),
+        ("arguments", json!(arguments)),
+        ("resps", json!(said)),
+        ("filtered_resps", json!(said)),
+        ("filter", json!("none")),
+        ("metrics", json!(scores.keys().collect::<Vec<_>>())),
+    ] {
+        out.insert(key.to_owned(), value);
+    }
+    out.extend(hashes.map(|(key, hash)| (key.to_owned(), json!(hash))));
+    out.extend(
+        scores
+            .iter()
+            .map(|(name, value)| (name.clone(), json!(value))),
+    );
+    out
 }
 
 /// The mean of each score over the answers to one document, where all of them have it.

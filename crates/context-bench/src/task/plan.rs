@@ -174,9 +174,16 @@ impl TaskPlan {
     }
 
     /// Adds the scoring of all tasks but datasets of the catalogue to a run. The
-    /// evaluator is needed again for [`results`](super::outcome::results).
-    pub fn wire(&self, mut plan: Evaluate) -> (Evaluate, Arc<TaskEvaluator>) {
-        let evaluator = Arc::new(TaskEvaluator::new(&self.tasks, Arc::clone(&self.host)));
+    /// evaluator is needed again for [`results`](super::outcome::results); with `samples`
+    /// it remembers what was said about datasets of the catalogue too.
+    pub fn wire(&self, mut plan: Evaluate, samples: bool) -> (Evaluate, Arc<TaskEvaluator>) {
+        let host = Arc::clone(&self.host);
+        let evaluator = Arc::new(TaskEvaluator::new(&self.tasks, host, samples));
+        for planned in self.tasks.values().filter(|_| samples) {
+            if let Planned::Native(native) = &**planned {
+                plan = plan.evaluator_also_for(&native.tag, Arc::clone(&evaluator) as _);
+            }
+        }
         for (key, field) in self.score_fields() {
             let evaluators = [Arc::clone(&evaluator) as Arc<dyn Evaluator>];
             plan = plan.evaluators_for(key, evaluators, field.as_deref());

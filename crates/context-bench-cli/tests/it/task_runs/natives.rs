@@ -160,7 +160,6 @@ fn documents_that_nobody_was_asked_about_are_counted() {
         &[
             "--proxy",
             &server.url(),
-            
             "--max-time",
             "1",
             "--output",
@@ -173,4 +172,51 @@ fn documents_that_nobody_was_asked_about_are_counted() {
     assert_eq!(n("planned"), 20);
     assert!(n("not_run") > 10, "{counts}");
     assert_eq!(n("scored") + n("not_applicable") + n("not_run"), 20);
+}
+
+#[test]
+fn samples_of_datasets_are_logged_for_each_system() {
+    let tasks = tasks();
+    let server = ChatServer::start(|_| Reply::text("here"));
+    let other = ChatServer::start(|_| Reply::text("there"));
+    let out = tasks.path("out/r.json");
+    let args = [
+        "--proxy",
+        &server.url(),
+        "--name",
+        "one",
+        "--proxy",
+        &other.url(),
+        "--name",
+        "two",
+        "--output-path",
+        &out,
+        "--log-samples",
+    ];
+    let done = tasks.run("ferry", &args);
+    assert_eq!(done.code, 0, "{done}");
+    let files = super::files(&tasks.folder.path().join("out"));
+    assert_eq!(files.len(), 4, "{files:?}");
+    let of = |system: &str| -> Vec<Value> {
+        let name = format!("samples_{system}_ferry_");
+        let file = files.iter().find(|file| file.contains(&name)).unwrap();
+        let text = std::fs::read_to_string(file).unwrap();
+        text.lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
+    };
+    let (one, two) = (of("one"), of("two"));
+    // The fifth has no gold answer and no score.
+    assert_eq!((one.len(), two.len()), (4, 4));
+    assert_eq!(one[0]["resps"], json!(["here"]));
+    assert_eq!(two[0]["resps"], json!(["there"]));
+    assert_eq!(one[0]["target"], json!("['here']"));
+    assert_eq!(one[0]["f1"], json!(1.0));
+    assert_eq!(one[0]["doc"]["question"], json!("where 0?"));
+    assert_eq!(one[0]["doc_hash"].as_str().unwrap().len(), 64);
+    let asked = &one[0]["arguments"]["gen_args_0"]["arg_0"];
+    assert_eq!(
+        asked.as_array().unwrap().last().unwrap()["content"],
+        json!("where 0?")
+    );
 }

@@ -232,3 +232,24 @@ fn what_an_endpoint_cannot_do_costs_only_what_needs_it() {
     assert_eq!(found["counts"]["roll"]["failed"], json!(10), "{done}");
     assert_eq!(found["counts"]["mc"]["scored"], json!(10), "{done}");
 }
+
+#[test]
+fn bad_records_are_left_out_and_counted_when_asked() {
+    let broken = format!("{}{{\"q\": \n{{\"q\": \"1+1?\", \"a\": \"2\"}}\n", sums());
+    let tasks = Tasks::new(&[
+        ("docs.jsonl", &broken),
+        ("a.yaml", &with("gen", "doc_to_target: a\n")),
+    ]);
+    let server =
+        ChatServer::start(|request| Reply::text(sum_in(request.last_user_content()).to_string()));
+    let args = ["--proxy", &server.url(), "--output", "json"];
+    tasks
+        .run("gen", &args)
+        .is_error(&["docs.jsonl:11", "--skip-bad-lines"]);
+    assert_eq!(server.request_count(), 0);
+    let done = tasks.run("gen", &[&args[..], &["--skip-bad-lines"]].concat());
+    assert_eq!(done.code, 0, "{done}");
+    assert!(done.stderr.contains("left out 1 bad record"), "{done}");
+    assert_eq!(done.json()["config"]["skipped_records"], json!(1));
+    assert_eq!(super::only(&done)["counts"]["gen"]["scored"], json!(11));
+}
