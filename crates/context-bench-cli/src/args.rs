@@ -106,8 +106,8 @@ pub(crate) struct RunArgs {
     )]
     pub(crate) max_examples: Option<usize>,
     /// Ask every system N times about each example, and report pass_at_k.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..), help_heading = "Data", allow_negative_numbers = true)]
-    pub(crate) repeats: u64,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Data", allow_negative_numbers = true)]
+    pub(crate) repeats: Option<u64>,
     /// Leave out records that cannot be read, and count them.
     #[arg(long, help_heading = "Data")]
     pub(crate) skip_bad_lines: bool,

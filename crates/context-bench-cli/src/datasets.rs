@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use context_bench::Dataset;
 use context_bench::dataset::catalogue::Config;
 use context_bench::dataset::{DatasetRef, DatasetTarget, RepeatedIds, Skipped};
 use context_bench::registry::{DatasetRequest, Registry};
+use context_bench::{Dataset, EvalResult};
 
 use crate::args::RunArgs;
 use crate::failure::Failure;
@@ -73,12 +73,18 @@ pub(crate) fn open(args: &RunArgs, registry: &Registry) -> Result<Datasets, Fail
         return Err(nothing_loaded());
     }
     Ok(Datasets {
-        dataset: match usize::try_from(args.repeats) {
-            Ok(n) if n > 1 => dataset.with_distinct_ids().times(n),
-            _ => dataset.with_distinct_ids(),
+        dataset: match repeats(args) {
+            1 => dataset.with_distinct_ids(),
+            n => dataset.with_distinct_ids().times(n),
         },
         scoring,
     })
+}
+
+/// How often each example is asked about, when nothing else says.
+pub(crate) fn repeats(args: &RunArgs) -> usize {
+    args.repeats
+        .map_or(1, |n| usize::try_from(n).unwrap_or(usize::MAX))
 }
 
 /// Whether data may have to come from elsewhere; files of the user need no hub.
@@ -133,6 +139,14 @@ pub(crate) fn report_skipped(skipped: &Skipped) {
     output::warning(&format!("left out {total} bad record{plural}"));
     for record in skipped.first() {
         output::note(&format!("  at {}: {}", record.at, record.problem));
+    }
+}
+
+/// Writes down how many records were left out, where there are any.
+pub(crate) fn note_skipped(result: &mut EvalResult, skipped: &Skipped) {
+    if skipped.total() > 0 {
+        let total = skipped.total().into();
+        result.config.insert("skipped_records".into(), total);
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use context_bench::mask::{Mask, is_secret};
 use context_bench::task::TaskOutcome;
 use context_bench::task::tasks::options::Limit;
-use context_bench::task::tasks::sample::sha256;
+use context_bench::task::tasks::sample::{sha256, text};
 use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
 
@@ -23,6 +23,8 @@ pub(crate) struct RunFacts<'a> {
     pub(crate) settings: &'a TaskSettings,
     pub(crate) started: SystemTime,
     pub(crate) system: &'a str,
+    /// Examples per prompt that the user asked for, where tasks have any.
+    pub(crate) num_fewshot: Option<usize>,
 }
 
 /// Where results go, checked before the run.
@@ -94,7 +96,12 @@ impl TaskFiles {
             let text = serde_json::to_string_pretty(&results).unwrap_or_default();
             put(&folder.join(file), &(text + "\n"))?;
             for (task, samples) in &outcome.samples {
-                let file = format!("samples_{}_{time}.jsonl", sanitised(task));
+                // Beside one file of results per system, each has samples of its own.
+                let whose = match is_file(path) && outcomes.len() > 1 {
+                    true => format!("{name}_"),
+                    false => String::new(),
+                };
+                let file = format!("samples_{whose}{}_{time}.jsonl", sanitised(task));
                 let lines: String = samples
                     .iter()
                     .map(|sample| format!("{}\n", Value::Object(logged(sample.clone()))))
@@ -144,11 +151,10 @@ impl<'a> RunFacts<'a> {
             Some(Limit::Share(share)) => share.to_string(),
             None => self.args.max_examples.map_or_else(none, |n| n.to_string()),
         };
-        let shots = self.args.task.select.prompt.num_fewshot;
         format!(
             "{model} ({model_args}), gen_kwargs: ({}), limit: {limit}, num_fewshot: {}, batch_size: {}",
             self.args.task.gen_kwargs.join(","),
-            shots.map_or_else(none, |n| n.to_string()),
+            self.num_fewshot.map_or_else(none, |n| n.to_string()),
             self.args.task.batch_size.unwrap_or(1)
         )
     }
@@ -246,10 +252,6 @@ fn task_hash(samples: &[Map<String, Value>]) -> String {
 
 /// A sample as files hold it: arguments by name, responses and target as text.
 fn logged(mut sample: Map<String, Value>) -> Map<String, Value> {
-    let text = |value: &Value| match value {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    };
     let named = |prefix: &str, items: &[Value], inner: &dyn Fn(&Value) -> Value| -> Value {
         let named = items.iter().enumerate();
         let named = named.map(|(i, item)| (format!("{prefix}_{i}"), inner(item)));
@@ -368,7 +370,7 @@ mod tests {
         });
         let expected = json!({
             "arguments": {"gen_args_0": {"arg_0": "C", "arg_1": {"until": ["x"]}}},
-            "resps": ["a", "[1,true]"], "filtered_resps": ["a"], "target": "3",
+            "resps": ["a", "[1, True]"], "filtered_resps": ["a"], "target": "3",
         });
         let sample = sample.as_object().cloned().expect("a map");
         assert_eq!(Value::Object(logged(sample)), expected);

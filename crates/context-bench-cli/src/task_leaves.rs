@@ -2,10 +2,14 @@
 //!
 //! `run` and `render` prepare them here, so that what is shown is what is sent.
 
+use std::path::PathBuf;
+
 use context_bench::dataset::catalogue::{Config, LoadSettings};
-use context_bench::task::TaskData;
+use context_bench::system::{GENERATION_SETTINGS, SYSTEM_INSTRUCTION};
 use context_bench::task::tasks::options::Limit;
-use context_bench::task::tasks::{Error, Function, Host, Leaf, Object, Options};
+use context_bench::task::tasks::suggest::quoted_list;
+use context_bench::task::tasks::{Error, Function, Host, Leaf, Object, Options, Tree};
+use context_bench::task::{TaskCatalog, TaskData, is_called};
 use serde_json::{Map, Value, json};
 
 use crate::failure::Failure;
@@ -75,6 +79,75 @@ fn n_documents(object: &dyn Object, limit: Limit, leaf: &Leaf) -> Result<usize, 
     }
 }
 
+/// The file that `--data` names for the split that a dataset of the catalogue has.
+fn replaced(config: &Config, prompt: &PromptArgs) -> Result<Option<PathBuf>, Failure> {
+    let split = config.split().unwrap_or("test");
+    let mut given = prompt.data.iter().rev();
+    let found = given.find(|(name, _)| name == split || name == "test");
+    match (found, prompt.data.first()) {
+        (Some((_, path)), _) => Ok(Some(path.clone())),
+        (None, None) => Ok(None),
+        (None, Some((name, _))) => Err(Failure::bad_input(format!(
+            "dataset `{}` is asked about its split `{split}`, not `{name}`",
+            config.full_name()
+        ))
+        .hint(format!("write `--data {split}=FILE`"))),
+    }
+}
+
+/// A copy of something that no task reads is a mistake.
+pub(crate) fn check_copies(
+    tree: &Tree,
+    catalog: &TaskCatalog,
+    prompt: &PromptArgs,
+) -> Result<(), Failure> {
+    let leaves = tree.leaves();
+    // What a class reads is known only to the class.
+    if prompt.data_from.is_empty() || leaves.iter().any(|leaf| leaf.python) {
+        return Ok(());
+    }
+    let mut known: Vec<String> = Vec::new();
+    let mut configs = Vec::new();
+    for leaf in leaves {
+        if let Some(config) = catalog.dataset(leaf)? {
+            known.push(config.spec().name().to_owned());
+            configs.push(config);
+        } else if let Some(path) = leaf.config.text("dataset_path") {
+            known.push(path.to_owned());
+        }
+    }
+    known.sort();
+    known.dedup();
+    for (name, _) in &prompt.data_from {
+        let of_config = configs.iter().any(|config| is_called(config, name));
+        if !known.contains(name) && !of_config {
+            let names: Vec<&str> = known.iter().map(String::as_str).take(10).collect();
+            return Err(Failure::bad_input(format!(
+                "`--data-from {name}=…` is a copy of nothing that these tasks read"
+            ))
+            .hint(match names.is_empty() {
+                true => "they read no dataset by name; `--data SPLIT=FILE` replaces a split".into(),
+                false => format!("they read {}", quoted_list(&names, "and")),
+            }));
+        }
+    }
+    Ok(())
+}
+
+/// What a run says about every answer, as fields of examples that have their own
+/// prompts.
+pub(crate) fn native_fields(options: &Options) -> Vec<(&'static str, Value)> {
+    let mut fields = Vec::new();
+    if !options.generation.is_empty() {
+        let settings = Value::Object(options.generation.clone());
+        fields.push((GENERATION_SETTINGS, settings));
+    }
+    if let Some(instruction) = &options.system_instruction {
+        fields.push((SYSTEM_INSTRUCTION, json!(instruction)));
+    }
+    fields
+}
+
 /// How a dataset of the catalogue is loaded when it is a task.
 pub(crate) fn native_settings(
     config: &Config,
@@ -84,9 +157,13 @@ pub(crate) fn native_settings(
     quiet: bool,
 ) -> Result<LoadSettings, Failure> {
     let copies = prompt.data_from.iter().rev();
-    let mut copies = copies.filter(|(name, _)| name == config.spec().name());
+    let mut copies = copies.filter(|(name, _)| is_called(config, name));
+    let path = match replaced(config, prompt)? {
+        Some(path) => Some(path),
+        None => copies.next().map(|(_, path)| path.clone()),
+    };
     Ok(LoadSettings {
-        path: copies.next().map(|(_, path)| path.clone()),
+        path,
         hub: Some(hub::access(quiet)?),
         max_examples: match limit {
             Some(Limit::Count(n)) => Some(n),

@@ -4,11 +4,12 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use context_bench::Dataset;
+use context_bench::dataset::Skipped;
 use context_bench::dataset::catalogue::{Config, LoadSettings};
 use context_bench::task::tasks::config::Origin;
 use context_bench::task::tasks::generation::max_tokens;
 use context_bench::task::tasks::options::Limit;
-use context_bench::task::tasks::{self as format, Host, Leaf, Options, Task, arguments};
+use context_bench::task::tasks::{self as format, Host, Leaf, Options, Task, Tree, arguments};
 use context_bench::task::{ClassTask, Native, TaskCatalog, TaskData, TaskEvaluator, TaskPlan};
 use serde_json::{Map, Value, json};
 
@@ -16,8 +17,9 @@ use crate::args::RunArgs;
 use crate::backend::TaskSettings;
 use crate::failure::Failure;
 use crate::scoring::Scoring;
-use crate::task_leaves::{ClassObject, native_settings};
-use crate::{datasets, tasks};
+use crate::task_args::PromptArgs;
+use crate::task_leaves::{ClassObject, check_copies, native_fields, native_settings};
+use crate::{datasets, output, tasks};
 
 /// What a run of tasks is made of.
 pub(crate) struct PlannedRun {
@@ -26,6 +28,8 @@ pub(crate) struct PlannedRun {
     pub(crate) dataset: Dataset,
     /// How datasets of the catalogue are scored.
     pub(crate) scoring: Scoring,
+    /// The bad records that were left out because the user asked so.
+    pub(crate) skipped: Skipped,
 }
 
 /// Selects tasks, loads their records and renders all prompts.
@@ -37,6 +41,8 @@ pub(crate) fn plan(
     let select = &args.task.select;
     let (tree, warnings) = catalog.select(&select.tasks)?;
     tasks::warn(&warnings);
+    check_copies(&tree, catalog, &select.prompt)?;
+    warn_of_no_shots(&tree, &select.prompt);
     let host: Arc<dyn Host> = Arc::from(tasks::host(&select.prompt));
     let planner = Planner {
         args,
@@ -44,7 +50,7 @@ pub(crate) fn plan(
         options: options(args, settings)?,
         metadata: metadata(args, settings)?,
         catalog,
-        data: tasks::data(catalog, &select.prompt, args.quiet)?,
+        data: tasks::data(catalog, &select.prompt, args.skip_bad_lines, args.quiet)?,
         host: Arc::clone(&host),
     };
     let mut plan = TaskPlan::new(tree.clone(), host);
@@ -80,9 +86,17 @@ pub(crate) fn plan(
         scoring.add_task(key, TaskEvaluator::NAME, field.as_deref());
     }
     let dataset = plan.dataset();
+    let mut skipped = planner.data.skipped();
+    if let Some(natives) = &natives {
+        skipped = skipped.chain(natives.skipped().clone());
+    }
     Ok(PlannedRun {
+        skipped,
         dataset: match natives {
-            Some(natives) => dataset.chain(natives.with_distinct_ids()),
+            Some(natives) => dataset.chain(match datasets::repeats(args) {
+                1 => natives.with_distinct_ids(),
+                n => natives.with_distinct_ids().times(n),
+            }),
             None => dataset,
         },
         plan,
@@ -104,12 +118,10 @@ impl Planner<'_> {
     fn task(&self, leaf: &Leaf) -> Result<Task, Failure> {
         let mut leaf = leaf.clone();
         self.add_metadata(&mut leaf);
+        self.add_repeats(&mut leaf);
         let mut task = Task::build(&leaf)?;
         tasks::check_python(&task, &self.args.task.select.prompt)?;
         self.check_unsafe(&task.name, task.unsafe_code)?;
-        if self.args.repeats > 1 {
-            task.repeats = usize::try_from(self.args.repeats).unwrap_or(usize::MAX);
-        }
         let says = max_tokens(&task.generation).is_some();
         if let Some(n) = self.settings.max_gen_toks.filter(|_| !says) {
             task.generation.insert("max_gen_toks".into(), json!(n));
@@ -141,6 +153,14 @@ impl Planner<'_> {
         leaf.config.set("metadata", Value::Object(metadata), origin);
     }
 
+    /// Before the task is built: how many answers there are decides how they are scored.
+    fn add_repeats(&self, leaf: &mut Leaf) {
+        if let Some(n) = self.args.repeats {
+            let origin = Origin::other("<command line>");
+            leaf.config.set("repeats", json!(n), origin);
+        }
+    }
+
     fn check_unsafe(&self, name: &str, unsafe_code: bool) -> Result<(), Failure> {
         if unsafe_code && !self.args.task.confirm_run_unsafe_code {
             return Err(Failure::bad_input(format!(
@@ -157,6 +177,7 @@ impl Planner<'_> {
             |error: format::Error| Failure::from(error.prefixed(format!("task `{}`", leaf.name)));
         let mut leaf = leaf.clone();
         self.add_metadata(&mut leaf);
+        self.add_repeats(&mut leaf);
         if self.args.task.select.prompt.no_python {
             return Err(Failure::bad_input(format!(
                 "task `{}` is a Python class, which `--no-python` forbids",
@@ -178,7 +199,8 @@ impl Planner<'_> {
         ClassTask::new(made.object, config, &made.keywords, generation, made.shots).map_err(named)
     }
 
-    /// A dataset of the catalogue is asked and scored in its own way.
+    /// A dataset of the catalogue is asked and scored in its own way, but with the
+    /// settings of generation and the system instruction of the run.
     fn native(&self, leaf: &Leaf) -> Result<Option<(Native, Dataset, Config)>, Failure> {
         let Some(config) = self.catalog.dataset(leaf)? else {
             return Ok(None);
@@ -198,19 +220,51 @@ impl Planner<'_> {
             examples.truncate(limit.apply(examples.len()));
             dataset = Dataset::from(examples).tagged(tag.as_str());
         }
+        let documents = dataset.known_len();
+        for (field, value) in native_fields(&self.options) {
+            dataset = dataset.with_field(field, value);
+        }
         let native = Native {
             tag,
             alias: leaf.alias().map(str::to_owned),
             score_field: config.score_field().map(str::to_owned),
             evaluators: config.evaluators().to_vec(),
+            documents,
+            repeats: datasets::repeats(self.args),
         };
         Ok(Some((native, dataset, config)))
     }
 }
 
+/// Datasets as they are have prompts without examples, whatever the user asks for.
+fn warn_of_no_shots(tree: &Tree, prompt: &PromptArgs) {
+    let leaves = tree.leaves();
+    let natives = leaves.iter().filter(|leaf| leaf.is_native());
+    let natives: Vec<&str> = natives.map(|leaf| leaf.name.as_str()).collect();
+    if prompt.num_fewshot.is_none_or(|n| n == 0) || natives.is_empty() {
+        return;
+    }
+    let shown = format::suggest::quoted_list(&natives[..natives.len().min(5)], "and");
+    let more = match natives.len().saturating_sub(5) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    output::warning(&format!(
+        "`--num-fewshot` has no effect on {shown}{more}: datasets of the catalogue are asked as \
+         they are, without examples"
+    ));
+    output::hint("a task file with `dataset` and `doc_to_text` can have examples");
+}
+
 fn options(args: &RunArgs, settings: &TaskSettings) -> Result<Options, Failure> {
     let select = &args.task.select;
     let limit = match (select.limit, args.max_examples) {
+        (Some(_), Some(_)) => {
+            return Err(
+                Failure::bad_input("both `--limit` and `--max-examples` are given")
+                    .hint("they mean the same here; leave one out"),
+            );
+        }
         (Some(limit), _) => Some(limit),
         (None, Some(0)) => return Err(datasets::nothing_loaded()),
         (None, n) => n.map(Limit::Count),

@@ -75,6 +75,7 @@ pub(crate) fn warn(warnings: &[Warning]) {
 pub(crate) fn data(
     catalog: &TaskCatalog,
     args: &PromptArgs,
+    skip_bad_lines: bool,
     quiet: bool,
 ) -> Result<TaskData, Failure> {
     let settings = DataSettings {
@@ -82,6 +83,7 @@ pub(crate) fn data(
         dataset_dir: env::get(DATASET_DIR).map(PathBuf::from),
         replaced: args.data.clone(),
         copies: args.data_from.clone(),
+        skip_bad_lines,
     };
     Ok(TaskData::new(catalog.datasets.clone(), settings))
 }

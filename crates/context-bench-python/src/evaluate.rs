@@ -27,7 +27,7 @@ use crate::progress::{Shown, Tally};
 use crate::proxy::PyProxy;
 use crate::system::{Lossy, NativeSystem};
 use crate::task_run::NativePlan;
-use crate::{catalogue, evaluator, examples, proxy, result, system, task_run, tasks, tokens};
+use crate::{catalogue, evaluator, examples, proxy, result, system, task_run, tokens};
 
 /// The most calls in flight when the number finds itself.
 const AUTO_UP_TO: usize = 256;
@@ -326,14 +326,10 @@ fn finish<'py>(
     mut result: EvalResult,
     mut notes: Vec<String>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let mut found = IndexMap::new();
-    let mut unsummed = None;
-    if let Some((plan, scorer)) = tasks {
-        match task_run::sum_up(py, plan, scorer, &mut result) {
-            Ok(summed) => found = summed,
-            Err(error) => unsummed = Some(tasks::problem(&error)),
-        }
-    }
+    let found = match tasks {
+        Some((plan, scorer)) => task_run::sum_up(py, plan, scorer, &mut result),
+        None => IndexMap::new(),
+    };
     let names: Vec<&str> = metrics.iter().map(Placed::name).collect();
     result.config.insert("metrics".into(), json!(names));
     let seen = result.score_names();
@@ -363,9 +359,6 @@ fn finish<'py>(
     }
     let parts = result::parts(py, result, &rows)?;
     task_run::put(&parts, &found)?;
-    if let Some(error) = unsummed {
-        return Err(attach(py, error, &parts));
-    }
     parts.set_item("_notes", notes)?;
     Ok(parts)
 }

@@ -202,6 +202,7 @@ impl Planner<'_> {
             dataset = context_bench::Dataset::from(all);
         }
         let known = planned.scored.iter().any(|scored| scored.tag == tag);
+        let documents = dataset.known_len();
         if !known {
             let dataset = dataset.tagged(tag.as_str());
             let slot = planned.natives.get_mut().unwrap_or_else(|e| e.into_inner());
@@ -220,6 +221,8 @@ impl Planner<'_> {
             alias: leaf.alias().map(str::to_owned),
             score_field: config.score_field().map(str::to_owned),
             evaluators: config.evaluators().to_vec(),
+            documents,
+            repeats: 1,
         };
         planned.plan.add_native(key, native);
         Ok(())
@@ -272,7 +275,7 @@ impl NativePlan {
             let field = scored.field.as_deref();
             evaluate = evaluate.evaluators_for(&scored.tag, evaluators, field);
         }
-        let (evaluate, evaluator) = self.plan.wire(evaluate);
+        let (evaluate, evaluator) = self.plan.wire(evaluate, false);
         (evaluate.common_score(task::SCORE, "f1"), evaluator)
     }
 }
@@ -283,7 +286,7 @@ pub(crate) fn sum_up(
     plan: &TaskPlan,
     evaluator: &TaskEvaluator,
     result: &mut EvalResult,
-) -> Result<IndexMap<String, Value>> {
+) -> IndexMap<String, Value> {
     let how = SumUp {
         resampling: Resampling {
             iterations: ITERATIONS,
@@ -291,7 +294,7 @@ pub(crate) fn sum_up(
         },
         ..SumUp::default()
     };
-    let outcomes = py.detach(|| task::results(plan, evaluator, result, how))?;
+    let outcomes = py.detach(|| task::results(plan, evaluator, result, how));
     let mut shown = IndexMap::new();
     for (system, outcome) in outcomes {
         let found = outcome.results.to_json();
@@ -300,11 +303,12 @@ pub(crate) fn sum_up(
         entry.insert("groups_table".into(), json!(outcome.results.groups_table()));
         entry.insert("counts".into(), json!(outcome.counts));
         let warnings = outcome.warnings.iter().map(ToString::to_string);
-        entry.insert("warnings".into(), warnings.collect());
+        let failed = outcome.failed.iter().map(ToString::to_string);
+        entry.insert("warnings".into(), warnings.chain(failed).collect());
         shown.insert(system.clone(), Value::Object(entry));
         result.tasks.insert(system, found);
     }
-    Ok(shown)
+    shown
 }
 
 /// Records that Python gives, by split.

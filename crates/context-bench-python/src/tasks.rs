@@ -258,10 +258,18 @@ impl NativeTask {
                 iterations,
                 ..Resampling::default()
             };
-            let summed = self.task.sum_up(&scored.values(), how, &*self.host)?;
-            Ok((scored, summed))
+            // Whoever scores by hand wants to know at once, and has paid for nothing.
+            if let Some((at, error)) = scored.failed.iter().next() {
+                let document = asked.requests[*at].doc_id;
+                return Err(error.clone().prefixed(format!("document {document}")));
+            }
+            let summed = self.task.sum_up(&scored, how, &*self.host);
+            match summed.failed.into_iter().next() {
+                Some(error) => Err(error),
+                None => Ok((scored, summed.scores, summed.warnings)),
+            }
         });
-        let (scored, summed) = scored.map_err(|error: Error| problem(&error))?;
+        let (scored, summed, noticed) = scored.map_err(|error: Error| problem(&error))?;
         let documents = PyList::empty(py);
         for (filter, all) in &scored.filters {
             for one in all {
@@ -279,7 +287,8 @@ impl NativeTask {
                 documents.append(convert::to_python(py, &shown)?)?;
             }
         }
-        let warnings = warning_texts(&scored.warnings);
+        let mut warnings = warning_texts(&scored.warnings);
+        warnings.extend(warning_texts(&noticed));
         Ok((convert::dict(py, &summed)?, documents, warnings))
     }
 }

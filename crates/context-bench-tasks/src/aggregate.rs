@@ -162,6 +162,11 @@ pub fn aggregate(
     }
     let size =
         |task: &Map<String, Value>| task.get("sample_len").and_then(Value::as_u64).unwrap_or(0);
+    // Not every document has every score.
+    let size_of = |task: &Map<String, Value>, key: &str| {
+        let counts = task.get("sample_count").and_then(|counts| counts.get(key));
+        counts.and_then(Value::as_u64).unwrap_or_else(|| size(task))
+    };
     let total: u64 = tasks.iter().map(|(_, task)| size(task)).sum();
     out.insert("sample_len".into(), json!(total));
     let mut counts = Map::new();
@@ -179,7 +184,7 @@ pub fn aggregate(
                 match task.get(&key).and_then(Value::as_f64) {
                     Some(value) => {
                         let stderr = task.get(&stderr_key).and_then(Value::as_f64);
-                        found.push((value, size(task), stderr));
+                        found.push((value, size_of(task, &key), stderr));
                     }
                     None => missing.push(*name),
                 }

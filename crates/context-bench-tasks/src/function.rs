@@ -133,7 +133,7 @@ pub trait Object: Send + Sync {
 
     /// Gives each request the list of its responses, and the task's filters and
     /// `process_results` the word. One entry per document and filter: `doc_id`,
-    /// `filter`, `filtered_resps`, `metrics`.
+    /// `filter`, `filtered_resps`, `metrics`, `doc`, `target`.
     fn scores(&self, responses: &[Value]) -> Result<Vec<Value>>;
 
     /// The aggregate of a metric, as the task's `aggregation` computes it.

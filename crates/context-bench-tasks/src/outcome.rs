@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Warning};
 use crate::function::Host;
-use crate::metric::score::Scores;
-use crate::metric::{Aggregation, AggregationKind, repeats};
+use crate::metric::{Aggregation, AggregationKind, Metric, repeats};
 use crate::python::value::{float, plain};
+use crate::scoring::TaskScores;
 use crate::task::Task;
 
 /// Resamples for standard errors when not said otherwise.
@@ -26,6 +26,9 @@ pub struct TaskResult {
     pub scores: Map<String, Value>,
     /// Documents that were scored.
     pub sample_len: usize,
+    /// How many documents each score is of, by its key in `scores`; `sample_len` for
+    /// those that are not named.
+    pub sizes: IndexMap<String, usize>,
     /// The version, when the task has one.
     pub version: Option<Value>,
     /// Examples per prompt, as shown.
@@ -56,77 +59,79 @@ impl Default for Resampling {
     }
 }
 
+/// The documents of a task, summed up.
+#[derive(Debug, Clone, Default)]
+pub struct Summary {
+    /// `"metric,filter"` and `"metric_stderr,filter"` to their values; null where there
+    /// is none.
+    pub scores: Map<String, Value>,
+    /// How many documents each value is of.
+    pub sizes: IndexMap<String, usize>,
+    /// The direction of each metric.
+    pub higher_is_better: BTreeMap<String, bool>,
+    /// Why metrics have no value.
+    pub failed: Vec<Error>,
+    /// What was noticed.
+    pub warnings: Vec<Warning>,
+}
+
 impl Task {
-    /// Sums up documents: `scores` are those of each document, by filter.
-    pub fn sum_up(
-        &self,
-        scores: &IndexMap<String, Vec<Scores>>,
-        how: Resampling,
-        host: &dyn Host,
-    ) -> Result<Map<String, Value>> {
-        let mut out = Map::new();
-        for (filter, documents) in scores {
+    /// Sums up documents. A metric that cannot be summed up costs no other its value.
+    pub fn sum_up(&self, scored: &TaskScores, how: Resampling, host: &dyn Host) -> Summary {
+        let mut out = Summary {
+            higher_is_better: self.directions(),
+            ..Summary::default()
+        };
+        for (filter, documents) in &scored.filters {
             let mut values: IndexMap<&str, Vec<Value>> = IndexMap::new();
+            let mut added_by: BTreeMap<&str, &str> = BTreeMap::new();
             for document in documents {
-                for (metric, value) in document {
+                for (metric, value) in &document.scores {
                     // A missing value is left out, never counted as 0.
                     if !value.is_null() {
                         values.entry(metric).or_default().push(value.clone());
                     }
                 }
+                let added = document.added_by.iter();
+                added_by.extend(added.map(|(key, metric)| (key.as_str(), metric.as_str())));
             }
             for (metric, values) in values {
-                let named = |error: Error| {
-                    error.prefixed(format!("metric `{metric}` of task `{}`", self.name))
+                let known = added_by.get(metric).copied().unwrap_or(metric);
+                let known = self.metrics.iter().find(|one| one.name == known);
+                match known {
+                    Some(known) => {
+                        let direction = known.higher_is_better;
+                        out.higher_is_better.insert(metric.to_owned(), direction);
+                    }
+                    None if metric.starts_with("pass@") => {}
+                    None => out.warnings.push(Warning::new(format!(
+                        "task `{}`: `{metric}` is not in `metric_list`; its mean is taken",
+                        self.name
+                    ))),
+                }
+                let key = format!("{metric},{filter}");
+                let (value, stderr) = match one(known, &values, how, host) {
+                    Ok(found) => found,
+                    Err(error) => {
+                        let what = format!("task `{}`: no value for `{key}`", self.name);
+                        out.failed.push(error.prefixed(what));
+                        (Value::Null, None)
+                    }
                 };
-                let (value, stderr) = self.one(metric, &values, how, host).map_err(named)?;
-                out.insert(format!("{metric},{filter}"), value);
-                out.insert(
+                out.sizes.insert(key.clone(), values.len());
+                out.scores.insert(key, value);
+                out.scores.insert(
                     format!("{metric}_stderr,{filter}"),
                     stderr.map_or_else(|| json!("N/A"), |x| json!(x)),
                 );
             }
         }
-        Ok(out)
-    }
-
-    fn one(
-        &self,
-        metric: &str,
-        values: &[Value],
-        how: Resampling,
-        host: &dyn Host,
-    ) -> Result<(Value, Option<f64>)> {
-        let mean = AggregationKind::Builtin(Aggregation::Mean);
-        // A key that a metric's mapping added takes the aggregation of the first metric.
-        let found = match metric.starts_with("pass@") {
-            true => None,
-            false => self
-                .metrics
-                .iter()
-                .find(|known| known.name == metric)
-                .or(self.metrics.first()),
-        };
-        match found.map_or(&mean, |metric| &metric.aggregation) {
-            AggregationKind::Builtin(aggregation) => {
-                // Tuples of Python are pairs here.
-                let values: Vec<Value> = values.iter().cloned().map(plain).collect();
-                let value = aggregation.apply(&values)?;
-                Ok((
-                    json!(value),
-                    aggregation.stderr(&values, how.iterations, how.threads)?,
-                ))
-            }
-            AggregationKind::Function(function) => {
-                let value = host.call(function, &[Value::Array(values.to_vec())])?;
-                let value = float(&value).map_or_else(|| plain(value), |number| json!(number));
-                Ok((value, None))
-            }
-        }
+        out.warnings.dedup();
+        out
     }
 
     /// The direction of each metric, of its pass@k too.
-    pub fn directions(&self) -> BTreeMap<String, bool> {
+    fn directions(&self) -> BTreeMap<String, bool> {
         let mut directions = BTreeMap::new();
         for metric in &self.metrics {
             directions.insert(metric.name.clone(), metric.higher_is_better);
@@ -171,5 +176,32 @@ impl Task {
             );
         }
         config
+    }
+}
+
+/// The value of a metric over documents, and its standard error; the mean where nothing
+/// is known about it.
+fn one(
+    metric: Option<&Metric>,
+    values: &[Value],
+    how: Resampling,
+    host: &dyn Host,
+) -> Result<(Value, Option<f64>)> {
+    let mean = AggregationKind::Builtin(Aggregation::Mean);
+    match metric.map_or(&mean, |metric| &metric.aggregation) {
+        AggregationKind::Builtin(aggregation) => {
+            // Tuples of Python are pairs here.
+            let values: Vec<Value> = values.iter().cloned().map(plain).collect();
+            let value = aggregation.apply(&values)?;
+            Ok((
+                json!(value),
+                aggregation.stderr(&values, how.iterations, how.threads)?,
+            ))
+        }
+        AggregationKind::Function(function) => {
+            let value = host.call(function, &[Value::Array(values.to_vec())])?;
+            let value = float(&value).map_or_else(|| plain(value), |number| json!(number));
+            Ok((value, None))
+        }
     }
 }

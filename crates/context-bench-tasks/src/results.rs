@@ -222,6 +222,11 @@ fn task_entry(task: &TaskResult) -> Entry {
     scores.insert("alias".into(), json!(task.alias));
     scores.insert("sample_len".into(), json!(task.sample_len));
     scores.extend(task.scores.clone());
+    let sizes = task.sizes.iter();
+    if sizes.clone().any(|(_, size)| *size != task.sample_len) {
+        let sizes = sizes.map(|(key, size)| (key.clone(), json!(size)));
+        scores.insert("sample_count".into(), Value::Object(sizes.collect()));
+    }
     Entry {
         scores,
         version: task.version.clone(),

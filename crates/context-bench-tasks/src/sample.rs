@@ -51,14 +51,29 @@ impl Sample<'_> {
 
     /// SHA-256 of the record, of the first context and of the target.
     pub fn hashes(&self) -> [(&'static str, String); 3] {
-        let mut record = String::new();
-        write_json(&mut record, &Value::Object(self.record.clone()), 0);
-        [
-            ("doc_hash", sha256(&record)),
-            ("prompt_hash", sha256(&first_context(&self.request.ask))),
-            ("target_hash", sha256(&python::str(&self.request.target))),
-        ]
+        let record = Value::Object(self.record.clone());
+        hashes(
+            &record,
+            &first_context(&self.request.ask),
+            &self.request.target,
+        )
     }
+}
+
+/// SHA-256 of a record, of the first context it was asked after and of its target.
+pub fn hashes(record: &Value, context: &str, target: &Value) -> [(&'static str, String); 3] {
+    let mut written = String::new();
+    write_json(&mut written, record, 0);
+    [
+        ("doc_hash", sha256(&written)),
+        ("prompt_hash", sha256(context)),
+        ("target_hash", sha256(&text(target))),
+    ]
+}
+
+/// A value as samples have it where they have text, and as it is hashed: Python's `str`.
+pub fn text(value: &Value) -> String {
+    python::str(value)
 }
 
 /// SHA-256 in hexadecimal digits.

@@ -1,11 +1,13 @@
 //! From responses to scores: filters, then metrics, document by document.
 
+use std::collections::BTreeMap;
+
 use context_bench_template::python;
 use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
 
 use crate::error::{Error, Result, Warning};
-use crate::filter::{Filter, Record};
+use crate::filter::{Filter, Pipeline, Record};
 use crate::function::{Function, Host};
 use crate::metric::MetricKind;
 use crate::metric::score::{self, Likelihoods, Scores};
@@ -41,6 +43,8 @@ pub struct Scored {
     pub filtered: Value,
     /// Values by metric.
     pub scores: Scores,
+    /// Of keys that the mapping of a metric added: that metric.
+    pub added_by: BTreeMap<String, String>,
 }
 
 /// All documents of a task, by filter.
@@ -48,19 +52,11 @@ pub struct Scored {
 pub struct TaskScores {
     /// Documents in order; those without a response are not there.
     pub filters: IndexMap<String, Vec<Scored>>,
+    /// Documents that could not be scored, by the place of their request. They are in
+    /// none of the filters.
+    pub failed: BTreeMap<usize, Error>,
     /// What was noticed.
     pub warnings: Vec<Warning>,
-}
-
-impl TaskScores {
-    /// The values of all documents by filter, for [`Task::sum_up`].
-    pub fn values(&self) -> IndexMap<String, Vec<Scores>> {
-        let scores = |scored: &[Scored]| scored.iter().map(|one| one.scores.clone()).collect();
-        self.filters
-            .iter()
-            .map(|(filter, scored)| (filter.clone(), scores(scored)))
-            .collect()
-    }
 }
 
 impl Response {
@@ -93,7 +89,12 @@ impl Task {
         whole.next().is_none()
     }
 
-    /// Scores responses; `None` is a document that failed, which is left out.
+    /// Scores responses; `None` is a document that failed, which is left out. One that
+    /// cannot be scored costs no other its score.
+    ///
+    /// # Errors
+    ///
+    /// When nothing can be scored, such as by a filter over all documents that fails.
     pub fn score(
         &self,
         requests: &Requests,
@@ -115,13 +116,12 @@ impl Task {
                     request: &requests.requests[at],
                     record: &requests.records[at],
                     response: response.as_ref()?,
-                    among_others: true,
                 })
             })
             .collect();
         Ok(TaskScores {
-            filters: self.score_all(&present, host)?,
             warnings: self.missing_gold(&requests.requests).into_iter().collect(),
+            ..self.score_all(&self.filters, &present, host)?
         })
     }
 
@@ -133,63 +133,131 @@ impl Task {
         response: &Response,
         host: &dyn Host,
     ) -> Result<IndexMap<String, Scored>> {
-        let (Some(request), Some(record)) = (requests.requests.get(at), requests.records.get(at))
-        else {
-            return Err(Error::new(format!("there is no request {at}")));
-        };
-        let answered = Answered {
-            at,
-            request,
-            record,
-            response,
-            among_others: false,
-        };
-        let filters = self.score_all(&[answered], host)?;
+        let answered = Answered::new(at, requests, response)?;
+        self.score_one_document(&self.filters, answered, host)
+    }
+
+    /// Scores one of several answers to a document, by filter. A filter that wants more
+    /// than one answer has nothing to say about it.
+    pub fn score_answer(
+        &self,
+        at: usize,
+        requests: &Requests,
+        response: &Response,
+        host: &dyn Host,
+    ) -> Result<IndexMap<String, Scored>> {
+        let answered = Answered::new(at, requests, response)?;
+        let mut found = IndexMap::new();
+        for pipeline in self.filters.chunks(1) {
+            if let Ok(scored) = self.score_one_document(pipeline, answered, host) {
+                found.extend(scored);
+            }
+        }
+        Ok(found)
+    }
+
+    fn score_one_document(
+        &self,
+        pipelines: &[Pipeline],
+        answered: Answered<'_>,
+        host: &dyn Host,
+    ) -> Result<IndexMap<String, Scored>> {
+        let scored = self.score_all(pipelines, &[answered], host)?;
+        if let Some(error) = scored.failed.into_values().next() {
+            return Err(error);
+        }
         let first =
             |(filter, scored): (String, Vec<Scored>)| Some((filter, scored.into_iter().next()?));
-        Ok(filters.into_iter().filter_map(first).collect())
+        Ok(scored.filters.into_iter().filter_map(first).collect())
     }
 
     fn score_all(
         &self,
+        pipelines: &[Pipeline],
         present: &[Answered<'_>],
         host: &dyn Host,
-    ) -> Result<IndexMap<String, Vec<Scored>>> {
-        let mut out = IndexMap::new();
-        for pipeline in &self.filters {
-            // Filters are for texts; likelihoods are scored as they are.
-            let filtered = if self.output_type == OutputType::GenerateUntil {
-                let raw = present.iter().map(|one| one.response.to_json()).collect();
-                let records: Vec<Record> = match pipeline.needs_records() {
-                    true => present.iter().map(|one| one.record.clone()).collect(),
-                    false => Vec::new(),
-                };
-                pipeline.apply(raw, &records, host)?
-            } else {
-                present
-                    .iter()
-                    .map(|one| Value::Array(one.response.to_json()))
-                    .collect()
-            };
-            if filtered.len() != present.len() {
-                return Err(Error::new(format!(
-                    "filter `{}` lost documents",
-                    pipeline.name
-                )));
+    ) -> Result<TaskScores> {
+        let mut out = TaskScores::default();
+        for pipeline in pipelines {
+            let mut found = Vec::with_capacity(present.len());
+            let mut passed = Vec::with_capacity(present.len());
+            for (one, filtered) in present.iter().zip(self.filtered(pipeline, present, host)?) {
+                match filtered {
+                    Ok(filtered) => {
+                        passed.push(*one);
+                        found.push(filtered);
+                    }
+                    Err(error) => {
+                        out.failed.entry(one.at).or_insert(error);
+                    }
+                }
             }
             let scores = match &self.process_results {
-                Some(function) => processed(function, present, &filtered, host)?,
-                None => self.measured(present, &filtered, host)?,
+                Some(function) => processed(function, &passed, &found, host)?,
+                None => self.measured(&passed, &found, host)?,
             };
-            let scored = present.iter().zip(filtered).zip(scores);
-            let scored = scored.map(|((one, filtered), scores)| Scored {
-                request: one.at,
-                filtered: plain(filtered),
-                scores,
-            });
-            out.insert(pipeline.name.clone(), scored.collect());
+            let mut scored = Vec::with_capacity(passed.len());
+            for ((one, filtered), scores) in passed.iter().zip(found).zip(scores) {
+                match scores {
+                    Ok((scores, added_by)) => scored.push(Scored {
+                        request: one.at,
+                        filtered: plain(filtered),
+                        scores,
+                        added_by,
+                    }),
+                    Err(error) => {
+                        out.failed.entry(one.at).or_insert(error);
+                    }
+                }
+            }
+            out.filters.insert(pipeline.name.clone(), scored);
+        }
+        // Half a document would count in some scores and not in others.
+        for scored in out.filters.values_mut() {
+            scored.retain(|one| !out.failed.contains_key(&one.request));
         }
         Ok(out)
+    }
+
+    /// What a pipeline makes of each document's responses.
+    fn filtered(
+        &self,
+        pipeline: &Pipeline,
+        present: &[Answered<'_>],
+        host: &dyn Host,
+    ) -> Result<Vec<Result<Value>>> {
+        // Filters are for texts; likelihoods are scored as they are.
+        if self.output_type != OutputType::GenerateUntil {
+            let raw = present.iter().map(|one| one.response.to_json());
+            return Ok(raw.map(|raw| Ok(Value::Array(raw))).collect());
+        }
+        let apply = |present: &[Answered<'_>]| -> Result<Vec<Value>> {
+            let raw = present.iter().map(|one| one.response.to_json()).collect();
+            let records: Vec<Record> = match pipeline.needs_records() {
+                true => present.iter().map(|one| one.record.clone()).collect(),
+                false => Vec::new(),
+            };
+            let filtered = pipeline.apply(raw, &records, host)?;
+            match filtered.len() == present.len() {
+                true => Ok(filtered),
+                false => Err(Error::new(format!(
+                    "filter `{}` lost documents",
+                    pipeline.name
+                ))),
+            }
+        };
+        match apply(present) {
+            Ok(filtered) => Ok(filtered.into_iter().map(Ok).collect()),
+            // One document is to blame, and costs only itself.
+            Err(_) if self.scores_by_document() => Ok(present
+                .chunks(1)
+                .flat_map(|one| match apply(one) {
+                    Ok(filtered) => filtered.into_iter().map(Ok).collect(),
+                    Err(error) => vec![Err(error)],
+                })
+                .collect()),
+            Err(error) => Err(error),
+        }
     }
 
     /// The scores that the metrics give. Those in Python are asked for all at once.
@@ -198,12 +266,15 @@ impl Task {
         present: &[Answered<'_>],
         filtered: &[Value],
         host: &dyn Host,
-    ) -> Result<Vec<Scores>> {
-        let mut all = Vec::with_capacity(present.len());
-        for (one, filtered) in present.iter().zip(filtered) {
-            let scores = self.score_one(one.request, one.response, filtered);
-            all.push(scores.map_err(|error| one.named(error))?);
-        }
+    ) -> Result<Vec<Measured>> {
+        let mut all: Vec<Measured> = present
+            .iter()
+            .zip(filtered)
+            .map(|(one, filtered)| {
+                let scores = self.score_one(one.request, one.response, filtered)?;
+                Ok((scores, BTreeMap::new()))
+            })
+            .collect();
         for metric in &self.metrics {
             if let MetricKind::Function(function, arguments) = &metric.kind {
                 let asked: Vec<Vec<Map<String, Value>>> = present
@@ -216,11 +287,22 @@ impl Task {
                     .collect();
                 let calls: Vec<Map<String, Value>> = asked.iter().flatten().cloned().collect();
                 let mut given = host.call_many_with(function, &calls)?.into_iter();
-                for ((one, asked), scores) in present.iter().zip(&asked).zip(&mut all) {
-                    let values: Result<Vec<Value>> = given.by_ref().take(asked.len()).collect();
-                    let values = values.map_err(|error| one.named(error))?;
+                for ((one, asked), measured) in present.iter().zip(&asked).zip(&mut all) {
+                    // All of them are taken, so that the next document gets its own.
+                    let values: Vec<Result<Value>> = given.by_ref().take(asked.len()).collect();
                     let several = one.request.target.is_array();
-                    score::given(&metric.name, values, several, scores);
+                    match (
+                        values.into_iter().collect::<Result<Vec<_>>>(),
+                        &mut *measured,
+                    ) {
+                        (Ok(values), Ok((scores, added_by))) => {
+                            for key in score::given(&metric.name, values, several, scores) {
+                                added_by.insert(key, metric.name.clone());
+                            }
+                        }
+                        (Err(error), Ok(_)) => *measured = Err(error),
+                        (_, Err(_)) => {}
+                    }
                 }
             }
         }
@@ -289,6 +371,9 @@ impl Task {
     }
 }
 
+/// The scores of a document, with the metric that added each key of a mapping.
+type Measured = Result<(Scores, BTreeMap<String, String>)>;
+
 /// A document with its answer.
 #[derive(Clone, Copy)]
 struct Answered<'a> {
@@ -297,15 +382,18 @@ struct Answered<'a> {
     request: &'a Request,
     record: &'a Record,
     response: &'a Response,
-    /// Whether an error must say which document it is about.
-    among_others: bool,
 }
 
-impl Answered<'_> {
-    fn named(&self, error: Error) -> Error {
-        match self.among_others {
-            true => error.prefixed(format!("document {}", self.request.doc_id)),
-            false => error,
+impl<'a> Answered<'a> {
+    fn new(at: usize, requests: &'a Requests, response: &'a Response) -> Result<Self> {
+        match (requests.requests.get(at), requests.records.get(at)) {
+            (Some(request), Some(record)) => Ok(Self {
+                at,
+                request,
+                record,
+                response,
+            }),
+            _ => Err(Error::new(format!("there is no request {at}"))),
         }
     }
 }
@@ -316,7 +404,7 @@ fn processed(
     present: &[Answered<'_>],
     filtered: &[Value],
     host: &dyn Host,
-) -> Result<Vec<Scores>> {
+) -> Result<Vec<Measured>> {
     let arguments = |(one, filtered): (&Answered<'_>, &Value)| {
         let results = match filtered {
             Value::Array(items) => Value::Array(items.clone()),
@@ -326,11 +414,8 @@ fn processed(
     };
     let calls: Vec<Vec<Value>> = present.iter().zip(filtered).map(arguments).collect();
     let given = host.call_many(function, &calls)?;
-    present
-        .iter()
-        .zip(given)
-        .map(|(one, given)| given.and_then(scores_of).map_err(|error| one.named(error)))
-        .collect()
+    let scores = |given: Result<Value>| Ok((given.and_then(scores_of)?, BTreeMap::new()));
+    Ok(given.into_iter().map(scores).collect())
 }
 
 /// A mapping by name. Values keep what marks them as Python's: an aggregation of the

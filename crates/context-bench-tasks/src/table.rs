@@ -114,7 +114,11 @@ fn lines(entry: &Entry, depth: usize) -> Vec<Row> {
             Value::from(shots.as_str()),
             Value::from(metric),
             Value::from(arrow),
-            Value::from(decimal(entry.scores.get(key))),
+            Value::from(match entry.scores.get(key) {
+                // It could not be summed up.
+                Some(Value::Null) => "N/A".to_owned(),
+                value => decimal(value),
+            }),
             Value::from(if stderr.is_some() { "±" } else { "" }),
             Value::from(decimal(stderr)),
         ]);

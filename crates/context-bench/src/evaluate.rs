@@ -144,6 +144,14 @@ impl Evaluate {
         self
     }
 
+    /// Lets one more evaluator score the examples tagged with this dataset, beside those
+    /// of [`evaluators_for`](Self::evaluators_for).
+    #[must_use]
+    pub fn evaluator_also_for(mut self, dataset: &str, evaluator: Arc<dyn Evaluator>) -> Self {
+        self.wiring.also_wire(dataset, evaluator);
+        self
+    }
+
     /// Gives every row the score that stands for its dataset's quality (see
     /// [`evaluators_for`](Self::evaluators_for)) under this name as well, so
     /// that metrics can be computed over datasets that are scored differently.

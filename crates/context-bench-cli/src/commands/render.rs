@@ -10,16 +10,17 @@ use serde_json::{Map, Value, json};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::list_args::{RenderArgs, RenderFormat};
-use crate::task_leaves::{ClassObject, native_settings};
+use crate::task_leaves::{ClassObject, check_copies, native_fields, native_settings};
 use crate::{output, tasks};
 
 pub(crate) fn main(args: &RenderArgs, registry: &Registry) -> Result<Exit, Failure> {
     let catalog = tasks::catalog(registry, &args.include_path)?;
     let (tree, warnings) = catalog.select(&args.task.tasks)?;
     tasks::warn(&warnings);
+    check_copies(&tree, &catalog, &args.task.prompt)?;
     let renderer = Renderer {
         args,
-        data: tasks::data(&catalog, &args.task.prompt, true)?,
+        data: tasks::data(&catalog, &args.task.prompt, false, true)?,
         catalog,
         host: tasks::host(&args.task.prompt),
     };
@@ -112,9 +113,15 @@ impl Renderer<'_> {
         };
         let (prompt, limit) = (&self.args.task.prompt, self.args.task.limit);
         let settings = native_settings(&config, prompt, limit, self.args.seed, true)?;
+        let fields = native_fields(&self.options()?);
         let mut documents = Vec::new();
         for (id, example) in config.load(&settings)?.into_iter().enumerate() {
-            let example = example?;
+            let mut example = example?;
+            for (field, value) in &fields {
+                example
+                    .fields_mut()
+                    .insert((*field).to_owned(), value.clone());
+            }
             let mut document = Map::new();
             document.insert("doc_id".into(), json!(id));
             document.insert("request_type".into(), json!("generate_until"));

@@ -79,7 +79,7 @@ async fn run(args: &RunArgs, registry: &Registry, command: &str) -> Result<Exit,
         threshold: args.threshold,
         n_systems: systems.systems.len(),
         n_datasets,
-        repeats: args.repeats,
+        repeats: args.repeats.unwrap_or(1),
     };
     let plan = match unreached.give_up(plan, &systems.systems, store.as_ref()) {
         Ok(plan) => plan,
@@ -97,7 +97,7 @@ async fn run(args: &RunArgs, registry: &Registry, command: &str) -> Result<Exit,
         .stop(stop.clone())
         .command(command)
         .note("datasets", args.dataset.clone())
-        .note("repeats", args.repeats);
+        .note("repeats", args.repeats.unwrap_or(1));
     if !args.text_field.is_empty() {
         plan = plan.text_fields(args.text_field.iter().cloned());
     }
@@ -114,7 +114,7 @@ async fn run(args: &RunArgs, registry: &Registry, command: &str) -> Result<Exit,
     let out_of_time = deadline.is_some_and(|deadline| deadline.is_finished());
     datasets::report_skipped(&skipped);
     datasets::report_repeated(&repeated);
-    let (result, broken) = match done {
+    let (mut result, broken) = match done {
         Ok(result) if result.config["num_examples"] == 0 && !stop.is_stopped() => {
             sink.discard();
             return Err(datasets::nothing_loaded());
@@ -128,6 +128,7 @@ async fn run(args: &RunArgs, registry: &Registry, command: &str) -> Result<Exit,
             }
         },
     };
+    datasets::note_skipped(&mut result, &skipped);
     let interrupted = stop.is_stopped() && !out_of_time;
     let exit = finish(args, &*reporter, sink, &result, broken, interrupted)?;
     // A store that was asked for and did not work is a failure, results or not.

@@ -142,7 +142,7 @@ fn prompt(
     tasks::check_python(&task, &args.prompt)?;
     let options = args.prompt.options(None, Some(Limit::Count(1)))?;
     let host = tasks::host(&args.prompt);
-    let data = tasks::data(catalog, &args.prompt, true)?.load(&task, &options, &*host)?;
+    let data = tasks::data(catalog, &args.prompt, false, true)?.load(&task, &options, &*host)?;
     let requests = task.requests(&data, &options, &*host)?;
     match requests.requests.first() {
         Some(request) => {

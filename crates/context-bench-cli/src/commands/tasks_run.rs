@@ -24,7 +24,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{self, Sink};
 use crate::task_files::{self, RunFacts};
-use crate::{progress, reach, signals, systems, task_plan, tasks};
+use crate::{datasets, progress, reach, signals, systems, task_plan, tasks};
 
 pub(crate) async fn run(
     args: &RunArgs,
@@ -56,7 +56,7 @@ pub(crate) async fn run(
     if planned.scoring.len() == 0 && (!args.evaluator.is_empty() || args.judge_url.is_some()) {
         output::warning("`--evaluator` and `--judge-url` have no effect: tasks have their metrics");
     }
-    let (evaluation, evaluator) = planned.plan.wire(evaluation);
+    let (evaluation, evaluator) = planned.plan.wire(evaluation, args.task.log_samples);
     let evaluation = evaluation.common_score(SCORE, "f1");
     let files = task_files::open(args)?;
     let sink = Sink::open(args.output_file.as_deref())?;
@@ -107,6 +107,8 @@ pub(crate) async fn run(
             }
         },
     };
+    datasets::report_skipped(&planned.skipped);
+    datasets::note_skipped(&mut result, &planned.skipped);
     let outcomes = task::results(
         &planned.plan,
         &evaluator,
@@ -123,16 +125,6 @@ pub(crate) async fn run(
             samples: args.task.log_samples,
         },
     );
-    let outcomes = match outcomes {
-        Ok(outcomes) => outcomes,
-        Err(error) => {
-            // The rows are paid for: they are shown all the same.
-            let failure = Failure::from(error);
-            output::error(&failure);
-            finish(args, &*reporter, sink, &result, broken, false)?;
-            return Ok(failure.exit);
-        }
-    };
     let mut remarks = planned.plan.warnings().to_vec();
     remarks.extend(
         outcomes
@@ -145,6 +137,10 @@ pub(crate) async fn run(
         settings,
         started,
         system: "",
+        num_fewshot: match planned.plan.makes_prompts() {
+            true => args.task.select.prompt.num_fewshot,
+            false => None,
+        },
     };
     result.tasks = outcomes
         .iter()
@@ -168,10 +164,36 @@ pub(crate) async fn run(
         output::error(&failure);
         return Ok(failure.exit);
     }
-    Ok(if unusable && exit == Exit::Done {
-        Exit::RowsFailed
-    } else {
-        exit
+    let lacking = warn_of_no_values(&outcomes) || lacks_documents(args, &outcomes);
+    Ok(match exit {
+        Exit::Done if unusable || lacking => Exit::RowsFailed,
+        exit => exit,
+    })
+}
+
+/// Says which tasks and metrics have no value, and why; whether there are any.
+fn warn_of_no_values(outcomes: &IndexMap<String, TaskOutcome>) -> bool {
+    let failed = outcomes.values().flat_map(|outcome| &outcome.failed);
+    let mut any = false;
+    for error in failed {
+        output::warning(&error.to_string());
+        if let Some(hint) = error.hint() {
+            output::hint(&hint);
+        }
+        any = true;
+    }
+    any
+}
+
+/// Whether more documents have no score than the user allows. Rows may all be there, and
+/// what they say together still not be scored.
+fn lacks_documents(args: &RunArgs, outcomes: &IndexMap<String, TaskOutcome>) -> bool {
+    outcomes.values().any(|outcome| {
+        let counts = outcome.counts.values();
+        let (lacking, planned) = counts.fold((0, 0), |(lacking, planned), counts| {
+            (lacking + counts.lacking(), planned + counts.planned)
+        });
+        lacking as f64 > args.max_error_rate * planned as f64
     })
 }
 
@@ -227,7 +249,7 @@ fn metrics(evaluation: Evaluate, args: &RunArgs, plan: &TaskPlan, n_systems: usi
         threshold: args.threshold,
         n_systems,
         n_datasets: 1,
-        repeats: 1,
+        repeats: args.repeats.unwrap_or(1),
     };
     with_metrics(evaluation, &report)
 }

@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::aggregation::Aggregation;
 use super::bleu::BleuStats;
 use super::chrf::ChrfStats;
+use super::score::NO_GOLD;
 use super::ter::TerStats;
 use crate::error::{Error, Result};
 
@@ -36,9 +37,11 @@ impl Items {
                     |item: &Value| pair(item).map(|(gold, found)| (gold as i64, found as i64));
                 let labels: Vec<(i64, i64)> = items.iter().map(label).collect::<Result<_>>()?;
                 if aggregation == Aggregation::F1
-                    && labels
-                        .iter()
-                        .any(|(gold, found)| !(0..=1).contains(gold) || !(0..=1).contains(found))
+                    && labels.iter().any(|(gold, found)| {
+                        // A right answer that is not among the choices is of neither class.
+                        let known = (0..=1).contains(gold) || *gold == NO_GOLD;
+                        !known || !(0..=1).contains(found)
+                    })
                 {
                     return Err(Error::new("`f1` is for two classes, 0 and 1")
                         .with_hint("use `acc` or a metric of your own for more classes"));
@@ -129,7 +132,10 @@ fn number(item: &Value) -> Option<f64> {
 
 pub(super) fn numbers(items: &[Value]) -> Result<Vec<f64>> {
     let number = |item: &Value| {
-        number(item).ok_or_else(|| Error::new(format!("a number was expected, found `{item}`")))
+        number(item).ok_or_else(|| {
+            Error::new(format!("a number was expected, found `{item}`"))
+                .with_hint("name an `aggregation` that fits what the metric gives")
+        })
     };
     items.iter().map(number).collect()
 }
@@ -142,11 +148,13 @@ fn pair(item: &Value) -> Result<(f64, f64)> {
                 "two numbers were expected, found `{item}`"
             ))),
         },
-        _ => Err(Error::new(format!("a pair was expected, found `{item}`"))),
+        _ => Err(Error::new(format!("a pair was expected, found `{item}`"))
+            .with_hint("name an `aggregation` that fits what the metric gives")),
     }
 }
 
-/// Σ (p − truth)² of one document.
+/// Σ (p − truth)² of one document. A right answer that is not among the choices is one
+/// more class, which got no probability at all.
 fn brier(item: &Value) -> Result<f64> {
     let wrong = || {
         Error::new(format!(
@@ -156,13 +164,17 @@ fn brier(item: &Value) -> Result<f64> {
     let [gold, probabilities] = item.as_array().map(Vec::as_slice).ok_or_else(wrong)? else {
         return Err(wrong());
     };
-    let gold = gold.as_u64().ok_or_else(wrong)?;
+    let gold = gold.as_i64().ok_or_else(wrong)?;
     let probabilities = numbers(probabilities.as_array().ok_or_else(wrong)?)?;
+    let at = usize::try_from(gold)
+        .ok()
+        .filter(|at| *at < probabilities.len());
     let square = |(i, p): (usize, &f64)| {
-        let truth = if i as u64 == gold { 1.0 } else { 0.0 };
+        let truth = f64::from(u8::from(Some(i) == at));
         (p - truth) * (p - truth)
     };
-    Ok(probabilities.iter().enumerate().map(square).sum())
+    let missed = f64::from(u8::from(at.is_none()));
+    Ok(probabilities.iter().enumerate().map(square).sum::<f64>() + missed)
 }
 
 fn corpus<S>(items: &[Value], of: impl Fn(&str, &[&str]) -> S) -> Result<Vec<S>> {
@@ -175,7 +187,12 @@ fn corpus<S>(items: &[Value], of: impl Fn(&str, &[&str]) -> S) -> Result<Vec<S>>
         .iter()
         .any(|item| Some(n_references(item)) != constant)
     {
-        return Err(Error::new("documents have different numbers of references"));
+        return Err(
+            Error::new("documents have different numbers of references").with_hint(
+                "scores over a corpus need the same number for each: take one of them in \
+                 `doc_to_target`, or use `exact_match`",
+            ),
+        );
     }
     let score = |item: &Value| {
         let wrong = || {

@@ -11,7 +11,7 @@ use crate::python::value as python_value;
 pub type Scores = Map<String, Value>;
 
 /// Stands for a right answer that is not among the choices.
-const NO_GOLD: i64 = -100;
+pub(super) const NO_GOLD: i64 = -100;
 
 /// What a model said about the choices of a document.
 #[derive(Debug, Clone, Copy)]
@@ -289,8 +289,14 @@ pub(crate) fn asked(
         .collect()
 }
 
-/// What those calls gave, as scores: of several right answers any may be met.
-pub(crate) fn given(metric: &str, values: Vec<Value>, several: bool, scores: &mut Scores) {
+/// What those calls gave, as scores: of several right answers any may be met. Returns
+/// the keys that a mapping added.
+pub(crate) fn given(
+    metric: &str,
+    values: Vec<Value>,
+    several: bool,
+    scores: &mut Scores,
+) -> Vec<String> {
     let mut best = Value::Null;
     for value in values {
         if !truthy(&best) {
@@ -302,7 +308,11 @@ pub(crate) fn given(metric: &str, values: Vec<Value>, several: bool, scores: &mu
         _ => best,
     };
     match best {
-        Value::Object(map) if !map.contains_key(python_value::TAG) => scores.extend(map),
+        Value::Object(map) if !map.contains_key(python_value::TAG) => {
+            let keys = map.keys().cloned().collect();
+            scores.extend(map);
+            return keys;
+        }
         value if several => {
             let met = f64::from(u8::from(truthy(&value)));
             scores.insert(metric.to_owned(), json!(met));
@@ -311,6 +321,7 @@ pub(crate) fn given(metric: &str, values: Vec<Value>, several: bool, scores: &mu
             scores.insert(metric.to_owned(), value);
         }
     }
+    Vec::new()
 }
 
 /// As Python sees it, also what JSON cannot say.

@@ -6,6 +6,7 @@ use context_bench_tasks::aggregate::{AggregateMetric, MacroError};
 use context_bench_tasks::config::{Config, Origin};
 use context_bench_tasks::metric::score::{self, Likelihoods};
 use context_bench_tasks::outcome::Resampling;
+use context_bench_tasks::scoring::{Scored, TaskScores};
 use context_bench_tasks::{
     Group, Leaf, NoHost, Node, Options, Results, Task, TaskResult, Tree, select,
 };
@@ -53,6 +54,7 @@ fn results(case: &Value) -> Results {
             alias: alias.map_or(name.clone(), |alias| alias.as_str().unwrap().to_owned()),
             scores,
             sample_len: n,
+            sizes: IndexMap::new(),
             version: Some(case["versions"].get(name).cloned().unwrap_or(json!(1.0))),
             num_fewshot: Some(case["n_shot"].get(name).cloned().unwrap_or(json!(0))),
             higher_is_better: directions,
@@ -185,22 +187,29 @@ fn from_files_to_a_table() {
             )
             .unwrap()
         };
-        let scores = requests.requests.iter().map(score).collect();
-        let scores = task
-            .sum_up(
-                &IndexMap::from([("none".to_owned(), scores)]),
-                Resampling::default(),
-                &NoHost,
-            )
-            .unwrap();
+        let one = |(at, request)| Scored {
+            request: at,
+            filtered: Value::Null,
+            scores: score(request),
+            added_by: BTreeMap::new(),
+        };
+        let scored = TaskScores {
+            filters: IndexMap::from([(
+                "none".to_owned(),
+                requests.requests.iter().enumerate().map(one).collect(),
+            )]),
+            ..TaskScores::default()
+        };
+        let summary = task.sum_up(&scored, Resampling::default(), &NoHost);
         outcomes.push(TaskResult {
             alias: task.alias.clone().unwrap_or_else(|| key.clone()),
             key,
-            scores,
+            scores: summary.scores,
             sample_len: requests.records.len(),
+            sizes: summary.sizes,
             version: task.version().cloned(),
             num_fewshot: Some(task.shown_shots(requests.num_fewshot)),
-            higher_is_better: task.directions(),
+            higher_is_better: summary.higher_is_better,
             n_samples: (requests.n_original, requests.records.len()),
             config: task.shown_config(requests.num_fewshot),
         });

@@ -19,6 +19,7 @@ pub use distinct::RepeatedIds;
 pub use error::{DatasetError, Misfit};
 pub use local::{LocalFile, LocalSettings};
 pub use reference::{DatasetRef, DatasetTarget, NamedDataset};
+pub(crate) use skipped::BadRecords;
 pub use skipped::{Skipped, SkippedRecord};
 pub(crate) use used::Used;
 pub use used::{Origin, UsedDataset};
@@ -139,6 +140,20 @@ impl Dataset {
                 tag_of.or_insert_with(|| tag.as_str().into());
                 Ok(example)
             })),
+        }
+    }
+
+    /// Sets a field of every example, in place of what it has there.
+    #[must_use]
+    pub fn with_field(self, field: &'static str, value: serde_json::Value) -> Self {
+        let set = move |example: Result<Example, DatasetError>| {
+            let mut example = example?;
+            example.fields_mut().insert(field.into(), value.clone());
+            Ok(example)
+        };
+        Self {
+            examples: Box::new(self.examples.map(set)),
+            ..self
         }
     }
 

@@ -4,8 +4,10 @@
 //! record is counted and the first few are kept for the report. The counts are
 //! shared with the reader: of a pipe they are complete only after the last example.
 
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::DatasetError;
 use crate::error::Location;
 
 /// How many skipped records are kept for display; the rest is only counted.
@@ -43,7 +45,8 @@ impl Skipped {
     }
 
     /// Those of this dataset, then those of another.
-    pub(super) fn chain(mut self, other: Self) -> Self {
+    #[must_use]
+    pub fn chain(mut self, other: Self) -> Self {
         self.tallies.extend(other.tallies);
         self
     }
@@ -54,6 +57,57 @@ impl From<Tally> for Skipped {
         Self {
             tallies: vec![tally],
         }
+    }
+}
+
+/// What becomes of the bad records of all that is read; clones see the same counts.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct BadRecords {
+    skip: bool,
+    tally: Tally,
+    /// Where those are that were left out: several may read one file.
+    seen: Arc<Mutex<HashSet<String>>>,
+}
+
+impl BadRecords {
+    /// Leaves bad records out and counts them, or fails at the first.
+    pub(crate) fn new(skip: bool) -> Self {
+        Self {
+            skip,
+            ..Self::default()
+        }
+    }
+
+    /// The record, or nothing when it was left out.
+    fn pass<T>(&self, record: Result<T, DatasetError>) -> Result<Option<T>, DatasetError> {
+        match record {
+            Ok(record) => Ok(Some(record)),
+            Err(error) if self.skip => {
+                let record = error.into_skipped()?;
+                let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+                let nth = seen.len();
+                if seen.insert(record.at.to_string()) {
+                    self.tally.note(nth, record);
+                }
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The records that are good.
+    pub(crate) fn good<T>(
+        &self,
+        records: impl Iterator<Item = Result<T, DatasetError>>,
+    ) -> Result<Vec<T>, DatasetError> {
+        records
+            .filter_map(|record| self.pass(record).transpose())
+            .collect()
+    }
+
+    /// Those that were left out.
+    pub(crate) fn skipped(&self) -> Skipped {
+        self.tally.clone().into()
     }
 }
 

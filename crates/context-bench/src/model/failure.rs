@@ -70,7 +70,7 @@ impl FailureKind {
             Self::RateLimited => "lower `--max-workers` or raise `--max-retries`",
             Self::Connection => "check that the endpoint is running and that the URL is right",
             Self::Timeout => "raise `--timeout` or lower `--max-workers`",
-            Self::BadReply => "check that the URL is an OpenAI-compatible chat endpoint",
+            Self::BadReply => "check that the URL is an OpenAI-compatible endpoint",
             Self::Unsupported => {
                 "likelihoods need `/v1/completions` with `echo` and `logprobs`; a task that \
                  asks for them runs on any endpoint as `TASK@generate` or `TASK@cot`"

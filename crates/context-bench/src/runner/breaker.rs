@@ -77,7 +77,10 @@ impl Breaker {
                 streak.since = Some(now);
             }
         }
-        let never_worked = !streak.proven && streak.length >= FIRST_CALLS;
+        // What is unsupported is refused without a call, and something else may be asked.
+        let never_worked = !streak.proven
+            && streak.length >= FIRST_CALLS
+            && failure.kind != FailureKind::Unsupported;
         let lost = failure.kind == FailureKind::Connection
             && streak.length >= LOST_CALLS
             && streak.since.is_some_and(|since| now - since >= LOST_FOR);
@@ -91,10 +94,15 @@ impl Breaker {
         self.open.load(Ordering::Relaxed)
     }
 
-    /// The failure that stopped the system, if one did.
+    /// The failure that stopped the system, or that all its calls had because it does
+    /// not do what was asked, if there is one.
     pub(super) fn reason(&self) -> Option<Failure> {
         let streak = self.streak();
-        streak.failure.clone().filter(|_| self.is_open())
+        let failure = streak.failure.clone();
+        failure.filter(|failure| {
+            let unsupported = failure.kind == FailureKind::Unsupported && !streak.proven;
+            unsupported || self.is_open()
+        })
     }
 
     fn streak(&self) -> MutexGuard<'_, Streak> {
@@ -146,6 +154,20 @@ mod tests {
         ]));
         // One success at last proves the configuration, even after the breaker opened.
         assert!(!after(&[key, key, key, key, key, None]));
+    }
+
+    #[test]
+    fn what_is_unsupported_is_the_reason_when_nothing_else_was_asked() {
+        let breaker = Breaker::default();
+        let unsupported = Failure::new(FailureKind::Unsupported, "no likelihoods");
+        for _ in 0..2 * FIRST_CALLS {
+            breaker.record(Some(&unsupported));
+        }
+        assert!(!breaker.is_open() && breaker.reason().is_some());
+        breaker.record(None);
+        assert!(breaker.reason().is_none());
+        breaker.record(Some(&unsupported));
+        assert!(breaker.reason().is_none());
     }
 
     #[test]

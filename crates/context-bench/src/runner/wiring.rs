@@ -42,14 +42,7 @@ impl Wiring {
             ..Own::default()
         };
         for evaluator in evaluators {
-            let known = self
-                .evaluators
-                .iter()
-                .position(|e| Arc::ptr_eq(e, &evaluator));
-            own.evaluators.push(known.unwrap_or_else(|| {
-                self.evaluators.push(evaluator);
-                self.evaluators.len() - 1
-            }));
+            own.evaluators.push(self.number(evaluator));
         }
         self.by_dataset.insert(dataset, own);
     }
@@ -68,6 +61,27 @@ impl Wiring {
     /// Why the evaluator of that number is not to be asked, if it is not.
     pub(crate) fn given_up(&self, index: usize) -> Option<&str> {
         self.given_up.get(&index).map(String::as_str)
+    }
+
+    /// Scores the examples of a dataset by this evaluator as well.
+    pub(crate) fn also_wire(&mut self, dataset: &str, evaluator: Arc<dyn Evaluator>) {
+        let number = self.number(evaluator);
+        if let Some(own) = self.by_dataset.get_mut(dataset)
+            && !own.evaluators.contains(&number)
+        {
+            own.evaluators.push(number);
+        }
+    }
+
+    /// The place of an evaluator among all of them.
+    fn number(&mut self, evaluator: Arc<dyn Evaluator>) -> usize {
+        let mut known = self.evaluators.iter();
+        known
+            .position(|one| Arc::ptr_eq(one, &evaluator))
+            .unwrap_or_else(|| {
+                self.evaluators.push(evaluator);
+                self.evaluators.len() - 1
+            })
     }
 
     /// Gives every row the score of its own dataset under this name as well;

@@ -15,7 +15,8 @@ pub mod transform;
 pub use command::{CommandError, CommandSettings, CommandSystem, split_command};
 pub use context_layer::ContextLayer;
 pub use function::{FnSystem, from_fn};
-pub use openai::{BuildMessages, OpenAiProxy, OpenAiProxySettings, messages};
+pub use generation::FIELD as GENERATION_SETTINGS;
+pub use openai::{BuildMessages, OpenAiProxy, OpenAiProxySettings, SYSTEM_INSTRUCTION, messages};
 pub use reader::Reader;
 
 pub(crate) use openai::add_usage;

@@ -206,13 +206,17 @@ impl OpenAiProxy {
     }
 }
 
+/// The field of an example with a system message that goes before all else.
+pub const SYSTEM_INSTRUCTION: &str = "system_instruction";
+
 /// The messages that an endpoint gets for an example: its turns, else its
 /// messages if it has no context, else its context and question, after the system
-/// prompt if there is one.
+/// prompt and the example's own [`SYSTEM_INSTRUCTION`] if there are any.
 pub fn messages(example: &Example, system_prompt: Option<&str>) -> Vec<Value> {
     let present = |key: &str| example.get(key).filter(|value| !value.is_null());
     let prompt = system_prompt.map(|text| message("system", text));
-    let mut messages: Vec<Value> = prompt.into_iter().collect();
+    let instruction = present(SYSTEM_INSTRUCTION).map(|text| message("system", text.clone()));
+    let mut messages: Vec<Value> = prompt.into_iter().chain(instruction).collect();
     if let Some(turns) = present("turns") {
         match turns {
             Value::Array(turns) => messages.extend(turns.iter().cloned()),

@@ -7,6 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use context_bench_tasks::metric::aggregation::sample_error;
 use context_bench_tasks::python::value::{float, plain};
+use context_bench_tasks::sample::hashes;
 use context_bench_tasks::{Error, Object, Response, Result, TaskResult};
 use serde_json::{Map, Value, json};
 
@@ -54,10 +55,14 @@ enum Kind {
 /// What became of the documents of a class.
 pub(super) struct ClassOutcome {
     pub(super) result: TaskResult,
-    /// Documents with all their responses.
+    /// Documents with all their responses, which are scored.
     pub(super) complete: usize,
-    /// By document and filter: what the object made of it.
-    pub(super) samples: Vec<Value>,
+    /// Documents with all their responses that could not be scored.
+    pub(super) unscored: usize,
+    /// Why the task or a metric has no value.
+    pub(super) failed: Vec<Error>,
+    /// By document and filter: what the object made of it, in the reference's schema.
+    pub(super) samples: Vec<Map<String, Value>>,
 }
 
 impl ClassTask {
@@ -176,17 +181,17 @@ impl ClassTask {
     }
 
     /// Lets the object score what was said.
-    pub(super) fn sum_up(&self, key: &str, alias: &str, memory: &Memory) -> Result<ClassOutcome> {
+    pub(super) fn sum_up(&self, key: &str, alias: &str, memory: &Memory) -> ClassOutcome {
         let said = |place: usize| memory.answers.get(place)?.first()?.as_ref();
         let mut responses: Vec<Vec<Value>> = vec![Vec::new(); self.requests.len()];
-        let mut failed: HashSet<i64> = HashSet::new();
+        let mut incomplete: HashSet<i64> = HashSet::new();
         for (place, (request, _)) in self.examples.iter().enumerate() {
             match said(place) {
                 Some(said) => responses[*request].extend(said.to_json()),
                 None => {
                     // The object wants an entry for each; its document is left out below.
                     let request = &self.requests[*request];
-                    failed.insert(request.doc_id);
+                    incomplete.insert(request.doc_id);
                 }
             }
         }
@@ -201,20 +206,73 @@ impl ClassTask {
         let responses: Vec<Value> = responses.into_iter().map(Value::Array).collect();
         let is_complete = |one: &Value| {
             let id = one.get("doc_id").and_then(Value::as_i64);
-            id.is_some_and(|id| !failed.contains(&id))
+            id.is_some_and(|id| !incomplete.contains(&id))
         };
-        let mut samples = self.object.scores(&responses)?;
+        let complete = self.n_documents() - incomplete.len();
+        let mut failed = Vec::new();
+        let (mut samples, complete, unscored) = match self.object.scores(&responses) {
+            Ok(samples) => (samples, complete, 0),
+            Err(error) => {
+                failed.push(error.prefixed(format!("task `{key}` could not be scored")));
+                (Vec::new(), 0, complete)
+            }
+        };
         samples.retain(is_complete);
-        let complete = self.n_documents() - failed.len();
-        let result = self.result(key, alias, &samples, complete)?;
-        Ok(ClassOutcome {
+        let result = self.result(key, alias, &samples, complete, &mut failed);
+        let samples = samples.into_iter();
+        ClassOutcome {
             result,
             complete,
-            samples,
-        })
+            unscored,
+            failed,
+            samples: samples.map(|one| self.logged(one, &responses)).collect(),
+        }
     }
 
-    fn result(&self, key: &str, alias: &str, samples: &[Value], n: usize) -> Result<TaskResult> {
+    /// What the object made of a document, as it is logged.
+    fn logged(&self, sample: Value, responses: &[Value]) -> Map<String, Value> {
+        let taken = |name: &str| sample.get(name).cloned().unwrap_or_default();
+        let doc_id = sample.get("doc_id").and_then(Value::as_i64);
+        let asked = self.requests.iter().zip(responses);
+        let asked: Vec<_> = asked
+            .filter(|(request, _)| Some(request.doc_id) == doc_id)
+            .collect();
+        let arguments: Vec<Value> = asked.iter().map(|(one, _)| one.arguments()).collect();
+        let said: Vec<&Value> = asked.iter().map(|(_, said)| *said).collect();
+        let scores = match plain_keys(Some(taken("metrics"))) {
+            Value::Object(scores) => scores,
+            _ => Map::new(),
+        };
+        let (doc, target) = (plain(taken("doc")), plain(taken("target")));
+        let context = asked.first().map_or("", |(one, _)| one.context());
+        let mut out = Map::new();
+        for (key, value) in [
+            ("doc_id", taken("doc_id")),
+            ("arguments", json!(arguments)),
+            ("resps", json!(said)),
+            ("filtered_resps", plain(taken("filtered_resps"))),
+            ("filter", taken("filter")),
+            ("metrics", json!(scores.keys().collect::<Vec<_>>())),
+        ] {
+            out.insert(key.to_owned(), value);
+        }
+        for (key, hash) in hashes(&doc, context, &target) {
+            out.insert(key.to_owned(), json!(hash));
+        }
+        out.shift_insert(1, "doc".to_owned(), doc);
+        out.shift_insert(2, "target".to_owned(), target);
+        out.extend(scores.into_iter().map(|(key, value)| (key, plain(value))));
+        out
+    }
+
+    fn result(
+        &self,
+        key: &str,
+        alias: &str,
+        samples: &[Value],
+        n: usize,
+        failed: &mut Vec<Error>,
+    ) -> TaskResult {
         let mut values: indexmap::IndexMap<(String, String), Vec<Value>> = Default::default();
         for sample in samples {
             let filter = sample
@@ -229,10 +287,18 @@ impl ClassTask {
             }
         }
         let mut scores = Map::new();
+        let mut sizes = indexmap::IndexMap::new();
         for ((metric, filter), values) in &values {
-            let value = self.object.aggregate(metric, values)?;
-            let value = float(&value).map_or_else(|| plain(value), |number| json!(number));
+            let value = match self.object.aggregate(metric, values) {
+                Ok(value) => float(&value).map_or_else(|| plain(value), |number| json!(number)),
+                Err(error) => {
+                    let what = format!("task `{key}`: no value for `{metric},{filter}`");
+                    failed.push(error.prefixed(what));
+                    Value::Null
+                }
+            };
             let stderr = mean_error(&value, values);
+            sizes.insert(format!("{metric},{filter}"), values.len());
             scores.insert(format!("{metric},{filter}"), value);
             scores.insert(format!("{metric}_stderr,{filter}"), stderr);
         }
@@ -252,21 +318,42 @@ impl ClassTask {
             let own = self.object.get("VERSION").ok()?;
             (!own.is_null()).then(|| plain(own))
         });
-        Ok(TaskResult {
+        TaskResult {
             key: key.to_owned(),
             alias: alias.to_owned(),
             scores,
             sample_len: n,
+            sizes,
             version,
             num_fewshot: Some(json!(self.num_fewshot)),
             higher_is_better: higher,
             n_samples: (self.n_documents(), self.n_documents()),
             config: self.config.clone(),
-        })
+        }
     }
 }
 
 impl Asked {
+    /// What it is asked after, or about.
+    fn context(&self) -> &str {
+        match &self.kind {
+            Kind::Loglikelihood { context, .. } | Kind::Generation { context, .. } => context,
+            Kind::Rolling(text) => text,
+        }
+    }
+
+    /// As the object gave them.
+    fn arguments(&self) -> Value {
+        match &self.kind {
+            Kind::Loglikelihood {
+                context,
+                continuation,
+            } => json!([context, continuation]),
+            Kind::Rolling(text) => json!([text]),
+            Kind::Generation { context, settings } => json!([context, settings]),
+        }
+    }
+
     fn read(request: &Value, generation: &Map<String, Value>) -> Result<Self> {
         let number = |name: &str| request.get(name).and_then(Value::as_i64).unwrap_or(0);
         let arguments = request.get("arguments").and_then(Value::as_array);

@@ -14,7 +14,10 @@ use serde_json::{Map, Value};
 use super::catalog::{config, told};
 use super::files::{self, Origin};
 use super::slice::Slice;
-use crate::dataset::catalogue::{Catalogue, HubAccess, LoadSettings, RawTables};
+use crate::dataset::catalogue::{
+    Catalogue, Config as DatasetConfig, HubAccess, LoadSettings, RawTables,
+};
+use crate::dataset::{BadRecords, Skipped};
 
 /// A raw record.
 type Record = Map<String, Value>;
@@ -31,6 +34,8 @@ pub struct DataSettings {
     pub replaced: Vec<(String, PathBuf)>,
     /// Local copies, by dataset of the catalogue or by `dataset_path`.
     pub copies: Vec<(String, PathBuf)>,
+    /// Leaves bad records out and counts them, instead of failing at the first.
+    pub skip_bad_lines: bool,
 }
 
 /// Reads the records of tasks.
@@ -39,16 +44,24 @@ pub struct TaskData {
     datasets: Catalogue,
     settings: DataSettings,
     tables: RawTables,
+    bad: BadRecords,
 }
 
 impl TaskData {
     /// A reader for tasks whose `dataset` is in this catalogue.
     pub fn new(datasets: Catalogue, settings: DataSettings) -> Self {
+        let bad = BadRecords::new(settings.skip_bad_lines);
         Self {
             datasets,
             settings,
-            tables: RawTables::default(),
+            tables: RawTables::new(bad.clone()),
+            bad,
         }
+    }
+
+    /// The bad records that were left out because the user asked so.
+    pub fn skipped(&self) -> Skipped {
+        self.bad.skipped()
     }
 
     /// The splits that the prompts of a task are made of.
@@ -144,7 +157,10 @@ impl TaskData {
             }
             seen.push(split);
             match self.replacement(&task, split) {
-                Some(path) => add(split, files::read(path).map_err(|error| told(&error))?),
+                Some(path) => add(
+                    split,
+                    files::read(path, &self.bad).map_err(|error| told(&error))?,
+                ),
                 None if has_data => add(split, self.split(&task, split)?),
                 None => {}
             }
@@ -152,7 +168,10 @@ impl TaskData {
         for (split, path) in &self.settings.replaced {
             let is_role = roles.iter().any(|(role, _)| role == split);
             if !seen.contains(&split.as_str()) && !is_role {
-                add(split, files::read(path).map_err(|error| told(&error))?);
+                add(
+                    split,
+                    files::read(path, &self.bad).map_err(|error| told(&error))?,
+                );
             }
         }
         Ok(splits)
@@ -239,7 +258,9 @@ impl TaskData {
     /// Records of a dataset that the catalogue describes.
     fn of_catalogue(&self, task: &Task, dataset: &str, split: &str) -> Result<Vec<Record>> {
         let config = config(&self.datasets, dataset, Some(split))?;
-        let copy = self.copy_of(config.spec().name());
+        let copies = self.settings.copies.iter();
+        let copy = copies.rev().find(|(name, _)| is_called(&config, name));
+        let copy = copy.map(|(_, path)| path.as_path());
         if let Some(file) = copy.filter(|path| path.is_file()) {
             let evaluated = task.evaluated_split()?;
             files::check_split(file, split, evaluated)?;
@@ -266,7 +287,7 @@ impl TaskData {
                 let split = Slice::parse(split)?.split;
                 config(&self.datasets, dataset, Some(split))?.records(&settings, &self.tables)
             }
-            None => files::read(path),
+            None => files::read(path, &self.bad),
         };
         records.map_err(|error| told(&error))
     }
@@ -293,9 +314,16 @@ impl TaskData {
                 .place("dataset_path")
                 .and_then(|place| Path::new(&*place.file).parent()),
             hub: self.settings.hub.as_ref(),
+            bad: &self.bad,
         };
         origin.records(split)
     }
+}
+
+/// Whether a user means this part of a dataset by a name: `mmlu` or `mmlu:anatomy`.
+pub fn is_called(config: &DatasetConfig, name: &str) -> bool {
+    let full = config.full_name();
+    name == config.spec().name() || full == name || full.split('@').next() == Some(name)
 }
 
 /// What a function gives that replaces the loader.

@@ -12,7 +12,7 @@ use async_trait::async_trait;
 use context_bench_tasks::scoring::Scored;
 use context_bench_tasks::{Host, OutputType, Response, python};
 use indexmap::IndexMap;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::examples::REPEAT;
 use super::plan::{Planned, PlannedTask, score_name};
@@ -41,14 +41,29 @@ pub(super) struct Memory {
     pub(super) answers: Vec<Vec<Option<Response>>>,
     /// By document, where each is scored by itself.
     pub(super) scored: Vec<Option<Result<IndexMap<String, Scored>, String>>>,
+    /// By id, of datasets of the catalogue whose samples are wanted.
+    pub(super) told: HashMap<String, Vec<Told>>,
+}
+
+/// An example of a dataset of the catalogue, and what was said about it.
+#[derive(Debug, Clone)]
+pub(super) struct Told {
+    pub(super) fields: Map<String, Value>,
+    pub(super) response: String,
 }
 
 impl TaskEvaluator {
     /// Its name in runs.
     pub const NAME: &str = "task";
 
-    pub(super) fn new(tasks: &IndexMap<String, Arc<Planned>>, host: Arc<dyn Host>) -> Self {
+    /// With `samples` it also remembers what was said about datasets of the catalogue.
+    pub(super) fn new(
+        tasks: &IndexMap<String, Arc<Planned>>,
+        host: Arc<dyn Host>,
+        samples: bool,
+    ) -> Self {
         let entry = |(key, planned): (&String, &Arc<Planned>)| {
+            let mut key = key;
             let places = match &**planned {
                 Planned::Task(planned) => {
                     let ids = planned.requests.requests.iter().enumerate();
@@ -56,6 +71,10 @@ impl TaskEvaluator {
                         .collect()
                 }
                 Planned::Class(_) => HashMap::new(),
+                Planned::Native(native) if samples => {
+                    key = &native.tag;
+                    HashMap::new()
+                }
                 Planned::Native(_) => return None,
             };
             let entry = Entry {
@@ -79,7 +98,7 @@ impl TaskEvaluator {
             .unwrap_or_default()
     }
 
-    /// The scores of one document, and what was said about it.
+    /// The scores of one document, or of one of several answers to it.
     async fn score_document(
         &self,
         planned: &Arc<Planned>,
@@ -88,9 +107,14 @@ impl TaskEvaluator {
         said: Response,
     ) -> Result<IndexMap<String, Scored>, String> {
         if !task.scoring_needs_python() {
-            let scored = task
-                .task
-                .score_document(at, &task.requests, &said, &*self.host);
+            let scored = match task.repeats() {
+                1 => task
+                    .task
+                    .score_document(at, &task.requests, &said, &*self.host),
+                _ => task
+                    .task
+                    .score_answer(at, &task.requests, &said, &*self.host),
+            };
             return scored.map_err(|error| error.to_string());
         }
         // Python takes its time, and other rows wait for this thread.
@@ -229,7 +253,17 @@ impl TaskEvaluator {
                 entry.remember(system, at, 0, said, None);
                 return Ok(Scores::new());
             }
-            Planned::Native(_) => return Err("the dataset has evaluators of its own".into()),
+            Planned::Native(_) => {
+                let told = Told {
+                    fields: example.fields().clone(),
+                    response: output.response().into_owned(),
+                };
+                let id = example.stringified("id").into_owned();
+                let mut memory = entry.memory();
+                let memory = memory.entry(system.to_owned()).or_default();
+                memory.told.entry(id).or_default().push(told);
+                return Ok(Scores::new());
+            }
         };
         let at = number("id").and_then(|id| entry.places.get(&id)).copied();
         let at = at.ok_or("the task has no such document")?;

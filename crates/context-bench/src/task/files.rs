@@ -9,8 +9,8 @@ use context_bench_tasks::{Error, Result, Task};
 use serde_json::{Map, Value};
 
 use super::catalog::told;
-use crate::dataset::DatasetError;
 use crate::dataset::catalogue::{self, HubAccess};
+use crate::dataset::{BadRecords, DatasetError};
 
 type Record = Map<String, Value>;
 
@@ -32,9 +32,12 @@ const HARMLESS: &[&str] = &[
 const KNOWN: &[&str] = &["data_files", "data_dir", "revision"];
 
 /// The records of a file, a folder or a pattern of files.
-pub(super) fn read(path: &Path) -> std::result::Result<Vec<Record>, DatasetError> {
+pub(super) fn read(
+    path: &Path,
+    bad: &BadRecords,
+) -> std::result::Result<Vec<Record>, DatasetError> {
     let files = catalogue::data_files(path)?;
-    catalogue::read_files(files, None)
+    catalogue::read_files(files, None, bad)
 }
 
 /// A file serves the evaluated split, and others only when its name says so: a test set
@@ -147,6 +150,7 @@ pub(super) struct Origin<'t> {
     /// The folder of the task file.
     pub(super) folder: Option<&'t Path>,
     pub(super) hub: Option<&'t HubAccess>,
+    pub(super) bad: &'t BadRecords,
 }
 
 impl Origin<'_> {
@@ -184,7 +188,7 @@ impl Origin<'_> {
             None => hub.fetch_split(self.path, revision, self.name, split),
         };
         let files = files.map_err(|error| told(&error))?;
-        read_all(files, None)
+        read_all(files, None, self.bad)
     }
 
     /// A path that is there: from the working folder, else from the task file's.
@@ -231,7 +235,7 @@ impl Origin<'_> {
                 Error::new(message).with_hint(hint)
             })?,
         };
-        read_all(files, None)
+        read_all(files, None, self.bad)
     }
 
     /// Files named one by one.
@@ -266,7 +270,7 @@ impl Origin<'_> {
             };
             files.extend(self.expanded(&pattern)?);
         }
-        builder.read(files)
+        builder.read(files, self.bad)
     }
 
     fn of_folder(&self, folder: &Path, split: &str, builder: Builder) -> Result<Vec<Record>> {
@@ -277,7 +281,7 @@ impl Origin<'_> {
             ))
             .with_hint(format!("it has {}", quoted_list(&found, "and")))
         })?;
-        builder.read(files)
+        builder.read(files, self.bad)
     }
 
     /// The files of a path or pattern, from the working folder or the task file's.
@@ -303,8 +307,8 @@ fn missing(path: &str) -> Error {
         .with_hint("paths start at the current folder, or at the file they stand in")
 }
 
-fn read_all(files: Vec<PathBuf>, format: Option<Syntax>) -> Result<Vec<Record>> {
-    catalogue::read_files(files, format).map_err(|error| told(&error))
+fn read_all(files: Vec<PathBuf>, format: Option<Syntax>, bad: &BadRecords) -> Result<Vec<Record>> {
+    catalogue::read_files(files, format, bad).map_err(|error| told(&error))
 }
 
 /// A way to read files that are named one by one.
@@ -330,12 +334,12 @@ impl Builder {
         }))
     }
 
-    fn read(self, files: Vec<PathBuf>) -> Result<Vec<Record>> {
+    fn read(self, files: Vec<PathBuf>, bad: &BadRecords) -> Result<Vec<Record>> {
         match self {
             Self::Records(syntax) => {
                 // A name that tells its format is believed.
                 let tells = files.iter().all(|file| Format::of(file).is_some());
-                read_all(files, (!tells).then_some(syntax))
+                read_all(files, (!tells).then_some(syntax), bad)
             }
             Self::Text => {
                 let mut records = Vec::new();

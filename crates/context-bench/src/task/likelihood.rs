@@ -55,6 +55,8 @@ pub(super) struct LikelihoodClient {
     works: AtomicBool,
     /// Why none will come.
     refusal: OnceLock<SystemError>,
+    /// Why none will come of a text without a context.
+    no_context: OnceLock<SystemError>,
     no_tokenizer: AtomicBool,
 }
 
@@ -95,6 +97,7 @@ impl LikelihoodClient {
             settings,
             works: AtomicBool::new(false),
             refusal: OnceLock::new(),
+            no_context: OnceLock::new(),
             no_tokenizer: AtomicBool::new(false),
         })
     }
@@ -113,7 +116,8 @@ impl LikelihoodClient {
 
     /// Answers an example that asks for likelihoods.
     pub(super) async fn process(&self, example: &Example) -> Result<Output, SystemError> {
-        if let Some(refusal) = self.refusal.get() {
+        let no_context = self.no_context.get().filter(|_| lacks_context(example));
+        if let Some(refusal) = self.refusal.get().or(no_context) {
             // It was told once; thousands of calls would tell the same.
             return Err(refusal.clone());
         }
@@ -129,7 +133,9 @@ impl LikelihoodClient {
                 Ok(output.with_call(cost.call))
             }
             Err(error) => {
-                let unsupported = error.failure.kind == FailureKind::Unsupported;
+                let no_context = self.no_context.get();
+                let unsupported = error.failure.kind == FailureKind::Unsupported
+                    && no_context.is_none_or(|known| known.failure != error.failure);
                 if unsupported && !self.works.load(Ordering::Relaxed) {
                     let refusal = SystemError {
                         call: None,
@@ -381,6 +387,12 @@ impl LikelihoodClient {
     fn lacking(&self, lack: Lack) -> SystemError {
         match lack {
             Lack::Unsupported(what) => self.unsupported(&what),
+            Lack::NoContext(what) => {
+                let error = self.unsupported(&what);
+                // Another call may have said the same before.
+                let _ = self.no_context.set(error.clone());
+                error
+            }
             Lack::Misfit(what) => SystemError::new(FailureKind::BadReply, what),
         }
     }
@@ -390,4 +402,15 @@ impl LikelihoodClient {
         let message = format!("`{at}` gives no likelihoods: {what}");
         SystemError::new(FailureKind::Unsupported, message)
     }
+}
+
+/// Whether an example asks for the likelihood of a text that nothing comes before.
+fn lacks_context(example: &Example) -> bool {
+    let given = |field: &str| example.get(field).filter(|value| !value.is_null());
+    let empty = match (given(CONTEXTS), given(CONTINUATIONS)) {
+        (Some(Value::Array(contexts)), _) => contexts.contains(&json!("")),
+        (_, Some(_)) => example.context().is_empty(),
+        _ => true,
+    };
+    empty || given(UNCONDITIONAL) == Some(&json!(true))
 }

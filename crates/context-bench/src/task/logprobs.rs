@@ -14,6 +14,8 @@ use serde_json::Value;
 pub(super) enum Lack {
     /// The endpoint does not do it at all.
     Unsupported(String),
+    /// The endpoint does it after a context only.
+    NoContext(String),
     /// This reply cannot be understood.
     Misfit(String),
 }
@@ -129,13 +131,17 @@ impl<'r> Echo<'r> {
         let mut greedy = true;
         for at in range {
             let Some(logprob) = self.logprobs[at].as_f64() else {
-                return Err(Lack::Unsupported(if at == 0 {
-                    "the endpoint gives no log-probability for the first token of a text; name \
-                     the text that begins a document for its model: `--model-args prefix=TEXT`"
-                        .into()
-                } else {
-                    format!("the endpoint gives no log-probability for token {at} of the prompt")
-                }));
+                return Err(match at {
+                    0 => Lack::NoContext(
+                        "the endpoint gives no log-probability for the first token of a text; \
+                         name the text that begins a document for its model: `--model-args \
+                         prefix=TEXT`"
+                            .into(),
+                    ),
+                    at => Lack::Unsupported(format!(
+                        "the endpoint gives no log-probability for token {at} of the prompt"
+                    )),
+                });
             };
             sum += logprob;
             let tops = self.tops[at].as_object().into_iter().flatten();
@@ -225,7 +231,9 @@ mod tests {
             (&no_first, "The cat", "first token of a text"),
         ] {
             match after(choice, prompt, 0) {
-                Err(Lack::Unsupported(what)) => assert!(what.contains(expected), "{what}"),
+                Err(Lack::Unsupported(what) | Lack::NoContext(what)) => {
+                    assert!(what.contains(expected), "{what}")
+                }
                 other => panic!("{other:?}"),
             }
         }

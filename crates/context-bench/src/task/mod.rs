@@ -24,7 +24,7 @@ pub use context_bench_tasks as tasks;
 
 pub use catalog::{CatalogSettings, TaskCatalog};
 pub use class::ClassTask;
-pub use data::{DataSettings, TaskData};
+pub use data::{DataSettings, TaskData, is_called};
 pub use evaluator::TaskEvaluator;
 pub use likelihood::LikelihoodSettings;
 pub use model::TaskModel;

@@ -56,6 +56,10 @@ pub struct Native {
     pub score_field: Option<String>,
     /// The evaluators that score it, for results.
     pub evaluators: Vec<String>,
+    /// How many documents it has in this run, when that is known before it.
+    pub documents: Option<usize>,
+    /// How many answers each document gets.
+    pub repeats: usize,
 }
 
 impl TaskPlan {
@@ -139,12 +143,18 @@ impl TaskPlan {
         })
     }
 
+    /// Whether a task makes its prompts itself, with examples where it is asked to.
+    pub fn makes_prompts(&self) -> bool {
+        let mut tasks = self.tasks.values();
+        tasks.any(|planned| !matches!(**planned, Planned::Native(_)))
+    }
+
     /// How many documents a task has in this run; `None` when only its dataset knows.
     pub fn n_documents(&self, key: &str) -> Option<usize> {
         match &**self.tasks.get(key)? {
             Planned::Task(planned) => Some(planned.requests.requests.len()),
             Planned::Class(class) => Some(class.n_documents()),
-            Planned::Native(_) => None,
+            Planned::Native(native) => native.documents,
         }
     }
 
@@ -164,9 +174,16 @@ impl TaskPlan {
     }
 
     /// Adds the scoring of all tasks but datasets of the catalogue to a run. The
-    /// evaluator is needed again for [`results`](super::outcome::results).
-    pub fn wire(&self, mut plan: Evaluate) -> (Evaluate, Arc<TaskEvaluator>) {
-        let evaluator = Arc::new(TaskEvaluator::new(&self.tasks, Arc::clone(&self.host)));
+    /// evaluator is needed again for [`results`](super::outcome::results); with `samples`
+    /// it remembers what was said about datasets of the catalogue too.
+    pub fn wire(&self, mut plan: Evaluate, samples: bool) -> (Evaluate, Arc<TaskEvaluator>) {
+        let host = Arc::clone(&self.host);
+        let evaluator = Arc::new(TaskEvaluator::new(&self.tasks, host, samples));
+        for planned in self.tasks.values().filter(|_| samples) {
+            if let Planned::Native(native) = &**planned {
+                plan = plan.evaluator_also_for(&native.tag, Arc::clone(&evaluator) as _);
+            }
+        }
         for (key, field) in self.score_fields() {
             let evaluators = [Arc::clone(&evaluator) as Arc<dyn Evaluator>];
             plan = plan.evaluators_for(key, evaluators, field.as_deref());

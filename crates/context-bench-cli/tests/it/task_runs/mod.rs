@@ -4,6 +4,8 @@ mod examples;
 mod generation;
 mod likelihoods;
 mod mmlu;
+mod natives;
+mod partial;
 mod python;
 
 use std::path::Path;

@@ -115,6 +115,23 @@ fn a_class_builds_its_requests_and_scores_them() {
     assert_eq!(acc["sample_len"], json!(3));
     assert_eq!(found["versions"]["yes_no"], json!(4));
     assert_eq!(server.request_count(), 6);
+    let out = tasks.path("out");
+    let logged = ["--proxy", &proxy, "--output-path", &out, "--log-samples"];
+    tasks.results("yes_no", &logged);
+    let files = super::files(&tasks.folder.path().join("out"));
+    let samples = std::fs::read_to_string(&files[1]).unwrap();
+    let sample: serde_json::Value = serde_json::from_str(samples.lines().nth(2).unwrap()).unwrap();
+    assert_eq!(sample["doc_id"], json!(2));
+    assert_eq!(sample["doc"]["q"], json!("Is snow black?"));
+    assert_eq!(sample["target"], json!(" no"));
+    assert_eq!(sample["metrics"], json!(["acc"]));
+    assert_eq!(sample["acc"], json!(0.0));
+    assert_eq!(
+        sample["arguments"]["gen_args_1"],
+        json!({"arg_0": "Is snow black?", "arg_1": " no"})
+    );
+    assert_eq!(sample["resps"].as_array().unwrap().len(), 2);
+    assert_eq!(sample["prompt_hash"].as_str().unwrap().len(), 64);
     let limited = tasks.results("yes_no", &["--proxy", &proxy, "--limit", "1"]);
     assert_eq!(limited["results"]["yes_no"]["acc,none"], json!(1.0));
 }

@@ -286,7 +286,8 @@ class Child:
                 for name in group[0].filtered_resps:
                     results = [one.filtered_resps[name] for one in group]
                     yield {"doc_id": doc_id, "filter": name, "filtered_resps": results,
-                           "metrics": self.task.process_results(group[0].doc, results)}
+                           "metrics": self.task.process_results(group[0].doc, results),
+                           "doc": group[0].doc, "target": target_of(self.task, group[0].doc)}
 
         with self.home.entered():
             self.answer(score)
@@ -323,6 +324,14 @@ class Child:
                 for field in dataclasses.fields(value)
             }
         return handle
+
+
+def target_of(task, doc):
+    """For logs only: a class that tells no target still has its scores."""
+    try:
+        return task.doc_to_target(doc)
+    except Exception:
+        return None
 
 
 def described_request(one):

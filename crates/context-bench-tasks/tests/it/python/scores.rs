@@ -108,9 +108,7 @@ fn pairs_of_python_reach_its_aggregation_and_ours() {
     let answer = Response::Texts(vec!["one".into()]);
     let answers = vec![Some(answer.clone()); 4];
     let scored = task.score(&requests, &answers, host).unwrap();
-    let found = task
-        .sum_up(&scored.values(), Resampling::default(), host)
-        .unwrap();
+    let found = task.sum_up(&scored, Resampling::default(), host).scores;
     // ONE and THREE by turns against three letters.
     assert_eq!(found["sizes,loud"], json!(4.0));
     let perplexity = found["weighted,loud"].as_f64().unwrap();

@@ -19,7 +19,7 @@ use super::spec::Config;
 use super::template::Template;
 use super::{CatalogueError, LoadSettings};
 use crate::dataset::local::advised;
-use crate::dataset::{DatasetError, Misfit};
+use crate::dataset::{BadRecords, DatasetError, Misfit};
 use crate::text::stringify::is_truthy;
 
 /// How many tables are kept: the evaluated split, and the one of examples.
@@ -29,6 +29,7 @@ const KEPT: usize = 2;
 #[derive(Debug, Default)]
 pub struct RawTables {
     kept: Mutex<Vec<(Vec<PathBuf>, Arc<Table>)>>,
+    bad: BadRecords,
 }
 
 /// Records with those together that `belongs_when` cannot tell apart.
@@ -57,7 +58,7 @@ impl Config {
             let access = settings.hub.as_ref();
             let access = access.ok_or(CatalogueError::NoHub { dataset })?;
             let (rows, _) = self.remote_rows(access, settings, self.all_columns())?;
-            return self.own(&self.table(rows.collect::<Result<_, _>>()?));
+            return self.own(&self.table(tables.bad.good(rows)?));
         };
         let copy = LocalCopy::find(self, &path)?;
         // Two datasets may prepare one file in different ways.
@@ -67,7 +68,7 @@ impl Config {
             return self.own(&table);
         }
         let rows = copy.rows(self, self.all_columns())?;
-        let table = Arc::new(self.table(rows.collect::<Result<_, _>>()?));
+        let table = Arc::new(self.table(tables.bad.good(rows)?));
         let records = self.own(&table);
         tables.keep(key, table);
         records
@@ -159,16 +160,26 @@ pub(crate) fn data_files(path: &Path) -> Result<Vec<PathBuf>, DatasetError> {
 pub(crate) fn read_files(
     files: Vec<PathBuf>,
     format: Option<Syntax>,
+    bad: &BadRecords,
 ) -> Result<Vec<Map<String, Value>>, DatasetError> {
     let settings = TableSettings {
         format,
         ..TableSettings::default()
     };
     let rows = rows::of_files(files, settings)?;
-    rows.map(|row| Ok(row?.record.into_map())).collect()
+    let rows = bad.good(rows)?;
+    Ok(rows.into_iter().map(|row| row.record.into_map()).collect())
 }
 
 impl RawTables {
+    /// Nothing read so far.
+    pub(crate) fn new(bad: BadRecords) -> Self {
+        Self {
+            bad,
+            ..Self::default()
+        }
+    }
+
     fn get(&self, key: &[PathBuf]) -> Option<Arc<Table>> {
         let kept = self.kept.lock().ok()?;
         let found = kept.iter().find(|(files, _)| files == key)?;
