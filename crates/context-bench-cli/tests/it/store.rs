@@ -667,6 +667,7 @@ fn a_run_with_failures_is_exported_rescored_and_resumed_whole() {
     // The breaker opens at once; what is stored is served all the same.
     let resumed = run(&[&base[..], &["--max-workers", "1"]].concat());
     assert_eq!(counts(&resumed), [60, 55, 5, 55, 5], "{resumed}");
+    assert!(!resumed.stderr.contains("cannot work"), "{resumed}");
     assert_eq!(resumed.code, 3, "{resumed}");
 }
 
