@@ -344,7 +344,7 @@ fn listings_and_checks() {
         "worse.yaml": task("worse", "metric_list: [{metric: acc_nrom}]\n"),
         "g.yaml": "group: g\ntask: [good, bad, worse]\n",
     }));
-    let report = validate(&catalog, &["g", "nothing"]);
+    let report = validate(&catalog, &["g", "nothing"], None);
     assert_eq!(report.valid, ["good"]);
     let found: Vec<String> = report.errors.iter().map(ToString::to_string).collect();
     assert_eq!(found.len(), 3, "{found:?}");
