@@ -133,7 +133,7 @@ fn broken_files_are_explained_with_their_place() {
             json!({"a.yaml": "group: a\ntask: [b]\n", "b.yaml": "group: b\ntask: [a]\n"}),
             "a",
             "groups contain each other: a -> b -> a",
-            "b.yaml:1:1",
+            "b.yaml:2:8",
         ),
         (
             lone("group: a\ntask: [nope]\n"),
