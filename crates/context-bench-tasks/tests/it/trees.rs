@@ -139,7 +139,7 @@ fn broken_files_are_explained_with_their_place() {
             lone("group: a\ntask: [nope]\n"),
             "a",
             "group `a` has an unknown member `nope`",
-            "x.yaml:1:1",
+            "x.yaml:2:8",
         ),
         (
             lone("group: a\ntask:\n  - {num_fewshot: 1}\n"),
