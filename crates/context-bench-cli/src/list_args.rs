@@ -33,6 +33,17 @@ pub(crate) struct ValidateArgs {
     /// File, or folder of files, of tasks and datasets of your own; repeatable.
     #[arg(long, visible_alias = "include_path", value_name = "PATH")]
     pub(crate) include_path: Vec<PathBuf>,
+    /// Interpreter for Python functions of tasks.
+    #[arg(
+        long,
+        value_name = "PATH",
+        env = "CONTEXT_BENCH_PYTHON",
+        default_value = "python3"
+    )]
+    pub(crate) python: PathBuf,
+    /// Load no Python functions and classes.
+    #[arg(long, visible_alias = "no_python")]
+    pub(crate) no_python: bool,
 }
 
 /// Flags of `render`.

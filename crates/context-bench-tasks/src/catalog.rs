@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
-use context_bench_template::place::Place;
+use context_bench_template::place::{Place, Position};
 use serde_json::{Map, Value};
 
 use crate::aggregate::AggregateMetric;
@@ -277,9 +277,13 @@ impl Catalog {
         };
         let mut children: Vec<Node> = Vec::new();
         for member in members(config, name).map_err(wrong)? {
+            let of_member = |error: Error| match member_place(config, member) {
+                Some(place) => error.at(&place),
+                None => wrong(error),
+            };
             for node in self
                 .member(member, name, directory, config, &inner, warnings)
-                .map_err(wrong)?
+                .map_err(of_member)?
             {
                 add_child(&mut children, node, name, warnings).map_err(wrong)?;
             }
@@ -348,4 +352,34 @@ impl Catalog {
         });
         Error::new(format!("group `{group}` has an unknown member `{name}`")).with_hint(hint)
     }
+}
+
+/// The line of a file on which a group names a member: the first below its `task` with
+/// that name in it. Values do not keep where they stood, and this is for messages only.
+fn member_place(config: &Config, member: &Value) -> Option<Place> {
+    let place = config.place("task")?;
+    let name = match member {
+        Value::String(name) => name.as_str(),
+        other => ["task", "group"]
+            .iter()
+            .find_map(|key| other.get(key)?.as_str())?,
+    };
+    let text = std::fs::read_to_string(&*place.file).ok()?;
+    let from = usize::try_from(place.position?.line).ok()?;
+    let is_inside = |c: char| c.is_alphanumeric() || "_-@:.".contains(c);
+    let names = |line: &str| {
+        let found = line.match_indices(name).find(|(at, _)| {
+            let before = line[..*at].chars().next_back();
+            let after = line[at + name.len()..].chars().next();
+            !before.is_some_and(is_inside) && !after.is_some_and(is_inside)
+        });
+        found.map(|(at, _)| line[..at].chars().count() + 1)
+    };
+    let mut lines = (from..).zip(text.lines().skip(from.saturating_sub(1)));
+    let (line, column) = lines.find_map(|(at, line)| Some((at, names(line)?)))?;
+    let position = Position {
+        line: u32::try_from(line).ok()?,
+        column: u32::try_from(column).ok()?,
+    };
+    Some(Place::new(place.file.clone(), position))
 }

@@ -137,8 +137,10 @@ impl Fields<'_> {
             let number = value
                 .as_u64()
                 .and_then(|number| usize::try_from(number).ok());
-            number
-                .ok_or_else(|| Error::new(format!("a whole number was expected, found `{value}`")))
+            number.ok_or_else(|| {
+                Error::new(format!("a whole number was expected, found `{value}`"))
+                    .with_hint(format!("write `{key}: 5`, or `{key}: 0` for none"))
+            })
         })
     }
 

@@ -237,9 +237,15 @@ pub fn include_paths(value: &serde_json::Value) -> Result<Vec<&str>> {
 /// The settings of a document, whose root must be a mapping.
 fn settings(root: &Node, file: &Arc<str>, directory: &Path) -> Result<Config> {
     let Some(map) = root.as_map() else {
-        let place = Place::new(file.clone(), root.position);
+        // Nothing has no place in its file.
+        let position = Some(root.position).filter(|at| at.line > 0);
+        let place = Place::new(file.clone(), position);
         let kind = root.value.kind();
-        return Err(Error::new(format!("a task file is a mapping, this is {kind}")).at(&place));
+        return Err(
+            Error::new(format!("a task file is a mapping, this is {kind}"))
+                .at(&place)
+                .with_hint("begin with `task: name` or `group: name`"),
+        );
     };
     let mut config = Config::new();
     for entry in &map.entries {

@@ -46,6 +46,18 @@ impl Function {
         }
     }
 
+    /// All references that a value holds anywhere inside.
+    pub fn all_inside(value: &Value) -> Vec<Self> {
+        match value {
+            Value::Array(items) => items.iter().flat_map(Self::all_inside).collect(),
+            Value::Object(map) => match Self::from_json(value) {
+                Some(function) => vec![function],
+                None => map.values().flat_map(Self::all_inside).collect(),
+            },
+            _ => Vec::new(),
+        }
+    }
+
     /// The Python file the module is in, when it lies beside the YAML file.
     pub fn module_path(&self) -> Option<PathBuf> {
         let (module, _) = self.name.rsplit_once('.')?;
@@ -62,6 +74,11 @@ pub trait Host: Send + Sync {
 
     /// Calls a function with keywords; `custom_dataset` needs it.
     fn call_with(&self, function: &Function, keywords: &Map<String, Value>) -> Result<Value>;
+
+    /// Loads a function or class without calling it.
+    fn load(&self, function: &Function) -> Result<()> {
+        self.call_many(function, &[]).map(drop)
+    }
 
     /// Calls a function once per list of arguments, with outcomes in the same order. An
     /// error as a whole means that there is no such function.
@@ -145,6 +162,10 @@ pub trait Object: Send + Sync {
 pub struct NoHost;
 
 impl Host for NoHost {
+    fn load(&self, function: &Function) -> Result<()> {
+        Err(refused(function))
+    }
+
     fn call(&self, function: &Function, _: &[Value]) -> Result<Value> {
         Err(refused(function))
     }

@@ -7,6 +7,8 @@ use serde_json::Value;
 use crate::catalog::{Catalog, Context, DEFINING, STRUCTURAL, Warnings};
 use crate::config::{Config, Origin};
 use crate::error::{Error, Result, Warning};
+use crate::file::Kind;
+use crate::index::Entry;
 use crate::tree::{Group, Leaf, Node};
 
 impl Catalog {
@@ -20,6 +22,7 @@ impl Catalog {
         context: &Context,
         warnings: &Warnings,
     ) -> Result<Vec<Node>> {
+        let own = Config::new();
         let map = match member {
             Value::String(name) => {
                 let (base, format) = self.split_format(name);
@@ -30,6 +33,9 @@ impl Catalog {
                 }
                 if name.contains("::") {
                     return self.spec(name, warnings);
+                }
+                if let Some(nodes) = self.beside(name, directory, &own, context, warnings)? {
+                    return Ok(nodes);
                 }
                 return Err(self.unknown_member(name, group));
             }
@@ -71,6 +77,12 @@ impl Catalog {
             inner.handed.extend(&passed_down(&own));
             return self.named(base, &inner, warnings);
         }
+        let mut overrides = own.clone();
+        overrides.remove(key);
+        let overrides = overrides.via(&format!("member of group `{group}`"));
+        if let Some(nodes) = self.beside(name, directory, &overrides, context, warnings)? {
+            return Ok(nodes);
+        }
         let complete = self.loader.complete(own.clone(), directory)?.config;
         let mut whole = context.handed.clone();
         whole.extend(&complete);
@@ -78,6 +90,64 @@ impl Catalog {
             return Err(self.unknown_member(name, group));
         }
         Ok(vec![self.definition(own, directory, context, warnings)?])
+    }
+}
+
+impl Catalog {
+    /// What a name stands for that no index has, among the files beside the group: a
+    /// group that is named by its path can name them.
+    fn beside(
+        &self,
+        name: &str,
+        directory: &Path,
+        member: &Config,
+        context: &Context,
+        warnings: &Warnings,
+    ) -> Result<Option<Vec<Node>>> {
+        let (base, format) = match name.rsplit_once('@') {
+            Some((base, format)) => (base, Some(format)),
+            None => (name, None),
+        };
+        let mut inner = context.clone();
+        inner.format = format.map(str::to_owned).or(inner.format);
+        let mut tagged = Vec::new();
+        for path in crate::pattern::glob(&directory.join("*.yaml")) {
+            // A file that cannot be read defines no name.
+            let Ok(file) = self.loader.load(&path) else {
+                continue;
+            };
+            let Some(kind) = file.kind() else { continue };
+            let key = if kind == Kind::Group { "group" } else { "task" };
+            let Some(own) = file.config.text(key) else {
+                continue;
+            };
+            let entry = Entry {
+                kind,
+                path: path.clone(),
+                tags: Vec::new(),
+                output_type: None,
+            };
+            let own = own.split('@').next().unwrap_or(own);
+            if own == base {
+                let node = self.registered(base, &entry, member, &inner, warnings)?;
+                return Ok(Some(vec![node]));
+            }
+            let has_tag = match file.config.get("tag") {
+                Some(Value::Array(tags)) => tags.iter().any(|tag| tag.as_str() == Some(base)),
+                Some(tag) => tag.as_str() == Some(base),
+                None => false,
+            };
+            if has_tag && kind != Kind::Group {
+                tagged.push((own.to_owned(), entry));
+            }
+        }
+        inner.handed.extend(&passed_down(member));
+        tagged.sort_by(|(a, _), (b, _)| a.cmp(b));
+        let nodes: Result<Vec<Node>> = tagged
+            .iter()
+            .map(|(own, entry)| self.registered(own, entry, &Config::new(), &inner, warnings))
+            .collect();
+        Ok(Some(nodes?).filter(|nodes| !nodes.is_empty()))
     }
 }
 

@@ -39,6 +39,11 @@ pub fn select<S: AsRef<str>>(catalog: &Catalog, values: &[S]) -> Result<(Tree, V
         }
     }
     tree.nodes = unique;
+    if tree.leaves().is_empty() {
+        let what = crate::suggest::quoted_list(&values, "and");
+        return Err(Error::new(format!("there are no tasks in {what}"))
+            .with_hint("add members to the `task` list of the group"));
+    }
     Ok((tree, warnings.into_inner()))
 }
 
@@ -49,9 +54,11 @@ fn expand(catalog: &Catalog, value: &str) -> Result<Vec<String>> {
     if !known && path.is_dir() {
         let files = pattern::glob(&path.join("*.yaml"));
         if files.is_empty() {
-            return Err(Error::new(format!(
-                "folder `{value}` has no `*.yaml` files"
-            )));
+            return Err(
+                Error::new(format!("folder `{value}` has no `*.yaml` files")).with_hint(
+                    "files in folders below are found by name, with `--include-path FOLDER`",
+                ),
+            );
         }
         return Ok(files
             .iter()
@@ -61,7 +68,8 @@ fn expand(catalog: &Catalog, value: &str) -> Result<Vec<String>> {
     if value.ends_with(".yaml") || value.ends_with(".yml") {
         let files = pattern::glob(path);
         if files.is_empty() {
-            return Err(Error::new(format!("no file matches `{value}`")));
+            return Err(Error::new(format!("no file matches `{value}`"))
+                .with_hint("paths start at the current folder"));
         }
         return Ok(files
             .iter()
@@ -86,10 +94,10 @@ fn expand(catalog: &Catalog, value: &str) -> Result<Vec<String>> {
         .collect();
     if found.is_empty() {
         let stem: String = pattern.chars().filter(|c| !"*?[]".contains(*c)).collect();
-        let hint = crate::suggest::did_you_mean(&stem, names);
-        return Err(
-            Error::new(format!("no task, group or tag matches `{value}`")).with_some_hint(hint),
-        );
+        let n = names.len();
+        let hint = crate::suggest::did_you_mean(&stem, names)
+            .unwrap_or_else(|| format!("{n} names are known; `ls tasks` shows them"));
+        return Err(Error::new(format!("no task, group or tag matches `{value}`")).with_hint(hint));
     }
     Ok(found)
 }

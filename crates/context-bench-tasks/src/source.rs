@@ -106,7 +106,10 @@ impl Source {
             other => Err(Error::new(format!(
                 "choices must be a list, found `{}`",
                 shortened(&other.to_string())
-            ))),
+            ))
+            .with_hint(
+                "`doc_to_choice` names a column that holds a list, or is a list of choices",
+            )),
         }
     }
 }

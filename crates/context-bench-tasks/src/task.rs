@@ -164,6 +164,15 @@ impl Task {
         let prompting = prompting(&fields, format.as_ref(), &mut warnings)?;
         let shots = fields.shots()?;
         let shot_prompting = shots.prompting(&prompting)?;
+        if output_type == OutputType::MultipleChoice && prompting.choice.is_none() {
+            let error = Error::new("a `multiple_choice` task needs `doc_to_choice`").with_hint(
+                "name the column with the choices, or list them: `doc_to_choice: [\"no\", \"yes\"]`",
+            );
+            return Err(match config.place("output_type") {
+                Some(place) => error.at(place),
+                None => error,
+            });
+        }
         let metrics = metrics(&fields, format.as_ref(), output_type, &mut warnings)?;
         let filters = filters(&fields, format.as_ref(), output_type)?;
         let generation = generation(
@@ -221,6 +230,7 @@ impl Task {
                 "task `{}` names neither `test_split` nor `validation_split`",
                 self.name
             ))
+            .with_hint("say which records are asked about: `test_split: test`")
         })
     }
 

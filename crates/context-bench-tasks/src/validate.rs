@@ -1,8 +1,11 @@
 //! Checking tasks without running them: all problems, not only the first.
 
+use std::collections::HashMap;
+
 use crate::catalog::Catalog;
 use crate::error::{Error, Result, Warning};
 use crate::fields::check_keys;
+use crate::function::{Function, Host};
 use crate::select::select;
 use crate::task::Task;
 use crate::tree::Leaf;
@@ -16,17 +19,32 @@ pub struct Report {
     pub errors: Vec<Error>,
     /// What a user should know.
     pub warnings: Vec<Warning>,
-    /// Tasks that need Python and are checked as far as possible without.
+    /// Tasks that need Python and were checked without.
     pub python: Vec<String>,
     /// Datasets of the catalogue that are tasks as they are: key and dataset.
     pub native: Vec<(String, String)>,
 }
 
-/// Checks what some values select: files, members, fields, templates, filters, metrics.
-pub fn validate<S: AsRef<str>>(catalog: &Catalog, values: &[S]) -> Report {
+/// Checks what some values select: files, members, fields, templates, filters, metrics,
+/// and with a host also that functions and classes can be loaded.
+pub fn validate<S: AsRef<str>>(catalog: &Catalog, values: &[S], host: Option<&dyn Host>) -> Report {
     let mut report = Report::default();
+    let mut functions = Functions {
+        host,
+        known: HashMap::new(),
+    };
     let values = values.iter().flat_map(|value| value.as_ref().split(','));
-    for value in values.map(str::trim).filter(|value| !value.is_empty()) {
+    let values: Vec<&str> = values
+        .map(str::trim)
+        .filter(|value| !value.is_empty())
+        .collect();
+    if values.is_empty() {
+        let nothing = Error::new("no tasks are given");
+        report.errors.push(
+            nothing.with_hint("name tasks, groups or tags, for example `validate --tasks mmlu`"),
+        );
+    }
+    for value in values {
         let (tree, warnings) = match select(catalog, &[value]) {
             Ok(found) => found,
             Err(error) => {
@@ -46,16 +64,16 @@ pub fn validate<S: AsRef<str>>(catalog: &Catalog, values: &[S]) -> Report {
                 }
                 continue;
             }
-            if leaf.python {
-                report.python.push(key);
-                continue;
-            }
-            match Task::build(leaf) {
-                Ok(task) => {
-                    if task.needs_python() {
+            let built = match leaf.python {
+                true => Ok(Vec::new()),
+                false => Task::build(leaf).map(|task| task.warnings),
+            };
+            match built.and_then(|warnings| Ok((warnings, functions.check(leaf)?))) {
+                Ok((warnings, checked)) => {
+                    if !checked {
                         report.python.push(key.clone());
                     }
-                    report.warnings.extend(task.warnings);
+                    report.warnings.extend(warnings);
                     report.valid.push(key);
                 }
                 Err(error) => report.errors.push(error),
@@ -63,6 +81,36 @@ pub fn validate<S: AsRef<str>>(catalog: &Catalog, values: &[S]) -> Report {
         }
     }
     report
+}
+
+/// Loads what tasks name of Python, each once.
+struct Functions<'h> {
+    host: Option<&'h dyn Host>,
+    known: HashMap<Function, Option<Error>>,
+}
+
+impl Functions<'_> {
+    /// Whether all functions of a task were loaded; none is all of none.
+    fn check(&mut self, leaf: &Leaf) -> Result<bool> {
+        let mut all = true;
+        for (key, setting) in leaf.config.iter() {
+            for function in Function::all_inside(&setting.value) {
+                let Some(host) = self.host else {
+                    all = false;
+                    continue;
+                };
+                let load = |function: &Function| host.load(function).err();
+                let known = self.known.entry(function.clone());
+                if let Some(error) = known.or_insert_with_key(load) {
+                    let error = error
+                        .clone()
+                        .prefixed(format!("task `{}`: `{key}`", leaf.name));
+                    return Err(error.at(&setting.origin.place));
+                }
+            }
+        }
+        Ok(all)
+    }
 }
 
 /// The dataset of a task that is one, and nothing else.

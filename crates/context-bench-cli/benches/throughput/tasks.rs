@@ -96,7 +96,7 @@ fn catalog(include: Vec<PathBuf>) -> TaskCatalog {
 /// Indexes a tree without a kept index and prints the peak memory.
 pub(super) fn memory_child(root: &Path) {
     let catalog = catalog(vec![root.to_owned()]);
-    let report = catalog.validate(&["family_007"]);
+    let report = catalog.validate(&["family_007"], None);
     assert_eq!(report.valid.len(), TASKS);
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

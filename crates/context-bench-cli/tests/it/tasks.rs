@@ -630,7 +630,7 @@ fn python_functions_are_called_unless_forbidden() {
     ])
     .is_error(&["`--no-python` forbids"]);
     let done = ok(&["validate", arg(&task)]);
-    assert!(done.stderr.contains("1 task use"), "{done}");
+    assert!(done.stdout.contains("1 task found and valid"), "{done}");
 }
 
 #[test]

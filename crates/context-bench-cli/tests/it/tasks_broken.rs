@@ -114,7 +114,7 @@ fn broken_files_are_told_with_file_and_line() {
         ),
         (
             "g1",
-            &["groups contain each other: g1 -> g2 -> g1", "g2.yaml:1:1"],
+            &["groups contain each other: g1 -> g2 -> g1", "g2.yaml:2:8"],
         ),
         ("lost", &["nowhere.yaml` does not exist", "lost.yaml:2:1"]),
         ("tabs", &["tabs.yaml:3:1", "indent with spaces"]),
@@ -202,4 +202,113 @@ fn the_others_of_a_tree_with_broken_files_still_work() {
         assert!(done.stderr.contains(name), "{name}: {done}");
     }
     assert_eq!(done.stderr.matches("file left out").count(), 5, "{done}");
+}
+
+#[test]
+fn what_cannot_run_is_not_valid() {
+    let folder = tempfile::tempdir().unwrap();
+    let with = |name: &str, rest: &str| format!("{}{rest}", GOOD.replace("good", name));
+    for (name, text) in [
+        ("utils.py", "def there(doc): return doc\n".to_owned()),
+        (
+            "there.yaml",
+            with("there", "process_docs: !function utils.there\n"),
+        ),
+        (
+            "gone.yaml",
+            with("gone", "process_docs: !function utils.gone\n"),
+        ),
+        (
+            "no_module.yaml",
+            with("no_module", "process_docs: !function nowhere.f\n"),
+        ),
+        (
+            "class.yaml",
+            "task: class\nclass: !function utils.Gone\n".into(),
+        ),
+        (
+            "choice.yaml",
+            with("choice", "output_type: multiple_choice\n"),
+        ),
+        ("tagged.yaml", with("tagged", "tag: [fine, on]\n")),
+        ("shots.yaml", with("shots", "num_fewshot: -1\n")),
+        (
+            "pattern.yaml",
+            with(
+                "pattern",
+                "filter_list: [{name: a, filter: [{function: regex, regex_pattern: \"(a\"}]}]\n",
+            ),
+        ),
+        ("empty.yaml", "group: empty\ntask: []\n".into()),
+    ] {
+        write(folder.path(), name, &text);
+    }
+    let at = arg(folder.path());
+    let validate = |name: &str| limited(&["validate", "--tasks", name, "--include-path", at]);
+    let done = validate("there");
+    assert_eq!(done.code, 0, "{done}");
+    assert!(done.stdout.contains("1 task found and valid"), "{done}");
+    for (name, parts) in [
+        (
+            "gone",
+            ["there is no `gone`", "hint: `!function module.name`"],
+        ),
+        ("no_module", ["no module `nowhere`", "no_module.yaml:8:1"]),
+        ("class", ["there is no `Gone`", "class.yaml:2:1"]),
+        ("choice", ["needs `doc_to_choice`", "hint: name the column"]),
+        ("tagged", ["`tag` must be text", "put quotes around it"]),
+        (
+            "shots",
+            [
+                "a whole number was expected",
+                "hint: write `num_fewshot: 5`",
+            ],
+        ),
+        (
+            "pattern",
+            [
+                "a parenthesis is not closed",
+                "hint: patterns are those of Python",
+            ],
+        ),
+        ("empty", ["there are no tasks in `empty`", "hint: "]),
+        ("zz*", ["no task, group or tag matches `zz*`", "hint: "]),
+        ("", ["no tasks are given", "hint: "]),
+    ] {
+        let done = validate(name);
+        assert_eq!(done.code, 2, "{name}: {done}");
+        for part in parts {
+            assert!(done.stderr.contains(part), "no `{part}` in {done}");
+        }
+    }
+    let unchecked = limited(&["validate", "gone", "--include-path", at, "--no-python"]);
+    assert_eq!(unchecked.code, 0, "{unchecked}");
+    assert!(
+        unchecked.stderr.contains("1 task with Python"),
+        "{unchecked}"
+    );
+}
+
+#[test]
+fn a_group_named_by_its_path_knows_the_files_beside_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let put = |name: &str, text: &str| write(folder.path(), name, text);
+    put("good.yaml", &format!("{GOOD}tag: mild\n"));
+    put(
+        "g.yaml",
+        "group: g\ntask:\n  - {task: good, num_fewshot: 1}\n  - inner\n",
+    );
+    put("inner.yaml", "group: inner\ntask: [mild]\n");
+    for named in [folder.path().to_owned(), folder.path().join("g.yaml")] {
+        let done = limited(&["validate", arg(&named)]);
+        assert_eq!(done.code, 0, "{done}");
+    }
+    put("inner.yaml", "group: inner\ntask: [g]\n");
+    let cycle = limited(&["validate", arg(&folder.path().join("g.yaml"))]);
+    assert!(cycle.stderr.contains("g -> inner -> g"), "{cycle}");
+    put("inner.yaml", "group: inner\ntask:\n  - good\n  - gut\n");
+    let unknown = limited(&["validate", arg(&folder.path().join("inner.yaml"))]);
+    assert_eq!(unknown.code, 2, "{unknown}");
+    assert!(unknown.stderr.contains("unknown member `gut`"), "{unknown}");
+    assert!(unknown.stderr.contains("inner.yaml:4:5"), "{unknown}");
 }

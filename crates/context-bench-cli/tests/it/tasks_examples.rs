@@ -146,7 +146,7 @@ fn names_for_people_and_classes_are_kept() {
         "{shown}"
     );
     let done: Done = ok(&["validate", "own_code", "--include-path", GROUPS]);
-    assert!(done.stderr.contains("1 task use"), "{done}");
+    assert!(done.stdout.contains("1 task found and valid"), "{done}");
     let found = prompts("own_code", &["-L", "2"]);
     assert_eq!(tasks_of(&found), ["own_code::my_task"]);
     assert_eq!(found.len(), 2);

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
 
 use super::Record;
-use super::regex::{Found, RegexFilter};
+use super::regex::{Found, RegexFilter, wrong};
 use crate::error::{Error, Result};
 
 /// A pattern, then the texts of the choices, then their letters.
@@ -145,7 +145,7 @@ pub(crate) fn patterns(value: &Value) -> Result<Vec<Regex>> {
         let pattern = item
             .as_str()
             .ok_or_else(|| Error::new(format!("a pattern must be text, found `{item}`")))?;
-        Regex::new(pattern).map_err(|error| Error::new(error.to_string()))
+        Regex::new(pattern).map_err(|error| wrong(&error))
     };
     items.iter().map(compile).collect()
 }

@@ -37,7 +37,7 @@ impl RegexFilter {
         };
         let fallback = arguments.get("fallback").cloned();
         Ok(Self {
-            regex: Regex::new(pattern).map_err(|error| Error::new(error.to_string()))?,
+            regex: Regex::new(pattern).map_err(|error| wrong(&error))?,
             select,
             fallback: fallback.unwrap_or_else(|| Value::from("[invalid]")),
         })
@@ -106,4 +106,10 @@ pub(super) fn tags(text: &str) -> Vec<String> {
         .filter_map(|found| found.groups.first().copied().flatten())
         .map(|(start, end)| text[start..end].to_owned())
         .collect()
+}
+
+/// What is wrong with a pattern that a user wrote.
+pub(super) fn wrong(error: &impl std::fmt::Display) -> Error {
+    Error::new(error.to_string())
+        .with_hint("patterns are those of Python's `re`; `\\(` is a parenthesis itself")
 }

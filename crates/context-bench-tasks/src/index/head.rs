@@ -77,6 +77,13 @@ impl Head {
                 }
             }
         }
+        if let Some(node) = root.get("tag").and_then(|node| no_text(node)) {
+            return Self::broken(format!(
+                "`tag` must be text, found {} at {}; put quotes around it",
+                node.value.kind(),
+                node.position
+            ));
+        }
         head.dataset = root.get("name").is_some()
             && ["task", "group", "class"]
                 .iter()
@@ -108,6 +115,15 @@ impl Head {
 
 fn text(node: &Node) -> Option<String> {
     node.as_str().map(str::to_owned)
+}
+
+/// The first that is no text, of a list or by itself. Nothing is no tag.
+fn no_text(node: &Node) -> Option<&Node> {
+    let is_name = |node: &&Node| node.as_str().is_none() && node.value.kind() != "null";
+    match node.as_list() {
+        Some(items) => items.iter().map(|item| &**item).find(is_name),
+        None => Some(node).filter(is_name),
+    }
 }
 
 fn texts(node: &Node) -> Vec<String> {

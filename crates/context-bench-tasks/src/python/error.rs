@@ -107,6 +107,14 @@ impl PythonError {
                 "install the missing module for that Python, or name another with `--python`"
                     .into(),
             ),
+            Problem::Reference(_) => Some(
+                "`!function module.name` means `name` of `module.py` beside the YAML file, or of \
+                 an installed module"
+                    .into(),
+            ),
+            Problem::Raised(_) => {
+                Some("mend the function for this record, or leave the record out".into())
+            }
             Problem::TimedOut { .. } => {
                 Some("allow more time for calls, if the function needs it".into())
             }

@@ -286,6 +286,17 @@ impl Drop for PythonPool {
 }
 
 impl Host for PythonPool {
+    fn load(&self, function: &Function) -> Result<()> {
+        Ok(self.with(function, |process| {
+            process.send(&Request::calls(function, &[]));
+            match process.receive()? {
+                Reply::Loaded(()) => Ok(()),
+                Reply::Error(failed) => Err(failed.into()),
+                other => Err(Problem::Protocol(format!("{other:?}"))),
+            }
+        })?)
+    }
+
     fn call(&self, function: &Function, args: &[Value]) -> Result<Value> {
         Ok(self.call_one(function, args, &Map::new())?)
     }

@@ -47,7 +47,7 @@ fn every_example_loads_and_renders() {
             "three_ways"
         ]
     );
-    let report = validate(&catalog, &names);
+    let report = validate(&catalog, &names, None);
     assert!(report.errors.is_empty(), "{:?}", report.errors);
     for name in names {
         for leaf in select(&catalog, &[name]).unwrap().0.leaves() {

@@ -133,13 +133,13 @@ fn broken_files_are_explained_with_their_place() {
             json!({"a.yaml": "group: a\ntask: [b]\n", "b.yaml": "group: b\ntask: [a]\n"}),
             "a",
             "groups contain each other: a -> b -> a",
-            "b.yaml:1:1",
+            "b.yaml:2:8",
         ),
         (
             lone("group: a\ntask: [nope]\n"),
             "a",
             "group `a` has an unknown member `nope`",
-            "x.yaml:1:1",
+            "x.yaml:2:8",
         ),
         (
             lone("group: a\ntask:\n  - {num_fewshot: 1}\n"),
@@ -344,7 +344,7 @@ fn listings_and_checks() {
         "worse.yaml": task("worse", "metric_list: [{metric: acc_nrom}]\n"),
         "g.yaml": "group: g\ntask: [good, bad, worse]\n",
     }));
-    let report = validate(&catalog, &["g", "nothing"]);
+    let report = validate(&catalog, &["g", "nothing"], None);
     assert_eq!(report.valid, ["good"]);
     let found: Vec<String> = report.errors.iter().map(ToString::to_string).collect();
     assert_eq!(found.len(), 3, "{found:?}");

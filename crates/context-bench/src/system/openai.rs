@@ -206,8 +206,9 @@ impl OpenAiProxy {
     }
 }
 
-/// The field of an example with a system message that goes before all else.
-pub const SYSTEM_INSTRUCTION: &str = "system_instruction";
+/// The field of an example with a system message that goes before all else. Only tasks
+/// set it; the name is one that records of users do not have by chance.
+pub const SYSTEM_INSTRUCTION: &str = "task_system_instruction";
 
 /// The messages that an endpoint gets for an example: its turns, else its
 /// messages if it has no context, else its context and question, after the system

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use context_bench_tasks::validate::{self, Report};
 use context_bench_tasks::{
-    Catalog, Error, Given, Index, IndexOptions, Leaf, Result, Tree, Warning,
+    Catalog, Error, Given, Host, Index, IndexOptions, Leaf, Result, Tree, Warning,
 };
 
 use crate::dataset::catalogue::{CATEGORIES, Catalogue, Config, Spec};
@@ -96,9 +96,10 @@ impl TaskCatalog {
         Ok((tree, warnings))
     }
 
-    /// Checks what some values name, with all problems and not only the first.
-    pub fn validate<S: AsRef<str>>(&self, values: &[S]) -> Report {
-        let mut report = context_bench_tasks::validate(&self.tasks, values);
+    /// Checks what some values name, with all problems and not only the first; with a
+    /// host also that functions and classes can be loaded.
+    pub fn validate<S: AsRef<str>>(&self, values: &[S], host: Option<&dyn Host>) -> Report {
+        let mut report = context_bench_tasks::validate(&self.tasks, values, host);
         for (key, dataset) in &report.native {
             if let Err(error) = self.named(dataset) {
                 report.valid.retain(|valid| valid != key);

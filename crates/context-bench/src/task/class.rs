@@ -219,7 +219,7 @@ impl ClassTask {
         };
         samples.retain(is_complete);
         let result = self.result(key, alias, &samples, complete, &mut failed);
-        let samples = samples.into_iter();
+        let samples = samples.iter();
         ClassOutcome {
             result,
             complete,
@@ -230,7 +230,7 @@ impl ClassTask {
     }
 
     /// What the object made of a document, as it is logged.
-    fn logged(&self, sample: Value, responses: &[Value]) -> Map<String, Value> {
+    fn logged(&self, sample: &Value, responses: &[Value]) -> Map<String, Value> {
         let taken = |name: &str| sample.get(name).cloned().unwrap_or_default();
         let doc_id = sample.get("doc_id").and_then(Value::as_i64);
         let asked = self.requests.iter().zip(responses);

@@ -50,9 +50,6 @@ pub(super) fn check_split(file: &Path, split: &str, evaluated: &str) -> Result<(
     Err(Error::new(format!(
         "`{}` is one file, used for split `{evaluated}`",
         file.display()
-    ))
-    .with_hint(format!(
-        "`--data {split}=FILE` gives the examples, `--num-fewshot 0` leaves them out"
     )))
 }
 
