@@ -72,15 +72,12 @@ pub(crate) fn main(
         signals.abort();
         result
     });
-    let (result, broken) = match result {
-        Ok(result) => (result, None),
-        Err(mut error) => match error.take_partial() {
-            Some(partial) => (partial, Some(Failure::from(error))),
-            None => {
-                sink.discard();
-                return Err(error.into());
-            }
-        },
+    let (result, broken) = match run::found(result) {
+        Ok(found) => found,
+        Err(failure) => {
+            sink.discard();
+            return Err(failure);
+        }
     };
     run::finish(flags, &*reporter, sink, &result, broken, stop.is_stopped())
 }

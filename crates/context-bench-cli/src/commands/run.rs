@@ -18,7 +18,7 @@ use context_bench::registry::{Registry, code_execution, llm_judge};
 use context_bench::report::{Reporter, TableReport};
 use context_bench::store::Store;
 use context_bench::tokens::Tokenizer;
-use context_bench::{EvalResult, Evaluate, Stop, evaluate};
+use context_bench::{Error, EvalResult, Evaluate, Stop, evaluate};
 
 use crate::args::RunArgs;
 use crate::exit::Exit;
@@ -114,19 +114,16 @@ async fn run(args: &RunArgs, registry: &Registry, command: &str) -> Result<Exit,
     let out_of_time = deadline.is_some_and(|deadline| deadline.is_finished());
     datasets::report_skipped(&skipped);
     datasets::report_repeated(&repeated);
-    let (mut result, broken) = match done {
-        Ok(result) if result.config["num_examples"] == 0 && !stop.is_stopped() => {
+    let (mut result, broken) = match found(done) {
+        Ok((result, None)) if result.config["num_examples"] == 0 && !stop.is_stopped() => {
             sink.discard();
             return Err(datasets::nothing_loaded());
         }
-        Ok(result) => (result, None),
-        Err(mut error) => match error.take_partial() {
-            Some(partial) => (partial, Some(Failure::from(error))),
-            None => {
-                sink.discard();
-                return Err(error.into());
-            }
-        },
+        Ok(all) => all,
+        Err(failure) => {
+            sink.discard();
+            return Err(failure);
+        }
     };
     datasets::note_skipped(&mut result, &skipped);
     let interrupted = stop.is_stopped() && !out_of_time;
@@ -235,6 +232,19 @@ pub(super) fn with_settings(
             .register("code_execution", about, code_execution(settings));
     }
     Ok(registry)
+}
+
+/// What a run found and, if it ended early, why; the reason alone when it found nothing.
+pub(super) fn found(
+    done: Result<EvalResult, Error>,
+) -> Result<(EvalResult, Option<Failure>), Failure> {
+    match done {
+        Ok(result) => Ok((result, None)),
+        Err(mut error) => match error.take_partial() {
+            Some(partial) => Ok((partial, Some(Failure::from(error)))),
+            None => Err(error.into()),
+        },
+    }
 }
 
 /// Reports what was found and decides how the program ends.

@@ -17,7 +17,7 @@ use context_bench::tokens::Tokenizer;
 use context_bench::{EvalResult, Evaluate, Stop, evaluate};
 use indexmap::IndexMap;
 
-use super::run::{Report, finish, open_store, reporter, with_metrics, with_settings};
+use super::run::{Report, finish, found, open_store, reporter, with_metrics, with_settings};
 use crate::args::RunArgs;
 use crate::backend::{self, TaskSettings};
 use crate::exit::Exit;
@@ -97,15 +97,12 @@ pub(crate) async fn run(
     let done = run.run().await;
     signals.abort();
     let out_of_time = deadline.is_some_and(|deadline| deadline.is_finished());
-    let (mut result, broken) = match done {
-        Ok(result) => (result, None),
-        Err(mut error) => match error.take_partial() {
-            Some(partial) => (partial, Some(Failure::from(error))),
-            None => {
-                sink.discard();
-                return Err(error.into());
-            }
-        },
+    let (mut result, broken) = match found(done) {
+        Ok(all) => all,
+        Err(failure) => {
+            sink.discard();
+            return Err(failure);
+        }
     };
     datasets::report_skipped(&planned.skipped);
     datasets::note_skipped(&mut result, &planned.skipped);
