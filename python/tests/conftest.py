@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -15,6 +16,10 @@ import pytest
 from kit import EXAMPLES, Counting
 
 ROOT = Path(__file__).parents[2]
+
+# Where jobs run in the background, Ctrl-C is ignored, and children take after us.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
