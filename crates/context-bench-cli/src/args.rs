@@ -243,6 +243,14 @@ pub(crate) struct RunArgs {
     pub(crate) quiet: bool,
 }
 
+impl RunArgs {
+    /// How often every example is asked about, where no task says otherwise.
+    pub(crate) fn n_repeats(&self) -> usize {
+        let typed = self.repeats.unwrap_or(1);
+        usize::try_from(typed).unwrap_or(usize::MAX)
+    }
+}
+
 /// Flags of the demo.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct DemoArgs {

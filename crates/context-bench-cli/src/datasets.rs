@@ -73,18 +73,18 @@ pub(crate) fn open(args: &RunArgs, registry: &Registry) -> Result<Datasets, Fail
         return Err(nothing_loaded());
     }
     Ok(Datasets {
-        dataset: match repeats(args) {
-            1 => dataset.with_distinct_ids(),
-            n => dataset.with_distinct_ids().times(n),
-        },
+        dataset: repeated(dataset, args),
         scoring,
     })
 }
 
-/// How often each example is asked about, when nothing else says.
-pub(crate) fn repeats(args: &RunArgs) -> usize {
-    args.repeats
-        .map_or(1, |n| usize::try_from(n).unwrap_or(usize::MAX))
+/// The examples under ids of their own, each as often as it is to be asked about.
+pub(crate) fn repeated(dataset: Dataset, args: &RunArgs) -> Dataset {
+    let dataset = dataset.with_distinct_ids();
+    match args.n_repeats() {
+        1 => dataset,
+        n => dataset.times(n),
+    }
 }
 
 /// Whether data may have to come from elsewhere; files of the user need no hub.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use crate::task_args::{self, PromptArgs, TaskArgs};
+use crate::task_args::{self, PromptArgs, PythonArgs, TaskArgs};
 
 /// Flags of `ls`.
 #[derive(Debug, Clone, Args)]
@@ -33,17 +33,8 @@ pub(crate) struct ValidateArgs {
     /// File, or folder of files, of tasks and datasets of your own; repeatable.
     #[arg(long, visible_alias = "include_path", value_name = "PATH")]
     pub(crate) include_path: Vec<PathBuf>,
-    /// Interpreter for Python functions of tasks.
-    #[arg(
-        long,
-        value_name = "PATH",
-        env = "CONTEXT_BENCH_PYTHON",
-        default_value = "python3"
-    )]
-    pub(crate) python: PathBuf,
-    /// Load no Python functions and classes.
-    #[arg(long, visible_alias = "no_python")]
-    pub(crate) no_python: bool,
+    #[command(flatten)]
+    pub(crate) python: PythonArgs,
 }
 
 /// Flags of `render`.

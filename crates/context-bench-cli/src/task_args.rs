@@ -74,16 +74,23 @@ pub(crate) struct PromptArgs {
         help_heading = "Tasks"
     )]
     pub(crate) system_instruction: Option<String>,
+    #[command(flatten)]
+    pub(crate) python: PythonArgs,
+}
+
+/// Whether and with what the Python code of tasks is run.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct PythonArgs {
     /// Interpreter for Python functions of tasks.
     #[arg(
-        long,
+        long = "python",
         value_name = "PATH",
         env = "CONTEXT_BENCH_PYTHON",
         default_value = "python3",
         help_heading = "Tasks"
     )]
-    pub(crate) python: PathBuf,
-    /// Refuse tasks that need Python.
+    pub(crate) interpreter: PathBuf,
+    /// Load no Python: refuse to run tasks that need it, leave it unchecked in `validate`.
     #[arg(long, visible_alias = "no_python", help_heading = "Tasks")]
     pub(crate) no_python: bool,
 }

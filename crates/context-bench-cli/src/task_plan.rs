@@ -43,7 +43,7 @@ pub(crate) fn plan(
     tasks::warn(&warnings);
     check_copies(&tree, catalog, &select.prompt)?;
     warn_of_no_shots(&tree, &select.prompt);
-    let host: Arc<dyn Host> = Arc::from(tasks::host(&select.prompt));
+    let host: Arc<dyn Host> = Arc::from(tasks::host(&select.prompt.python));
     let planner = Planner {
         args,
         settings,
@@ -93,10 +93,7 @@ pub(crate) fn plan(
     Ok(PlannedRun {
         skipped,
         dataset: match natives {
-            Some(natives) => dataset.chain(match datasets::repeats(args) {
-                1 => natives.with_distinct_ids(),
-                n => natives.with_distinct_ids().times(n),
-            }),
+            Some(natives) => dataset.chain(datasets::repeated(natives, args)),
             None => dataset,
         },
         plan,
@@ -120,7 +117,7 @@ impl Planner<'_> {
         self.add_metadata(&mut leaf);
         self.add_repeats(&mut leaf);
         let mut task = Task::build(&leaf)?;
-        tasks::check_python(&task, &self.args.task.select.prompt)?;
+        tasks::check_python(&task, &self.args.task.select.prompt.python)?;
         self.check_unsafe(&task.name, task.unsafe_code)?;
         let says = max_tokens(&task.generation).is_some();
         if let Some(n) = self.settings.max_gen_toks.filter(|_| !says) {
@@ -178,7 +175,7 @@ impl Planner<'_> {
         let mut leaf = leaf.clone();
         self.add_metadata(&mut leaf);
         self.add_repeats(&mut leaf);
-        if self.args.task.select.prompt.no_python {
+        if self.args.task.select.prompt.python.no_python {
             return Err(Failure::bad_input(format!(
                 "task `{}` is a Python class, which `--no-python` forbids",
                 leaf.name
@@ -230,7 +227,7 @@ impl Planner<'_> {
             score_field: config.score_field().map(str::to_owned),
             evaluators: config.evaluators().to_vec(),
             documents,
-            repeats: datasets::repeats(self.args),
+            repeats: self.args.n_repeats(),
         };
         Ok(Some((native, dataset, config)))
     }

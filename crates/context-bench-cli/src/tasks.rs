@@ -10,7 +10,7 @@ use context_bench::task::tasks::{Host, NoHost, Task, Warning};
 use context_bench::task::{CatalogSettings, DataSettings, TaskCatalog, TaskData};
 
 use crate::failure::Failure;
-use crate::task_args::PromptArgs;
+use crate::task_args::{PromptArgs, PythonArgs};
 use crate::{env, hub, output};
 
 /// The folder in which `dataset_path` of tasks is looked for first.
@@ -89,18 +89,18 @@ pub(crate) fn data(
 }
 
 /// Who runs Python functions; processes start when the first is called.
-pub(crate) fn host(args: &PromptArgs) -> Box<dyn Host> {
+pub(crate) fn host(args: &PythonArgs) -> Box<dyn Host> {
     if args.no_python {
         return Box::new(NoHost);
     }
     Box::new(PythonPool::new(PythonSettings {
-        interpreter: args.python.clone(),
+        interpreter: args.interpreter.clone(),
         ..PythonSettings::default()
     }))
 }
 
 /// A task that needs Python is an error when that is forbidden, before anything is read.
-pub(crate) fn check_python(task: &Task, args: &PromptArgs) -> Result<(), Failure> {
+pub(crate) fn check_python(task: &Task, args: &PythonArgs) -> Result<(), Failure> {
     if args.no_python && task.needs_python() {
         return Err(Failure::bad_input(format!(
             "task `{}` has Python functions, which `--no-python` forbids",

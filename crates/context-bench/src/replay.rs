@@ -24,6 +24,8 @@ use crate::store::{
 };
 use crate::system::{System, SystemError};
 
+/// Why a row of a stored run has no answer any more.
+const LOST: &str = "the stored answer is damaged, or was removed together with another run";
 /// Why a row of a stored run has no score of one of its evaluators.
 const NO_SCORE: &str = "gave no whole score in that run, or does not apply to the example";
 
@@ -129,7 +131,11 @@ impl Replay {
         let mut failed = Vec::new();
         for row in self.store.run_rows(&self.run) {
             let mut row = row?;
-            seen[row.system].push(row.position);
+            // The store vouches for the number of the system.
+            let Some(seen) = seen.get_mut(row.system) else {
+                continue;
+            };
+            seen.push(row.position);
             if let StoredOutcome::Failed {
                 failure,
                 latency,
@@ -219,8 +225,7 @@ fn recalled(system: Arc<str>, stored: &StoredRow, wiring: &Wiring) -> EvalRow {
             row.failure = Some(Box::new(failure.clone()));
         }
         StoredOutcome::Lost => {
-            let lost = "the stored answer is damaged, or was removed together with another run";
-            row.failure = Some(Box::new(Failure::new(FailureKind::Other, lost)));
+            row.failure = Some(Box::new(Failure::new(FailureKind::Other, LOST)));
         }
     }
     row
@@ -263,7 +268,7 @@ impl System for Replayed {
 
     async fn process(&self, _: &Example) -> Result<Output, SystemError> {
         // Asked only about what the runner did not find.
-        Err("the stored answer is damaged, or was removed together with another run".into())
+        Err(LOST.into())
     }
 }
 

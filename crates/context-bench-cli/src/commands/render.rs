@@ -22,7 +22,7 @@ pub(crate) fn main(args: &RenderArgs, registry: &Registry) -> Result<Exit, Failu
         args,
         data: tasks::data(&catalog, &args.task.prompt, false, true)?,
         catalog,
-        host: tasks::host(&args.task.prompt),
+        host: tasks::host(&args.task.prompt.python),
     };
     // Everything is checked before the first line is written.
     let leaves = tree.leaves();
@@ -32,7 +32,7 @@ pub(crate) fn main(args: &RenderArgs, registry: &Registry) -> Result<Exit, Failu
             true => None,
             false => {
                 let task = Task::build(leaf)?;
-                tasks::check_python(&task, &args.task.prompt)?;
+                tasks::check_python(&task, &args.task.prompt.python)?;
                 Some(task)
             }
         });

@@ -79,7 +79,7 @@ async fn run(args: &RunArgs, registry: &Registry, command: &str) -> Result<Exit,
         threshold: args.threshold,
         n_systems: systems.systems.len(),
         n_datasets,
-        repeats: args.repeats.unwrap_or(1),
+        repeats: args.n_repeats() as u64,
     };
     let plan = match unreached.give_up(plan, &systems.systems, store.as_ref()) {
         Ok(plan) => plan,
@@ -97,7 +97,7 @@ async fn run(args: &RunArgs, registry: &Registry, command: &str) -> Result<Exit,
         .stop(stop.clone())
         .command(command)
         .note("datasets", args.dataset.clone())
-        .note("repeats", args.repeats.unwrap_or(1));
+        .note("repeats", args.n_repeats());
     if !args.text_field.is_empty() {
         plan = plan.text_fields(args.text_field.iter().cloned());
     }

@@ -139,9 +139,9 @@ fn prompt(
     args: &ShowArgs,
 ) -> Result<Map<String, Value>, Failure> {
     let task = Task::build(leaf)?;
-    tasks::check_python(&task, &args.prompt)?;
+    tasks::check_python(&task, &args.prompt.python)?;
     let options = args.prompt.options(None, Some(Limit::Count(1)))?;
-    let host = tasks::host(&args.prompt);
+    let host = tasks::host(&args.prompt.python);
     let data = tasks::data(catalog, &args.prompt, false, true)?.load(&task, &options, &*host)?;
     let requests = task.requests(&data, &options, &*host)?;
     match requests.requests.first() {

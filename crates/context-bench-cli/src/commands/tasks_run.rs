@@ -246,7 +246,7 @@ fn metrics(evaluation: Evaluate, args: &RunArgs, plan: &TaskPlan, n_systems: usi
         threshold: args.threshold,
         n_systems,
         n_datasets: 1,
-        repeats: args.repeats.unwrap_or(1),
+        repeats: args.n_repeats() as u64,
     };
     with_metrics(evaluation, &report)
 }

@@ -5,7 +5,6 @@ use context_bench::registry::Registry;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::list_args::ValidateArgs;
-use crate::task_args::PromptArgs;
 use crate::{output, tasks};
 
 pub(crate) fn main(args: &ValidateArgs, registry: &Registry) -> Result<Exit, Failure> {
@@ -16,13 +15,8 @@ pub(crate) fn main(args: &ValidateArgs, registry: &Registry) -> Result<Exit, Fai
     }
     let catalog = tasks::catalog(registry, &args.include_path)?;
     let values: Vec<&str> = values.into_iter().map(String::as_str).collect();
-    let prompt = PromptArgs {
-        python: args.python.clone(),
-        no_python: args.no_python,
-        ..PromptArgs::default()
-    };
-    let host = tasks::host(&prompt);
-    let report = catalog.validate(&values, (!args.no_python).then_some(&*host));
+    let host = tasks::host(&args.python);
+    let report = catalog.validate(&values, (!args.python.no_python).then_some(&*host));
     tasks::warn(&report.warnings);
     let (n_errors, n_valid) = (report.errors.len(), report.valid.len());
     for error in report.errors {

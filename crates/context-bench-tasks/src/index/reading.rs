@@ -1,6 +1,7 @@
 //! Finding and reading the files of a tree.
 
 use std::collections::{HashMap, HashSet};
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 
 use super::cache::Heads;
@@ -39,7 +40,9 @@ pub(super) fn list(root: &Path, threads: usize) -> Result<Listed> {
             let first = parts.next().unwrap_or_default();
             let others: Vec<_> = parts.map(|part| scope.spawn(move || walk(part))).collect();
             let mut walked = vec![walk(first)];
-            walked.extend(others.into_iter().filter_map(|other| other.join().ok()));
+            // A walk that failed must not look like folders without files.
+            let others = others.into_iter().map(|other| other.join());
+            walked.extend(others.map(|walk| walk.unwrap_or_else(|panic| resume_unwind(panic))));
             walked
         });
         level = Vec::new();

@@ -94,7 +94,7 @@ impl Prepared {
                 None => counter.try_count(text)?,
             };
         }
-        Ok((known.iter().map(|(_, n)| n).sum(), n_output))
+        Ok((self.input_tokens(fields, counter)?, n_output))
     }
 
     fn by_field(
