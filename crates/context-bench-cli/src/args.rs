@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
-use context_bench::MaxWorkers;
+use context_bench::plan::Workers;
 
 use crate::list_args::{FetchArgs, ListFormat, LsArgs, RenderArgs, ShowArgs, ValidateArgs};
 use crate::task_run_args::TaskRunArgs;
@@ -31,6 +31,7 @@ Examples:
   context-bench --proxy http://localhost:7878 --dataset questions.jsonl
   context-bench --system passthrough --system extractive:ratio=0.3 \\
                 --relay http://localhost:8000 --dataset questions.jsonl --max-workers 16
+  context-bench run bench.yaml --max-workers 16
   context-bench --tasks mmlu --model local-completions \\
                 --model-args base_url=http://localhost:8000/v1/completions,model=NAME
 
@@ -40,7 +41,7 @@ Exit codes: 0 done, 1 bug, 2 bad input or configuration, 3 rows failed (above
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Run systems over datasets and compare them (the default).
-    Run(Box<RunArgs>),
+    Run(Box<RunCommand>),
     /// Run the built-in comparison: no key, no network.
     Demo(DemoArgs),
     /// List datasets, systems, evaluators, metrics, output formats, tasks, groups and tags.
@@ -59,11 +60,23 @@ pub(crate) enum Command {
     Runs(RunsArgs),
     /// Write a stored run in any format.
     Export(ExportArgs),
+    /// Print the JSON Schema of run files, for editors.
+    Schema,
     /// Print the completion script of a shell.
     Completions {
         /// The shell.
         shell: Shell,
     },
+}
+
+/// `run`, with a file or without.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct RunCommand {
+    /// Run file (YAML or JSON) that says what to run; flags are put on top of it.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
 }
 
 /// Flags of a run.
@@ -124,46 +137,40 @@ pub(crate) struct RunArgs {
     pub(crate) task: TaskRunArgs,
 
     /// Model to ask for; for tasks also local-completions and the like, with --model-args.
-    #[arg(
-        short = 'M',
-        long,
-        value_name = "MODEL",
-        default_value = "claude-haiku-4-5-20251001",
-        help_heading = "Requests"
-    )]
-    pub(crate) model: String,
-    /// Variable that holds the API key.
-    #[arg(
-        long,
-        value_name = "VARIABLE",
-        default_value = crate::env::OPENAI_API_KEY,
-        help_heading = "Requests"
-    )]
-    pub(crate) api_key_env: String,
+    /// Default: claude-haiku-4-5-20251001.
+    #[arg(short = 'M', long, value_name = "MODEL", help_heading = "Requests")]
+    pub(crate) model: Option<String>,
+    /// Variable that holds the API key; default: OPENAI_API_KEY.
+    #[arg(long, value_name = "VARIABLE", help_heading = "Requests")]
+    pub(crate) api_key_env: Option<String>,
     /// System prompt that precedes every example.
     #[arg(long, value_name = "TEXT", help_heading = "Requests")]
     pub(crate) system_prompt: Option<String>,
     /// JSON object merged last into every request body.
     #[arg(long, value_name = "JSON", help_heading = "Requests")]
     pub(crate) extra_body: Option<String>,
-    /// Seconds that one attempt may take.
-    #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds, help_heading = "Requests", allow_negative_numbers = true)]
-    pub(crate) timeout: f64,
-    /// Further attempts after a failed one (429, 5xx, broken connections, timeouts).
+    /// Seconds that one attempt may take; default: 30.
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, help_heading = "Requests", allow_negative_numbers = true)]
+    pub(crate) timeout: Option<f64>,
+    /// Further attempts after a failed one (429, 5xx, broken connections, timeouts); default: 3.
     #[arg(
         long,
         value_name = "N",
-        default_value_t = 3,
         help_heading = "Requests",
         allow_negative_numbers = true
     )]
-    pub(crate) max_retries: u32,
+    pub(crate) max_retries: Option<u32>,
     /// Ask for streamed replies and record the time to the first token.
     #[arg(long, help_heading = "Requests")]
     pub(crate) stream: bool,
-    /// Calls in flight at the same time, over all systems: a number, or `auto` to find it.
-    #[arg(long, value_name = "N", default_value = "1", value_parser = max_workers, help_heading = "Requests", allow_negative_numbers = true)]
-    pub(crate) max_workers: MaxWorkers,
+    /// Calls in flight at the same time, over all systems: a number (default: 1), or `auto` to find it.
+    #[arg(
+        long,
+        value_name = "N",
+        help_heading = "Requests",
+        allow_negative_numbers = true
+    )]
+    pub(crate) max_workers: Option<Workers>,
     /// Requests per second at most, over all endpoints, retries included.
     #[arg(long, value_name = "N", value_parser = positive, help_heading = "Requests", allow_negative_numbers = true)]
     pub(crate) rps: Option<f64>,
@@ -198,57 +205,40 @@ pub(crate) struct RunArgs {
     /// Score that means, pass rates and costs are computed from; default: that of the datasets.
     #[arg(long, value_name = "FIELD", help_heading = "Scoring")]
     pub(crate) score_field: Option<String>,
-    /// A row passes when its score is at or above this.
-    #[arg(long, value_name = "NUMBER", default_value = "0.7", value_parser = finite, help_heading = "Scoring", allow_negative_numbers = true)]
-    pub(crate) threshold: f64,
+    /// A row passes when its score is at or above this; default: 0.7.
+    #[arg(long, value_name = "NUMBER", value_parser = finite, help_heading = "Scoring", allow_negative_numbers = true)]
+    pub(crate) threshold: Option<f64>,
     /// Endpoint of a model that judges answers; adds `judge_score`.
     #[arg(long, value_name = "URL", help_heading = "Scoring")]
     pub(crate) judge_url: Option<String>,
-    /// Model of the judge.
-    #[arg(
-        long,
-        value_name = "MODEL",
-        default_value = "claude-haiku-4-5-20251001",
-        help_heading = "Scoring"
-    )]
-    pub(crate) judge_model: String,
-    /// Tokenizer: cl100k_base, o200k_base or whitespace.
-    #[arg(
-        long,
-        value_name = "NAME",
-        default_value = "cl100k_base",
-        help_heading = "Scoring"
-    )]
-    pub(crate) tokenizer: String,
+    /// Model of the judge; default: claude-haiku-4-5-20251001.
+    #[arg(long, value_name = "MODEL", help_heading = "Scoring")]
+    pub(crate) judge_model: Option<String>,
+    /// Tokenizer: cl100k_base (the default), o200k_base or whitespace.
+    #[arg(long, value_name = "NAME", help_heading = "Scoring")]
+    pub(crate) tokenizer: Option<String>,
     /// Count the tokens of this field only; repeatable. Default: every text field.
     #[arg(long, value_name = "FIELD", help_heading = "Scoring")]
     pub(crate) text_field: Vec<String>,
 
-    /// Format of the result: table, markdown, json, jsonl or csv.
-    #[arg(
-        long,
-        value_name = "FORMAT",
-        default_value = "table",
-        help_heading = "Output"
-    )]
-    pub(crate) output: String,
+    /// Format of the result: table (the default), markdown, json, jsonl or csv.
+    #[arg(long, value_name = "FORMAT", help_heading = "Output")]
+    pub(crate) output: Option<String>,
     /// Write the result to a file instead of stdout.
     #[arg(long, value_name = "PATH", help_heading = "Output")]
     pub(crate) output_file: Option<PathBuf>,
-    /// Share of rows that may fail before the exit code is 3.
-    #[arg(long, value_name = "SHARE", default_value = "0", value_parser = share, help_heading = "Output", allow_negative_numbers = true)]
-    pub(crate) max_error_rate: f64,
+    /// Share of rows that may fail before the exit code is 3; default: 0.
+    #[arg(long, value_name = "SHARE", value_parser = share, help_heading = "Output", allow_negative_numbers = true)]
+    pub(crate) max_error_rate: Option<f64>,
+    /// Write the run file of this command line, and do nothing else.
+    #[arg(long, help_heading = "Output")]
+    pub(crate) print_config: bool,
+    /// Show what would be done and what the store holds already; ask nobody.
+    #[arg(long, help_heading = "Output", conflicts_with = "print_config")]
+    pub(crate) dry_run: bool,
     /// Show no progress.
     #[arg(short, long, help_heading = "Output")]
     pub(crate) quiet: bool,
-}
-
-impl RunArgs {
-    /// How often every example is asked about, where no task says otherwise.
-    pub(crate) fn n_repeats(&self) -> usize {
-        let typed = self.repeats.unwrap_or(1);
-        usize::try_from(typed).unwrap_or(usize::MAX)
-    }
 }
 
 /// Flags of the demo.
@@ -353,17 +343,6 @@ fn number(text: &str, fits: fn(f64) -> bool, expected: &str) -> Result<f64, Stri
     match text.parse::<f64>() {
         Ok(value) if fits(value) => Ok(value),
         _ => Err(format!("expected {expected}")),
-    }
-}
-
-/// The most that `--max-workers auto` tries.
-const AUTO_UP_TO: usize = 1024;
-
-fn max_workers(text: &str) -> Result<MaxWorkers, String> {
-    match text.parse() {
-        _ if text == "auto" => Ok(MaxWorkers::Auto { up_to: AUTO_UP_TO }),
-        Ok(n) => Ok(MaxWorkers::Fixed(n)),
-        Err(_) => Err("expected a whole number or `auto`".into()),
     }
 }
 

@@ -1,8 +1,7 @@
 //! `--model local-completions --model_args base_url=…`: endpoints in the words of
 //! lm-evaluation-harness, as flags of ours.
 
-use context_bench::MaxWorkers;
-use context_bench::task::LikelihoodSettings;
+use context_bench::plan::{RunSpec, SystemSpec, Workers};
 use context_bench::task::tasks::arguments;
 use serde_json::{Map, Value, json};
 
@@ -71,59 +70,58 @@ impl Backend {
     }
 }
 
-/// What tasks need to know of the model beside its endpoint.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct TaskSettings {
-    /// How likelihoods are asked for; none from an endpoint that is for chats alone.
-    pub(crate) likelihoods: Option<LikelihoodSettings>,
-    /// Settings of generation, when tasks do not say them.
-    pub(crate) max_gen_toks: Option<u64>,
-    /// Ends every answer, with the stops of its task.
-    pub(crate) eos: Option<String>,
-    /// Sent with every request.
-    pub(crate) seed: Option<i64>,
-    /// The name of `--model` as typed, when it is one of the reference's.
-    pub(crate) backend: Option<String>,
-    /// The arguments as typed.
-    pub(crate) model_args: Map<String, Value>,
+/// Whether a command line speaks of models as lm-evaluation-harness does.
+fn has_harness_words(args: &RunArgs) -> bool {
+    !args.task.select.tasks.is_empty() || !args.task.model_args.is_empty()
 }
 
-/// The flags with what `--model` and `--model-args` mean in place of them.
-pub(crate) fn resolved(args: &RunArgs) -> Result<(RunArgs, TaskSettings), Failure> {
-    let mut args = args.clone();
-    let mut settings = TaskSettings::default();
-    let mut likelihoods = LikelihoodSettings::default();
-    if let Some(n) = args.task.batch_size {
-        likelihoods.batch_size = n;
+/// Whether `--model` stands for an endpoint, which the first `--name` is then for.
+pub(crate) fn names_endpoint(args: &RunArgs) -> bool {
+    let model = args.model.as_deref().unwrap_or_default();
+    has_harness_words(args) && BACKENDS.iter().any(|(name, _)| *name == model)
+}
+
+/// Puts what `--model` and `--model-args` mean into a spec, where they are words of
+/// lm-evaluation-harness.
+pub(crate) fn translate(args: &RunArgs, spec: &mut RunSpec) -> Result<(), Failure> {
+    let task = &args.task;
+    if !has_harness_words(args) {
+        return Ok(());
     }
-    for typed in &args.task.model_args {
-        settings.model_args.extend(arguments::parse(typed)?);
+    for typed in &task.model_args {
+        spec.harness.model_args.extend(arguments::parse(typed)?);
     }
-    let backend = BACKENDS.iter().find(|(name, _)| *name == args.model);
-    let mut given = settings.model_args.clone();
+    let typed = args.model.as_deref().unwrap_or_default();
+    let backend = BACKENDS.iter().find(|(name, _)| *name == typed);
+    let mut given = spec.harness.model_args.clone();
     if let Some((name, backend)) = backend {
-        settings.backend = Some((*name).to_owned());
-        name_endpoint(&mut args, name, *backend, &mut given)?;
-        settings.seed = Some(integer(&mut given, "seed")?.unwrap_or(1234));
-    } else if IN_PROCESS.contains(&args.model.as_str()) {
+        spec.harness.model = Some((*name).to_owned());
+        let called = args.name.first().cloned();
+        name_endpoint(spec, name, *backend, called, &mut given)?;
+        spec.seeds.generation = Some(integer(&mut given, "seed")?.unwrap_or(1234));
+    } else if IN_PROCESS.contains(&typed) {
         return Err(Failure::bad_input(format!(
-            "`--model {}` runs a model in its own process, which context-bench does not",
-            args.model
+            "`--model {typed}` runs a model in its own process, which context-bench does not"
         ))
         .hint(
             "serve the model, then `--model local-completions --model-args base_url=http://HOST/v1/completions,model=NAME`",
         ));
     }
     if let Some(n) = whole(&mut given, "batch_size")? {
-        likelihoods.batch_size = n.max(1);
+        spec.likelihoods.batch_size = Some(n.max(1));
     }
     if let Some(n) = whole(&mut given, "max_length")? {
-        // One token is for what is generated.
-        likelihoods.max_length = n.saturating_sub(1).max(1);
+        spec.likelihoods.max_length = Some(n);
     }
-    likelihoods.prefix = text(&mut given, "prefix");
-    settings.max_gen_toks = whole(&mut given, "max_gen_toks")?.map(|n| n as u64);
-    settings.eos = text(&mut given, "eos_string");
+    if let Some(prefix) = text(&mut given, "prefix") {
+        spec.likelihoods.prefix = Some(prefix);
+    }
+    if let Some(n) = whole(&mut given, "max_gen_toks")? {
+        spec.prompts.max_gen_toks = Some(n as u64);
+    }
+    if let Some(eos) = text(&mut given, "eos_string") {
+        spec.prompts.eos = Some(eos);
+    }
     for name in WITHOUT_EFFECT {
         if given.shift_remove(*name).is_some() {
             output::warning(&format!("`{name}` of `--model-args` has no effect here"));
@@ -137,20 +135,17 @@ pub(crate) fn resolved(args: &RunArgs) -> Result<(RunArgs, TaskSettings), Failur
             ),
         );
     }
-    let chat_only = |url: &String| {
-        let path = url.split(['?', '#']).next().unwrap_or_default();
-        path.trim_end_matches('/').ends_with("/chat/completions")
-    };
-    let is_chat = backend.is_some_and(|(_, backend)| backend.is_chat)
-        || args.proxy.iter().chain(&args.relay).any(chat_only);
-    settings.likelihoods = (!is_chat).then_some(likelihoods);
-    Ok((args, settings))
+    if backend.is_some_and(|(_, backend)| backend.is_chat) {
+        spec.likelihoods.enabled = Some(false);
+    }
+    Ok(())
 }
 
 fn name_endpoint(
-    args: &mut RunArgs,
+    spec: &mut RunSpec,
     name: &str,
     backend: Backend,
+    called: Option<String>,
     given: &mut Map<String, Value>,
 ) -> Result<(), Failure> {
     let url = text(given, "base_url").or_else(|| backend.url.map(str::to_owned));
@@ -161,7 +156,7 @@ fn name_endpoint(
             ),
         );
     };
-    if !args.proxy.is_empty() {
+    if spec.systems.iter().any(|system| system.proxy.is_some()) {
         return Err(Failure::bad_input(format!(
             "both `--proxy` and `--model {name}` name an endpoint"
         ))
@@ -175,20 +170,26 @@ fn name_endpoint(
         (false, false) if path.ends_with("/v1") => format!("{path}/completions"),
         (false, false) => format!("{path}/v1/completions"),
     };
-    args.proxy = vec![url];
+    // The endpoint of the model comes first, as `--proxy` does.
+    let endpoint = SystemSpec {
+        proxy: Some(url),
+        name: called,
+        ..SystemSpec::default()
+    };
+    spec.systems.insert(0, endpoint);
     let model = text(given, "model").or_else(|| text(given, "pretrained"));
-    args.model = model.ok_or_else(|| {
+    spec.requests.model = Some(model.ok_or_else(|| {
         Failure::bad_input(format!("`--model {name}` needs the name of a model"))
             .hint("add `model=NAME` to `--model-args`")
-    })?;
+    })?);
     if let Some(n) = whole(given, "num_concurrent")? {
-        args.max_workers = MaxWorkers::Fixed(n.max(1));
+        spec.limits.max_workers = Some(Workers::Number(n.max(1)));
     }
     if let Some(n) = whole(given, "max_retries")? {
         // Their number counts the first attempt.
-        args.max_retries = u32::try_from(n.saturating_sub(1)).unwrap_or(u32::MAX);
+        spec.requests.max_retries = Some(u32::try_from(n.saturating_sub(1)).unwrap_or(u32::MAX));
     }
-    args.timeout = match given.shift_remove("timeout") {
+    spec.requests.timeout = Some(match given.shift_remove("timeout") {
         None => 300.0,
         Some(value) => value
             .as_f64()
@@ -198,9 +199,8 @@ fn name_endpoint(
                     "`timeout` must be a number of seconds, found `{value}`"
                 ))
             })?,
-    };
-    let is_chat_without_messages =
-        backend.is_chat && args.task.select.prompt.apply_chat_template.is_none();
+    });
+    let is_chat_without_messages = backend.is_chat && spec.prompts.apply_chat_template.is_none();
     if is_chat_without_messages {
         return Err(Failure::bad_input(format!(
             "`--model {name}` takes messages, and prompts are plain text"
@@ -250,27 +250,28 @@ mod tests {
     use super::*;
     use clap::Parser as _;
 
-    fn of(line: &str) -> Result<(RunArgs, TaskSettings), Failure> {
+    fn of(line: &str) -> Result<RunSpec, Failure> {
         let line = format!("context-bench --tasks t {line}");
-        resolved(&crate::args::Cli::parse_from(line.split(' ')).run)
+        crate::spec_args::flags(&crate::args::Cli::parse_from(line.split(' ')).run)
     }
 
     #[test]
     fn backends_become_endpoints() {
-        let (args, settings) = of(
+        let spec = of(
             "--model local-completions --model_args base_url=http://h:1/v1/completions,model=m,\
              num_concurrent=8,max_retries=3,max_length=4096,tokenizer_backend=huggingface",
         )
         .expect("valid");
-        assert_eq!(args.proxy, ["http://h:1/v1/completions"]);
-        assert_eq!((args.model.as_str(), args.max_workers.most()), ("m", 8));
-        assert_eq!((args.max_retries, args.timeout), (2, 300.0));
-        let likelihoods = settings.likelihoods.expect("plain text");
-        assert_eq!((likelihoods.max_length, likelihoods.batch_size), (4095, 1));
-        assert_eq!(settings.seed, Some(1234));
-        let (args, _) =
-            of("--model local-completions -a base_url=http://h,model=m").expect("valid");
-        assert_eq!(args.proxy, ["http://h/v1/completions"]);
+        let proxy = |spec: &RunSpec| spec.systems[0].proxy.clone().expect("an endpoint");
+        assert_eq!(proxy(&spec), "http://h:1/v1/completions");
+        assert_eq!(spec.requests.model.as_deref(), Some("m"));
+        assert_eq!(spec.limits.max_workers, Some(Workers::Number(8)));
+        assert_eq!(spec.requests.max_retries, Some(2));
+        assert_eq!(spec.requests.timeout, Some(300.0));
+        assert_eq!(spec.likelihoods.max_length, Some(4096));
+        assert_eq!(spec.seeds.generation, Some(1234));
+        let spec = of("--model local-completions -a base_url=http://h,model=m").expect("valid");
+        assert_eq!(proxy(&spec), "http://h/v1/completions");
     }
 
     #[test]
@@ -283,12 +284,11 @@ mod tests {
                 .expect("advice")
                 .contains("--apply-chat-template")
         );
-        let (_, settings) = of(&format!("{chat} --apply_chat_template")).expect("valid");
-        assert!(settings.likelihoods.is_none());
-        let (_, settings) = of("--proxy http://h/v1/chat/completions").expect("valid");
-        assert!(settings.likelihoods.is_none());
-        let (_, settings) = of("--proxy http://h/v1 --batch_size 4").expect("valid");
-        assert_eq!(settings.likelihoods.expect("any").batch_size, 4);
+        let spec = of(&format!("{chat} --apply_chat_template")).expect("valid");
+        assert_eq!(spec.likelihoods.enabled, Some(false));
+        let spec = of("--proxy http://h/v1 --batch_size 4").expect("valid");
+        assert_eq!(spec.likelihoods.batch_size, Some(4));
+        assert_eq!(spec.likelihoods.enabled, None);
     }
 
     #[test]

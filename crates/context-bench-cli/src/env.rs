@@ -1,7 +1,5 @@
-//! Every environment variable that the program reads, documented once.
-
-/// The key of the endpoints, unless `--api-key-env` names another variable.
-pub(crate) const OPENAI_API_KEY: &str = "OPENAI_API_KEY";
+//! The environment variables that the program reads. `docs/reference/cli.md` has them all;
+//! which one holds a key is decided by plans.
 
 /// The value of a variable; empty counts as not set.
 pub(crate) fn get(name: &str) -> Option<String> {

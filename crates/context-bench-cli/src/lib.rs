@@ -17,14 +17,13 @@ mod list_args;
 mod output;
 mod progress;
 mod reach;
-mod scoring;
 mod signals;
+mod spec_args;
 mod stores;
-mod systems;
+mod surroundings;
 mod task_args;
 mod task_files;
-mod task_leaves;
-mod task_plan;
+mod task_reports;
 mod task_run_args;
 mod tasks;
 
@@ -87,8 +86,10 @@ where
 
 fn call(cli: &Cli, registry: &Registry, command: &str) -> Result<Exit, Failure> {
     match &cli.command {
-        None => commands::run::main(&cli.run, registry, command),
-        Some(Command::Run(args)) => commands::run::main(args, registry, command),
+        None => commands::run::main(&cli.run, None, registry, command),
+        Some(Command::Run(args)) => {
+            commands::run::main(&args.run, args.file.as_deref(), registry, command)
+        }
         Some(Command::Rescore(args)) => commands::rescore::main(args, registry, command),
         Some(Command::Runs(args)) => commands::runs::main(args),
         Some(Command::Export(args)) => commands::export::main(args, registry),
@@ -98,6 +99,7 @@ fn call(cli: &Cli, registry: &Registry, command: &str) -> Result<Exit, Failure> 
         Some(Command::Validate(args)) => commands::validate::main(args, registry),
         Some(Command::Render(args)) => commands::render::main(args, registry),
         Some(Command::Fetch(args)) => commands::fetch::main(args, registry),
+        Some(Command::Schema) => commands::schema::main(),
         Some(Command::Completions { shell }) => commands::completions::main(*shell),
     }
 }

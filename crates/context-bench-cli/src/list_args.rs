@@ -78,7 +78,7 @@ pub(crate) struct ShowArgs {
     #[arg(long, visible_alias = "include_path", value_name = "PATH")]
     pub(crate) include_path: Vec<PathBuf>,
     /// Decides the order of options where the source always puts the right one first.
-    #[arg(long, value_name = "N", default_value_t = crate::datasets::SEED)]
+    #[arg(long, value_name = "N", default_value_t = context_bench::dataset::catalogue::OPTION_SEED)]
     pub(crate) seed: u64,
     /// Leave options in the order of the source.
     #[arg(long)]

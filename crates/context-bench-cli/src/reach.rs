@@ -13,7 +13,7 @@ use context_bench::{Evaluate, Evaluator, FailureKind, System};
 use crate::env;
 use crate::failure::Failure;
 use crate::output;
-use crate::systems::Systems;
+use context_bench::planner::Systems;
 
 /// The systems and evaluators of a run whose endpoint cannot be reached.
 pub(crate) struct Unreached {

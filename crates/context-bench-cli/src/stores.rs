@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use context_bench::planner::Reopened;
 use context_bench::store::{Store, StoredRun};
 
 use crate::failure::Failure;
@@ -26,26 +27,7 @@ pub(crate) fn open(cache_dir: Option<&Path>) -> Result<Store, Failure> {
     Ok(opened.store)
 }
 
-/// The id of a run: as typed, or that of the newest one for `last`.
-pub(crate) fn run_id(store: &Store, typed: &str) -> Result<String, Failure> {
-    if typed != "last" {
-        return Ok(typed.to_owned());
-    }
-    match store.runs()?.last() {
-        Some(run) => Ok(run.run.id().to_string()),
-        None => Err(Failure::bad_input("the store has no runs")
-            .hint("a run with `--cache-dir` puts itself into the store")),
-    }
-}
-
-/// How often the systems of a stored run were asked about each example.
-pub(crate) fn repeats(run: &StoredRun) -> u64 {
-    setting(run, "repeats")
-        .and_then(serde_json::Value::as_u64)
-        .unwrap_or(1)
-}
-
-/// A setting that a stored run was made with.
-pub(crate) fn setting<'a>(run: &'a StoredRun, key: &str) -> Option<&'a serde_json::Value> {
-    run.config.get("provenance")?.get(key)
+/// The run that a user means: by its id, the beginning of it, or `last`.
+pub(crate) fn run(store: &Store, typed: &str) -> Result<StoredRun, Failure> {
+    Ok(Reopened::open(store, typed)?.replay.run)
 }

@@ -3,10 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use context_bench::task::tasks::Options;
-use context_bench::task::tasks::options::{Chat, Limit, SEED};
-
-use crate::failure::Failure;
+use context_bench::task::tasks::options::{Limit, SEED};
 
 /// Which tasks, and how their prompts are made.
 #[derive(Debug, Clone, Default, Args)]
@@ -81,64 +78,17 @@ pub(crate) struct PromptArgs {
 /// Whether and with what the Python code of tasks is run.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct PythonArgs {
-    /// Interpreter for Python functions of tasks.
+    /// Interpreter for Python functions of tasks; default: python3.
     #[arg(
         long = "python",
         value_name = "PATH",
         env = "CONTEXT_BENCH_PYTHON",
-        default_value = "python3",
         help_heading = "Tasks"
     )]
-    pub(crate) interpreter: PathBuf,
+    pub(crate) interpreter: Option<PathBuf>,
     /// Load no Python: refuse to run tasks that need it, leave it unchecked in `validate`.
     #[arg(long, visible_alias = "no_python", help_heading = "Tasks")]
     pub(crate) no_python: bool,
-}
-
-impl PromptArgs {
-    /// How prompts are made, with the seed that examples are drawn by.
-    pub(crate) fn options(
-        &self,
-        seed: Option<i64>,
-        limit: Option<Limit>,
-    ) -> Result<Options, Failure> {
-        Ok(Options {
-            num_fewshot: self.num_fewshot,
-            seed: seed.unwrap_or(SEED),
-            chat: self.chat()?,
-            system_instruction: self.system_instruction.clone(),
-            limit,
-            ..Options::default()
-        })
-    }
-
-    fn chat(&self) -> Result<Option<Chat>, Failure> {
-        let applied = match self
-            .apply_chat_template
-            .as_deref()
-            .map(str::to_lowercase)
-            .as_deref()
-        {
-            None | Some("false") => false,
-            Some("true") => true,
-            Some(name) => {
-                return Err(
-                    Failure::bad_input(format!("there is no chat template `{name}` here")).hint(
-                        "leave out the name: messages are sent, and the endpoint has the template",
-                    ),
-                );
-            }
-        };
-        match (applied, self.fewshot_as_multiturn) {
-            (false, Some(true)) => Err(Failure::bad_input(
-                "`--fewshot-as-multiturn` needs messages",
-            )
-            .hint("add `--apply-chat-template`")),
-            (false, _) => Ok(None),
-            (true, Some(false)) => Ok(Some(Chat::SingleTurn)),
-            (true, _) => Ok(Some(Chat::MultiTurn)),
-        }
-    }
 }
 
 /// The seed of examples in what `--seed` takes: one number for everything, or as in

@@ -69,15 +69,14 @@ pub(crate) struct TaskRunArgs {
     /// JSON object over the metadata of every task; Python functions of tasks see it.
     #[arg(long, value_name = "JSON", help_heading = "Tasks")]
     pub(crate) metadata: Option<String>,
-    /// Resamples for standard errors that are not analytic.
+    /// Resamples for standard errors that are not analytic; default: 100000.
     #[arg(
         long,
         visible_alias = "bootstrap_iters",
         value_name = "N",
-        default_value_t = 100_000,
         help_heading = "Tasks"
     )]
-    pub(crate) bootstrap_iters: usize,
+    pub(crate) bootstrap_iters: Option<usize>,
     /// Pool standard errors of means over tasks by size, as lm-evaluation-harness does.
     #[arg(long, visible_alias = "pooled_stderr", help_heading = "Tasks")]
     pub(crate) pooled_stderr: bool,

@@ -1,5 +1,6 @@
 //! Scores of groups from the scores of their tasks.
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::config::Config;
@@ -16,7 +17,7 @@ const KEYS: &[&str] = &[
 ];
 
 /// One entry of `aggregate_metric_list`.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AggregateMetric {
     /// The metric that is aggregated.
     pub metric: String,

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use context_bench_template::place::{Place, Position};
 use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// Where a value of a configuration comes from.
@@ -43,17 +44,34 @@ impl std::fmt::Display for Origin {
     }
 }
 
-/// A value with its origin.
-#[derive(Debug, Clone, PartialEq)]
+/// A value with its origin. Written down, it keeps the file that it is from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Setting {
     /// The value; functions as [`crate::function::Function::to_json`] writes them.
     pub value: Value,
     /// Where it is from.
+    #[serde(rename = "from", with = "origin_file")]
     pub origin: Origin,
 }
 
+/// Origins by the name of their file.
+mod origin_file {
+    use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
+
+    use super::Origin;
+
+    pub(super) fn serialize<S: Serializer>(origin: &Origin, out: S) -> Result<S::Ok, S::Error> {
+        origin.place.file.serialize(out)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Origin, D::Error> {
+        Ok(Origin::other(&String::deserialize(from)?))
+    }
+}
+
 /// Settings by name, in order.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Config {
     settings: IndexMap<String, Setting>,
 }

@@ -1,13 +1,15 @@
 //! What a selection resolves to: groups with their members, down to the tasks.
 
 use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::aggregate::AggregateMetric;
 use crate::config::Config;
 
 /// A task or a group.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Node {
     /// A task.
     Task(Leaf),
@@ -16,7 +18,7 @@ pub enum Node {
 }
 
 /// A task where it stands in a tree, with everything that applies to it there.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Leaf {
     /// The innermost group and the name: `paint::red`; the name alone outside of groups.
     pub path: String,
@@ -34,7 +36,7 @@ pub struct Leaf {
 }
 
 /// A group where it stands in a tree.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Group {
     /// The name; for inline groups with their parents: `art::extra`.
     pub id: String,
@@ -139,7 +141,8 @@ impl Leaf {
 }
 
 /// A resolved selection.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Tree {
     /// What was selected, in order.
     pub nodes: Vec<Node>,
@@ -149,6 +152,25 @@ impl Tree {
     /// All tasks, depth first.
     pub fn leaves(&self) -> Vec<&Leaf> {
         self.nodes.iter().flat_map(Node::leaves).collect()
+    }
+
+    /// All tasks, depth first, to be changed.
+    pub fn leaves_mut(&mut self) -> Vec<&mut Leaf> {
+        fn add<'t>(node: &'t mut Node, leaves: &mut Vec<&'t mut Leaf>) {
+            match node {
+                Node::Task(leaf) => leaves.push(leaf),
+                Node::Group(group) => {
+                    for child in &mut group.children {
+                        add(child, leaves);
+                    }
+                }
+            }
+        }
+        let mut leaves = Vec::new();
+        for node in &mut self.nodes {
+            add(node, &mut leaves);
+        }
+        leaves
     }
 
     /// All groups, parents first.

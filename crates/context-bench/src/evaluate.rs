@@ -5,18 +5,20 @@
 
 mod error;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant, SystemTime};
 
 use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
 
 pub use self::error::{Error, UnknownScore};
+use crate::benchmark::{Answer, RunTime, Suite, SumUp};
 use crate::dataset::{Dataset, DatasetError, Used};
 use crate::evaluator::Evaluator;
 use crate::metric::{Comparison, Metric};
 use crate::model::{EvalRow, Failure, ScoreName, Summary};
+use crate::plan::RunRecord;
 use crate::replay::Replay;
 use crate::result::{EvalResult, Kept};
 use crate::runner::{
@@ -68,7 +70,8 @@ pub struct Evaluate {
     store: Option<Store>,
     recorded: Option<Arc<Recorded>>,
     given_up: Vec<(String, Failure)>,
-    notes: Map<String, Value>,
+    suite: Option<(Suite, SumUp)>,
+    record: Option<RunRecord>,
     command: String,
 }
 
@@ -90,7 +93,8 @@ impl Default for Evaluate {
             store: None,
             recorded: None,
             given_up: Vec::new(),
-            notes: Map::new(),
+            suite: None,
+            record: None,
             command: String::new(),
         }
     }
@@ -145,11 +149,25 @@ impl Evaluate {
         self
     }
 
-    /// Lets one more evaluator score the examples tagged with this dataset, beside those
-    /// of [`evaluators_for`](Self::evaluators_for).
+    /// Lets benchmarks score their examples, and sums them up at the end. The examples
+    /// come with [`dataset`](Self::dataset), such as from [`Suite::examples`] or a store.
     #[must_use]
-    pub fn evaluator_also_for(mut self, dataset: &str, evaluator: Arc<dyn Evaluator>) -> Self {
-        self.wiring.also_wire(dataset, evaluator);
+    pub fn suite(mut self, suite: Suite, how: SumUp) -> Self {
+        for (tag, evaluators, field, holds_answers) in suite.scoring() {
+            let field = field.map(str::to_owned);
+            self.wiring.wire(tag.to_owned(), evaluators, field);
+            if holds_answers {
+                self.wiring.hold_answers(tag);
+            }
+        }
+        self.suite = Some((suite, how));
+        self
+    }
+
+    /// What was asked and what was decided; the store keeps both with the run.
+    #[must_use]
+    pub fn record(mut self, record: RunRecord) -> Self {
+        self.record = Some(record);
         self
     }
 
@@ -273,6 +291,7 @@ impl Evaluate {
         let run = &replay.run;
         let names: Vec<String> = run.systems.iter().map(|s| s.name.clone()).collect();
         let mut config = run.config.clone();
+        RunRecord::take(&mut config);
         let provenance = match config.shift_remove("provenance") {
             Some(Value::Object(provenance)) => provenance,
             _ => Map::new(),
@@ -283,9 +302,17 @@ impl Evaluate {
             interrupted: run.status == RunStatus::Interrupted,
             ..EvalResult::default()
         };
-        fill(&mut result, &names, outcome);
+        let (answers, _) = fill(&mut result, &names, outcome);
         result.datasets = used.list();
         summarize(&mut result, &self.metrics, &self.comparisons, false);
+        let time = RunTime {
+            started: run.created_at,
+            elapsed: run
+                .finished_at
+                .and_then(|end| end.duration_since(run.created_at).ok())
+                .unwrap_or_default(),
+        };
+        self.sum_up(&mut result, &answers, time);
         result.kept = Some(Kept {
             run: Some(run.run.id().to_string()),
             path: replay.store().path().to_owned(),
@@ -311,13 +338,6 @@ impl Evaluate {
         self
     }
 
-    /// Adds something to the provenance of the result.
-    #[must_use]
-    pub fn note(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
-        self.notes.insert(key.into(), value.into());
-        self
-    }
-
     /// How the run was asked for, without keys; the store remembers it.
     #[must_use]
     pub fn command(mut self, command: impl Into<String>) -> Self {
@@ -334,7 +354,7 @@ impl Evaluate {
     /// reads a score that evaluators which do not name theirs did not give.
     /// Failing systems, evaluators and examples are not errors: they are rows and
     /// counts of the result.
-    pub async fn run(self) -> Result<EvalResult, Error> {
+    pub async fn run(mut self) -> Result<EvalResult, Error> {
         self.check_systems()?;
         let declared = declared_scores(&self.wiring);
         let common = self.wiring.common().map(ToString::to_string);
@@ -350,6 +370,7 @@ impl Evaluate {
         let provenance = self.provenance();
         let names: Vec<String> = self.systems.iter().map(|s| s.name().to_owned()).collect();
         let stop = self.stop.clone();
+        let (started, clock) = (SystemTime::now(), Instant::now());
         let (reuse, mut kept) = self.begin_in_store(&config, &provenance);
         let given_up = |system: &Arc<dyn System>| {
             let mut given_up = self.given_up.iter();
@@ -357,20 +378,20 @@ impl Evaluate {
             found.map(|(_, failure)| failure.clone())
         };
         let given_up = self.systems.iter().map(given_up).collect();
-        let dataset = self.dataset.unwrap_or_else(|| Vec::new().into());
+        let dataset = self.dataset.take().unwrap_or_else(|| Vec::new().into());
         let used = Used::of(&dataset);
         let outcome = runner::run(RunSettings {
-            systems: self.systems,
+            systems: std::mem::take(&mut self.systems),
             dataset,
-            wiring: Arc::new(self.wiring),
+            wiring: Arc::new(std::mem::take(&mut self.wiring)),
             used: used.clone(),
             max_examples: self.max_examples,
             max_workers: self.max_workers,
             example_timeout: self.example_timeout,
-            text_fields: self.text_fields,
-            counter: self.counter,
-            progress: self.progress,
-            stop: self.stop,
+            text_fields: self.text_fields.clone(),
+            counter: Arc::clone(&self.counter),
+            progress: Arc::clone(&self.progress),
+            stop: self.stop.clone(),
             reuse: reuse.clone(),
             given_up,
         })
@@ -382,7 +403,7 @@ impl Evaluate {
             provenance,
             ..EvalResult::default()
         };
-        let dataset_error = fill(&mut result, &names, outcome);
+        let (answers, dataset_error) = fill(&mut result, &names, outcome);
         result.datasets = used.list();
         result.interrupted =
             stop.is_stopped() && result.counts.values().any(|counts| counts.not_run() > 0);
@@ -401,6 +422,11 @@ impl Evaluate {
             &self.comparisons,
             stop.is_stopped(),
         );
+        let time = RunTime {
+            started,
+            elapsed: clock.elapsed(),
+        };
+        self.sum_up(&mut result, &answers, time);
         if let (Some(reuse), Some(kept)) = (reuse, &mut kept) {
             let status = match (&dataset_error, result.interrupted) {
                 (Some(_), _) => RunStatus::Failed,
@@ -439,6 +465,9 @@ impl Evaluate {
         };
         let mut config = config.clone();
         config.insert("provenance".into(), Value::Object(provenance.clone()));
+        if let Some(record) = &self.record {
+            record.put(&mut config);
+        }
         let begun = Reuse::begin(ReuseSettings {
             store,
             systems: &self.systems,
@@ -458,6 +487,24 @@ impl Evaluate {
                 kept.failure = Some(error.to_string());
                 (None, Some(kept))
             }
+        }
+    }
+
+    /// Sums up the benchmarks, system by system.
+    fn sum_up(&self, result: &mut EvalResult, answers: &[HashMap<usize, Answer>], time: RunTime) {
+        let Some((suite, how)) = &self.suite else {
+            return;
+        };
+        let record = self.record.as_ref();
+        let facts = record.map(|record| record.plan.harness.clone());
+        let facts = facts.unwrap_or_default();
+        let none = HashMap::new();
+        let systems: Vec<String> = result.summary.keys().cloned().collect();
+        for (number, system) in systems.into_iter().enumerate() {
+            let answers = answers.get(number).unwrap_or(&none);
+            let outcome = suite.sum_up(result.rows_of(&system), answers, how);
+            let report = facts.report(&system, outcome, time);
+            result.tasks.insert(system, report);
         }
     }
 
@@ -509,7 +556,9 @@ impl Evaluate {
         if !fields.is_empty() {
             provenance.insert("score_fields".into(), json!(fields));
         }
-        provenance.extend(self.notes.clone());
+        if let Some(record) = &self.record {
+            provenance.extend(record.provenance());
+        }
         provenance
     }
 }
@@ -529,8 +578,16 @@ async fn end_in_store(reuse: &Arc<Reuse>, status: RunStatus, kept: &mut Kept) {
     kept.dropped = reuse.store().dropped();
 }
 
-/// Moves what the run produced into the result.
-fn fill(result: &mut EvalResult, names: &[String], outcome: Outcome) -> Option<DatasetError> {
+/// Per system: the answers that were to be held, by place of their row.
+type Answers = Vec<HashMap<usize, Answer>>;
+
+/// Moves what the run produced into the result, but for answers that benchmarks need
+/// and what ended the dataset early.
+fn fill(
+    result: &mut EvalResult,
+    names: &[String],
+    outcome: Outcome,
+) -> (Answers, Option<DatasetError>) {
     let n_examples = json!(outcome.n_examples);
     result.config.insert("num_examples".into(), n_examples);
     let mut rest: usize = outcome.rows.iter().map(Vec::len).sum();
@@ -557,7 +614,7 @@ fn fill(result: &mut EvalResult, names: &[String], outcome: Outcome) -> Option<D
             .gave_up
             .extend(failure.map(|failure| (name.clone(), failure)));
     }
-    outcome.dataset_error
+    (outcome.answers, outcome.dataset_error)
 }
 
 fn summarize(

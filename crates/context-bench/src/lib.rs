@@ -9,6 +9,7 @@
 //! This page is the whole public API. Layers point one way: `model` knows
 //! nothing, `evaluate` knows everything; see `ARCHITECTURE.md`.
 
+pub mod benchmark;
 pub mod chat;
 pub mod dataset;
 mod digest;
@@ -22,6 +23,8 @@ pub mod math;
 pub mod memory;
 pub mod metric;
 mod model;
+pub mod plan;
+pub mod planner;
 pub mod registry;
 pub mod replay;
 pub mod report;
@@ -36,6 +39,7 @@ pub mod task;
 pub mod text;
 pub mod tokens;
 
+pub use benchmark::Benchmark;
 pub use dataset::{Dataset, UsedDataset};
 pub use evaluate::{Error, Evaluate, UnknownScore, evaluate};
 pub use evaluator::Evaluator;
@@ -46,6 +50,7 @@ pub use model::{
     Interval, JudgeUsage, Measurement, Output, Score, ScoreName, Scores, Source, Summary, Turn,
     Unit,
 };
+pub use plan::{RunPlan, RunSpec};
 pub use result::{EvalResult, Kept};
 pub use runner::{MaxWorkers, NoProgress, Progress, RunEvent, Stop};
 pub use system::System;

@@ -7,6 +7,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::digest;
+use crate::system::split_command;
 
 /// What stands where a secret was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -169,6 +170,64 @@ fn looks_like_key(word: &str, follows_bearer: bool) -> bool {
     };
     // Prose has words without digits there.
     secret.len() >= SHORTEST && secret.chars().any(|c| c.is_ascii_digit())
+}
+
+/// A word of a command line, or a setting, as it may be written down: URLs without
+/// user, password and query, commands and JSON without keys.
+pub fn without_credentials(word: &str) -> String {
+    // `--extra-body={…}`
+    if let Some((flag, value)) = word.split_once('=')
+        && flag.starts_with("--")
+        && value.trim_start().starts_with('{')
+    {
+        return format!("{flag}={}", without_credentials(value));
+    }
+    if word.trim_start().starts_with('{')
+        && let Ok(Value::Object(map)) = serde_json::from_str(word)
+    {
+        return Value::Object(Mask::Dots.map(&map)).to_string();
+    }
+    // A command in one word: `--command 'prog --key …'`.
+    if let Ok(words) = split_command(word)
+        && words.len() > 1
+    {
+        let shown: Vec<String> = words.iter().map(|word| without_url_parts(word)).collect();
+        let shown = Mask::Dots.words(&shown);
+        if shown == words {
+            return word.to_owned();
+        }
+        let quoted: Vec<String> = shown.iter().map(|word| quoted(word)).collect();
+        return quoted.join(" ");
+    }
+    Mask::Dots.pairs(&without_url_parts(word))
+}
+
+/// A URL without user, password and query.
+fn without_url_parts(word: &str) -> String {
+    let Some((scheme, rest)) = word.split_once("://") else {
+        return word.to_owned();
+    };
+    // `--model-args base_url=http://…,model=NAME`: what follows the URL stays.
+    let (rest, after) = match (scheme.contains('='), rest.split_once(',')) {
+        (true, Some((rest, after))) => (rest, format!(",{after}")),
+        _ => (rest, String::new()),
+    };
+    // A query may carry a key.
+    let rest = rest.split('?').next().unwrap_or_default();
+    let end = rest.find('/').unwrap_or(rest.len());
+    let (authority, path) = rest.split_at(end);
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    format!("{scheme}://{host}{path}{after}")
+}
+
+/// A word as a shell reads it back.
+pub fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "-_./:=,@%+".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
 }
 
 #[cfg(test)]

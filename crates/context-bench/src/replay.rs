@@ -5,13 +5,14 @@
 //! of its own: the systems have the identity of those that answered, so the
 //! runner finds their responses in the store; what failed stays failed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::Value;
 
+use crate::benchmark::Answer;
 use crate::dataset::{Dataset, DatasetError, Used};
 use crate::evaluator::{Evaluator, EvaluatorError};
 use crate::model::{
@@ -84,6 +85,7 @@ impl Replay {
         let names: Vec<Arc<str>> = self.run.systems.iter().map(|s| (*s.name).into()).collect();
         let mut rows = vec![Vec::new(); n_systems];
         let mut counts = vec![Counts::default(); n_systems];
+        let mut answers = vec![HashMap::new(); n_systems];
         let mut examples = BTreeMap::new();
         for stored in self.store.run_rows(&self.run) {
             let stored = stored?;
@@ -94,6 +96,11 @@ impl Replay {
             };
             let row = recalled(Arc::clone(name), &stored, wiring);
             counts[stored.system].add(&row);
+            if wiring.holds_answers(&stored.dataset)
+                && let Some(answer) = self.answer(&stored)?
+            {
+                answers[stored.system].insert(rows.len(), answer);
+            }
             rows.push(row);
             let light = without_scores(stored);
             examples.entry(light.position).or_insert(light);
@@ -113,6 +120,7 @@ impl Replay {
         }
         let outcome = Outcome {
             rows,
+            answers,
             counts,
             // The store keeps when a run began and ended, not its systems.
             wall: vec![Duration::ZERO; n_systems],
@@ -121,6 +129,21 @@ impl Replay {
             dataset_error: None,
         };
         Ok((outcome, used))
+    }
+
+    /// What was asked and answered in a row; `None` when that is not there any more.
+    fn answer(&self, row: &StoredRow) -> Result<Option<Answer>, StoreError> {
+        let StoredOutcome::Response { response, .. } = &row.outcome else {
+            return Ok(None);
+        };
+        let Some(example) = self.store.example(row)? else {
+            return Ok(None);
+        };
+        let output = self.store.output(&response.at, &example)?;
+        Ok(output.map(|output| Answer {
+            example: Arc::new(example),
+            output,
+        }))
     }
 
     /// The examples of the run in their order, and what became of those that

@@ -11,6 +11,7 @@ use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
+use crate::benchmark::TaskReport;
 use crate::dataset::UsedDataset;
 use crate::json::AsciiPretty;
 use crate::model::{Counts, EvalRow, Failure, Measurement, Summary};
@@ -30,9 +31,9 @@ pub struct EvalResult {
     pub counts: IndexMap<String, Counts>,
     /// The datasets that examples came from, with a digest of what was used.
     pub datasets: Vec<UsedDataset>,
-    /// Per system: what was found about its tasks, in the schema of
-    /// lm-evaluation-harness; empty without tasks.
-    pub tasks: IndexMap<String, Map<String, Value>>,
+    /// Per system: what was found about each benchmark and group, in the schema of
+    /// lm-evaluation-harness.
+    pub tasks: IndexMap<String, TaskReport>,
     /// How the numbers came about: version, tokenizer, counted fields.
     pub provenance: Map<String, Value>,
     /// Systems that were given up, with the failure that their calls had in common.
@@ -112,7 +113,7 @@ impl EvalResult {
     pub fn score_names(&self) -> Vec<Arc<str>> {
         let mut names: Vec<Arc<str>> = Vec::new();
         for row in &self.rows {
-            for (name, _) in row.scores.iter() {
+            for (name, _) in row.scores.iter().filter(|(_, s)| s.as_evidence().is_none()) {
                 if !names.iter().any(|known| **known == *name.as_str()) {
                     names.push(name.as_str().into());
                 }
@@ -284,7 +285,9 @@ impl Serialize for EvalResult {
             map.serialize_entry("datasets", &self.datasets)?;
         }
         if !self.tasks.is_empty() {
-            map.serialize_entry("tasks", &self.tasks)?;
+            let tasks = self.tasks.iter();
+            let tasks: IndexMap<_, _> = tasks.map(|(name, one)| (name, &one.results)).collect();
+            map.serialize_entry("tasks", &tasks)?;
         }
         if !self.provenance.is_empty() {
             map.serialize_entry("provenance", &self.provenance)?;

@@ -1,11 +1,11 @@
 //! `demo`: the built-in comparison. It is a run like any other, with everything
 //! given: the bundled dataset, a set of context layers, the baseline reader.
 
-use clap::Parser as _;
+use context_bench::plan::{BenchmarkSpec, RunSpec, SystemSpec, Workers};
 use context_bench::registry::Registry;
 
-use super::run;
-use crate::args::{Cli, DemoArgs};
+use super::run::{self, How};
+use crate::args::DemoArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
@@ -23,35 +23,38 @@ const SYSTEMS: [&str; 7] = [
 ];
 
 pub(crate) fn main(args: &DemoArgs, registry: &Registry) -> Result<Exit, Failure> {
-    // The same arguments that a user would type, so that the demo cannot do
-    // what the program cannot.
-    let mut line = vec![
-        "context-bench",
-        "--dataset",
-        "demo",
-        "--text-field",
-        "context",
-    ];
-    line.extend(["--max-workers", "8", "--output", &args.output]);
-    for system in SYSTEMS {
-        line.extend(["--system", system]);
-    }
-    let mut run_args = Cli::try_parse_from(line)
-        .map_err(|error| Failure::bug(error.to_string()))?
-        .run;
-    run_args.max_examples = args.max_examples;
-    run_args.relay.clone_from(&args.relay);
-    run_args.quiet = args.quiet;
-    if let Some(model) = &args.model {
-        run_args.model.clone_from(model);
-    }
+    // The same spec that a user would write, so that the demo cannot do what the
+    // program cannot.
+    let system = |typed: &str| SystemSpec {
+        system: Some(typed.to_owned()),
+        ..SystemSpec::default()
+    };
+    let mut spec = RunSpec {
+        systems: SYSTEMS.map(system).to_vec(),
+        relay: args.relay.clone(),
+        benchmarks: vec![BenchmarkSpec {
+            dataset: Some("demo".into()),
+            ..BenchmarkSpec::default()
+        }],
+        ..RunSpec::default()
+    };
+    spec.scoring.text_fields = vec!["context".into()];
+    spec.limits.max_workers = Some(Workers::Number(8));
+    spec.data.limit = args.max_examples.map(|n| n as f64);
+    spec.requests.model.clone_from(&args.model);
+    spec.output.format = Some(args.output.clone());
     if args.relay.is_none() {
         output::note(
             "context layers over questions with long contexts, answered by the built-in\n\
              baseline reader (no language model, no key, no network)\n",
         );
     }
-    let exit = run::main(&run_args, registry, "context-bench demo")?;
+    let how = How {
+        quiet: args.quiet,
+        dry_run: false,
+        command: "context-bench demo",
+    };
+    let exit = run::run(&spec, &how, registry)?;
     output::note(
         "\nto let a real model answer: context-bench demo --relay http://localhost:8000 --model NAME",
     );

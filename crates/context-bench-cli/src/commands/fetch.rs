@@ -6,10 +6,10 @@ use context_bench::registry::Registry;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::list_args::FetchArgs;
-use crate::{datasets, hub, output};
+use crate::{hub, output, tasks};
 
 pub(crate) fn main(args: &FetchArgs, registry: &Registry) -> Result<Exit, Failure> {
-    let registry = datasets::included(registry, &args.include_path)?;
+    let registry = tasks::included(registry, &args.include_path)?;
     let names: Vec<String> = match args.all {
         true => registry
             .catalogue

@@ -8,13 +8,13 @@ use super::ls_tasks;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::list_args::{Kind, ListFormat, LsArgs};
-use crate::{datasets, hub, output};
+use crate::{hub, output, tasks};
 
 pub(crate) fn main(args: &LsArgs, registry: &Registry) -> Result<Exit, Failure> {
     if let Some(kind @ (Kind::Tasks | Kind::Groups | Kind::Tags | Kind::Subtasks)) = args.kind {
         return ls_tasks::main(kind, args, registry);
     }
-    let registry = &datasets::included(registry, &args.include_path)?;
+    let registry = &tasks::included(registry, &args.include_path)?;
     let kinds = match args.kind {
         Some(kind) => vec![kind],
         None => Kind::ALL.to_vec(),

@@ -3,6 +3,7 @@
 
 pub(crate) mod completions;
 pub(crate) mod demo;
+mod dry_run;
 pub(crate) mod export;
 pub(crate) mod fetch;
 pub(crate) mod ls;
@@ -11,7 +12,7 @@ pub(crate) mod render;
 pub(crate) mod rescore;
 pub(crate) mod run;
 pub(crate) mod runs;
+pub(crate) mod schema;
 pub(crate) mod show;
 mod show_task;
-mod tasks_run;
 pub(crate) mod validate;

@@ -1,5 +1,12 @@
 //! `render`: exactly what a system would get for each document of some tasks.
 
+use std::sync::Arc;
+
+use context_bench::dataset::catalogue::LoadSettings;
+use context_bench::plan::RunSpec;
+use context_bench::planner::{
+    self, ClassObject, Surroundings, check_copies, dataset_settings, fields_of_run,
+};
 use context_bench::registry::Registry;
 use context_bench::system;
 use context_bench::task::tasks::python::value::plain;
@@ -10,19 +17,22 @@ use serde_json::{Map, Value, json};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::list_args::{RenderArgs, RenderFormat};
-use crate::task_leaves::{ClassObject, check_copies, native_fields, native_settings};
-use crate::{output, tasks};
+use crate::{output, surroundings, tasks};
 
 pub(crate) fn main(args: &RenderArgs, registry: &Registry) -> Result<Exit, Failure> {
     let catalog = tasks::catalog(registry, &args.include_path)?;
     let (tree, warnings) = catalog.select(&args.task.tasks)?;
     tasks::warn(&warnings);
-    check_copies(&tree, &catalog, &args.task.prompt)?;
+    let spec = args.task.prompt.spec(args.seed, args.task.limit)?;
+    check_copies(&tree, &catalog, &spec.data)?;
+    let around = surroundings::of(registry, true);
     let renderer = Renderer {
-        args,
-        data: tasks::data(&catalog, &args.task.prompt, false, true)?,
+        options: planner::prompt_options(&spec)?,
+        data: planner::task_data(&spec, &around, catalog.datasets.clone())?,
         catalog,
-        host: tasks::host(&args.task.prompt.python),
+        host: surroundings::host(&spec.python),
+        spec,
+        around,
     };
     // Everything is checked before the first line is written.
     let leaves = tree.leaves();
@@ -69,23 +79,19 @@ pub(crate) fn main(args: &RenderArgs, registry: &Registry) -> Result<Exit, Failu
     Ok(Exit::Done)
 }
 
-struct Renderer<'a> {
-    args: &'a RenderArgs,
+struct Renderer {
+    spec: RunSpec,
+    around: Surroundings,
+    options: Options,
     catalog: TaskCatalog,
     data: TaskData,
-    host: Box<dyn Host>,
+    host: Arc<dyn Host>,
 }
 
-impl Renderer<'_> {
-    fn options(&self) -> Result<Options, Failure> {
-        let task = &self.args.task;
-        task.prompt.options(self.args.seed, task.limit)
-    }
-
+impl Renderer {
     fn task(&self, task: &Task) -> Result<Vec<Map<String, Value>>, Failure> {
-        let options = self.options()?;
-        let data = self.data.load(task, &options, &*self.host)?;
-        let requests = task.requests(&data, &options, &*self.host)?;
+        let data = self.data.load(task, &self.options, &*self.host)?;
+        let requests = task.requests(&data, &self.options, &*self.host)?;
         tasks::warn(&requests.warnings);
         Ok(requests
             .requests
@@ -97,7 +103,7 @@ impl Renderer<'_> {
     /// A Python object builds its own requests, which are shown as they are.
     fn class(&self, leaf: &Leaf) -> Result<Vec<Map<String, Value>>, Failure> {
         let named = |error: Error| Failure::from(error.prefixed(format!("task `{}`", leaf.name)));
-        let made = ClassObject::make(leaf, &self.data, &*self.host, &self.options()?)?;
+        let made = ClassObject::make(leaf, &self.data, None, &*self.host, &self.options)?;
         let requests = made.object.requests(&made.keywords).map_err(named)?;
         let fields = |request: Value| match plain(request) {
             Value::Object(fields) => Some(fields),
@@ -111,9 +117,13 @@ impl Renderer<'_> {
         let Some(config) = self.catalog.dataset(leaf)? else {
             return Ok(Vec::new());
         };
-        let (prompt, limit) = (&self.args.task.prompt, self.args.task.limit);
-        let settings = native_settings(&config, prompt, limit, self.args.seed, true)?;
-        let fields = native_fields(&self.options()?);
+        let seed = self.spec.seeds.options.unwrap_or(planner::OPTION_SEED);
+        let settings = LoadSettings {
+            seed: seed.cast_unsigned(),
+            hub: Some((self.around.hub)()?),
+            ..dataset_settings(&config, &self.spec.data, self.options.limit)?
+        };
+        let fields = fields_of_run(&self.options);
         let mut documents = Vec::new();
         for (id, example) in config.load(&settings)?.into_iter().enumerate() {
             let mut example = example?;
@@ -134,7 +144,7 @@ impl Renderer<'_> {
             document.insert("evaluators".into(), json!(config.evaluators()));
             documents.push(document);
         }
-        if let Some(limit) = self.args.task.limit {
+        if let Some(limit) = self.options.limit {
             documents.truncate(limit.apply(documents.len()));
         }
         Ok(documents)

@@ -1,40 +1,65 @@
-//! `run`: systems over datasets, and one comparison of them.
+//! `run`: systems over benchmarks, and one comparison of them.
 //!
-//! Reads as a list: check the arguments, make everything that is named, run,
-//! report, decide the exit code. Nothing is sent before all of it is checked.
+//! Reads as a list: translate the arguments, plan, run, report, decide the exit
+//! code. Nothing is sent before all of it is checked.
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::SystemTime;
 
-use context_bench::chat::Pace;
 use context_bench::error::Hint as _;
-use context_bench::evaluator::CodeExecutionSettings;
-use context_bench::metric::{
-    CompressionRatio, CostOfPass, Latency, MeanScore, Metric, ParetoRank, PassAtK, PassRate,
-    PerDatasetBreakdown,
-};
-use context_bench::registry::{Registry, code_execution, llm_judge};
+use context_bench::plan::{RunPlan, RunSpec, Workers};
+use context_bench::planner::{self, PlannedRun};
+use context_bench::registry::Registry;
 use context_bench::report::{Reporter, TableReport};
 use context_bench::store::Store;
-use context_bench::tokens::Tokenizer;
-use context_bench::{Error, EvalResult, Evaluate, Stop, evaluate};
+use context_bench::{Error, EvalResult, MaxWorkers, Stop};
 
+use super::dry_run;
 use crate::args::RunArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{self, Sink};
-use crate::{datasets, limits, progress, reach, scoring, signals, systems};
+use crate::{
+    datasets, limits, progress, reach, signals, spec_args, surroundings, task_files, task_reports,
+    tasks,
+};
 
-pub(crate) fn main(args: &RunArgs, registry: &Registry, command: &str) -> Result<Exit, Failure> {
-    if let Some(warning) = limits::allow_connections(args.max_workers.most()) {
+pub(crate) fn main(
+    args: &RunArgs,
+    file: Option<&Path>,
+    registry: &Registry,
+    command: &str,
+) -> Result<Exit, Failure> {
+    let spec = spec_args::spec(args, file)?;
+    if args.print_config {
+        output::stdout(&spec.to_yaml())?;
+        return Ok(Exit::Done);
+    }
+    let how = How {
+        quiet: args.quiet,
+        dry_run: args.dry_run,
+        command,
+    };
+    run(&spec, &how, registry)
+}
+
+/// How a run is shown and remembered.
+pub(crate) struct How<'a> {
+    pub(crate) quiet: bool,
+    pub(crate) dry_run: bool,
+    /// The command line, without keys.
+    pub(crate) command: &'a str,
+}
+
+/// Runs a spec.
+pub(crate) fn run(spec: &RunSpec, how: &How<'_>, registry: &Registry) -> Result<Exit, Failure> {
+    let workers = spec.limits.max_workers.unwrap_or(Workers::Number(1));
+    if let Some(warning) = limits::allow_connections(MaxWorkers::from(workers).most()) {
         output::warning(&warning);
     }
     let runtime = runtime()?;
-    let exit = match args.task.select.tasks.is_empty() {
-        true => runtime.block_on(run(args, registry, command)),
-        false => runtime.block_on(super::tasks_run::run(args, registry, command)),
-    };
+    let exit = runtime.block_on(planned_run(spec, how, registry));
     // Never wait for what a second Ctrl-C left behind.
     runtime.shutdown_background();
     exit
@@ -45,77 +70,36 @@ pub(super) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
         .map_err(|error| Failure::bad_input(format!("cannot start threads: {error}")))
 }
 
-async fn run(args: &RunArgs, registry: &Registry, command: &str) -> Result<Exit, Failure> {
-    let reporter = reporter(&args.output, args.output_file.is_some(), registry)?;
-    let tokenizer: Tokenizer = args.tokenizer.parse()?;
-    let pace = systems::pace(args);
-    let systems = systems::build(
-        args,
-        registry,
-        &tokenizer.counter(),
-        Arc::clone(&pace),
-        None,
-    )?;
-    let registry = &datasets::included(registry, &args.include_path)?;
-    let registry = &with_settings(args, registry, &pace)?;
-    let opened = datasets::open(args, registry)?;
-    let score_field = opened.scoring.score_field(args)?;
-    let (plan, evaluators) = opened.scoring.wire(evaluate(), args, registry)?;
-    opened.scoring.warn_of_no_judge(args)?;
-    let n_datasets = opened.scoring.len();
-    let dataset = opened.dataset;
-    let sink = Sink::open(args.output_file.as_deref())?;
-    let unreached = reach::knock(&systems, &evaluators).await;
-    if let Err(failure) = unreached.check(args.cache_dir.as_deref()) {
-        sink.discard();
-        return Err(failure);
+async fn planned_run(spec: &RunSpec, how: &How<'_>, registry: &Registry) -> Result<Exit, Failure> {
+    let started = SystemTime::now();
+    let out = &spec.output;
+    let reporter = reporter(out.format.as_deref(), out.file.is_some(), registry)?;
+    let planned = planner::plan(spec, &surroundings::of(registry, how.quiet))?;
+    tasks::notice(&planned.notices);
+    let plan = planned.plan().clone();
+    if !plan.harness.has_tasks && planned.examples.known_len() == Some(0) {
+        datasets::report_skipped(&planned.skipped);
+        return Err(datasets::nothing_loaded());
     }
-    let (store, unusable) = open_store(args.cache_dir.as_deref());
-    let skipped = dataset.skipped().clone();
-    let repeated = dataset.repeated_ids().clone();
+    if how.dry_run {
+        return dry_run::show(planned, spec);
+    }
+    let files = task_files::open(out.harness_path.as_deref())?;
+    let sink = Sink::open(out.file.as_deref())?;
     let stop = Stop::new();
-    let report = Report {
-        score_field: &score_field,
-        threshold: args.threshold,
-        n_systems: systems.systems.len(),
-        n_datasets,
-        repeats: args.n_repeats() as u64,
-    };
-    let plan = match unreached.give_up(plan, &systems.systems, store.as_ref()) {
-        Ok(plan) => plan,
+    let done = match asked(planned, spec, how, stop.clone()).await {
+        Ok(done) => done,
         Err(failure) => {
             sink.discard();
             return Err(failure);
         }
     };
-    let mut plan = with_metrics(plan, &report)
-        .systems(systems.systems)
-        .dataset(dataset)
-        .max_workers(args.max_workers)
-        .token_counter(tokenizer.counter())
-        .progress(progress::display(args.quiet))
-        .stop(stop.clone())
-        .command(command)
-        .note("datasets", args.dataset.clone())
-        .note("repeats", args.n_repeats());
-    if !args.text_field.is_empty() {
-        plan = plan.text_fields(args.text_field.iter().cloned());
-    }
-    if let Some(seconds) = args.example_timeout {
-        plan = plan.example_timeout(Duration::from_secs_f64(seconds));
-    }
-    if let Some(store) = store {
-        plan = plan.store(store);
-    }
-    let signals = signals::stop_on_interrupt(stop.clone());
-    let deadline = signals::stop_after(args.max_time, stop.clone());
-    let done = plan.run().await;
-    signals.abort();
-    let out_of_time = deadline.is_some_and(|deadline| deadline.is_finished());
-    datasets::report_skipped(&skipped);
-    datasets::report_repeated(&repeated);
-    let (mut result, broken) = match found(done) {
-        Ok((result, None)) if result.config["num_examples"] == 0 && !stop.is_stopped() => {
+    let (result, broken) = match done.found {
+        Ok((result, None))
+            if result.config["num_examples"] == 0
+                && !stop.is_stopped()
+                && !plan.harness.has_tasks =>
+        {
             sink.discard();
             return Err(datasets::nothing_loaded());
         }
@@ -125,19 +109,73 @@ async fn run(args: &RunArgs, registry: &Registry, command: &str) -> Result<Exit,
             return Err(failure);
         }
     };
-    datasets::note_skipped(&mut result, &skipped);
-    let interrupted = stop.is_stopped() && !out_of_time;
-    let exit = finish(args, &*reporter, sink, &result, broken, interrupted)?;
+    let interrupted = stop.is_stopped() && !stop.is_out_of_time();
+    let nothing_ran = result.rows.iter().all(|row| !row.is_completed());
+    task_reports::remarks(&result);
+    if !nothing_ran || result.gave_up.is_empty() {
+        task_reports::lost(&result);
+    }
+    let exit = finish(&plan, &*reporter, sink, &result, broken, interrupted)?;
+    // Results of nothing would only look like results.
+    if !nothing_ran && let Err(failure) = files.write(started, &result.tasks) {
+        output::error(&failure);
+        return Ok(failure.exit);
+    }
+    let lacking =
+        task_reports::without_values(&result) || task_reports::lacks_documents(&plan, &result);
     // A store that was asked for and did not work is a failure, results or not.
-    Ok(if unusable && exit == Exit::Done {
-        Exit::RowsFailed
-    } else {
-        exit
+    Ok(match exit {
+        Exit::Done if done.store_failed || lacking => Exit::RowsFailed,
+        exit => exit,
+    })
+}
+
+/// What came of a run.
+struct Asked {
+    found: Result<(EvalResult, Option<Failure>), Failure>,
+    /// Whether a store was asked for and could not be used.
+    store_failed: bool,
+}
+
+/// Looks whether everybody is there, and runs.
+async fn asked(
+    planned: PlannedRun,
+    spec: &RunSpec,
+    how: &How<'_>,
+    stop: Stop,
+) -> Result<Asked, Failure> {
+    let unreached = reach::knock(&planned.systems, &planned.evaluators).await;
+    unreached.check(spec.cache_dir.as_deref())?;
+    let (store, store_failed) = open_store(spec.cache_dir.as_deref());
+    let systems = planned.systems.systems.clone();
+    let (skipped, repeated) = (planned.skipped.clone(), planned.repeated.clone());
+    let max_time = planned.plan().limits.max_time;
+    let mut run = unreached.give_up(planned.evaluate(), &systems, store.as_ref())?;
+    run = run
+        .progress(progress::display(how.quiet))
+        .stop(stop.clone())
+        .command(how.command);
+    if let Some(store) = store {
+        run = run.store(store);
+    }
+    let signals = signals::stop_on_interrupt(stop.clone());
+    signals::stop_after(max_time, stop);
+    let done = run.run().await;
+    signals.abort();
+    datasets::report_skipped(&skipped);
+    datasets::report_repeated(&repeated);
+    let mut found = found(done);
+    if let Ok((result, _)) = &mut found {
+        datasets::note_skipped(result, &skipped);
+    }
+    Ok(Asked {
+        found,
+        store_failed,
     })
 }
 
 /// The store, if one is asked for and can be used. Without it the run goes on in memory.
-pub(super) fn open_store(cache_dir: Option<&Path>) -> (Option<Store>, bool) {
+fn open_store(cache_dir: Option<&Path>) -> (Option<Store>, bool) {
     let Some(dir) = cache_dir else {
         return (None, false);
     };
@@ -160,78 +198,17 @@ pub(super) fn open_store(cache_dir: Option<&Path>) -> (Option<Store>, bool) {
     }
 }
 
-/// What the summary is made of.
-pub(super) struct Report<'a> {
-    pub(super) score_field: &'a str,
-    pub(super) threshold: f64,
-    pub(super) n_systems: usize,
-    pub(super) n_datasets: usize,
-    /// How often every system was asked about each example.
-    pub(super) repeats: u64,
-}
-
-/// Adds the metrics that every report has.
-pub(super) fn with_metrics(plan: Evaluate, report: &Report<'_>) -> Evaluate {
-    let (field, threshold) = (report.score_field, report.threshold);
-    let mut metrics: Vec<Arc<dyn Metric>> = vec![
-        Arc::new(MeanScore::of(field)),
-        Arc::new(PassRate::new(threshold, field)),
-        Arc::new(CompressionRatio),
-        Arc::new(CostOfPass::new(threshold, field)),
-        Arc::new(Latency),
-    ];
-    if report.repeats > 1 {
-        let pass_at_k = PassAtK::of_attempts(report.repeats, threshold, field);
-        metrics.push(Arc::new(pass_at_k));
-    }
-    if report.n_datasets > 1 {
-        metrics.push(Arc::new(PerDatasetBreakdown::of(field)));
-    }
-    let plan = plan
-        .metrics(metrics)
-        .note("score_field", field)
-        .note("threshold", threshold);
-    if report.n_systems > 1 {
-        plan.comparison(ParetoRank::default())
-    } else {
-        plan
-    }
-}
-
 pub(super) fn reporter(
-    format: &str,
+    format: Option<&str>,
     to_file: bool,
     registry: &Registry,
 ) -> Result<Arc<dyn Reporter>, Failure> {
+    let format = format.unwrap_or("table");
     if format == "table" && !to_file {
         let width = output::width();
         return Ok(Arc::new(TableReport { width }));
     }
     Ok(Arc::clone(registry.reporters.get(format)?))
-}
-
-/// The registry with what the user allows generated code and, when a judge is
-/// needed, with the address and key for it.
-pub(super) fn with_settings(
-    args: &RunArgs,
-    registry: &Registry,
-    pace: &Arc<Pace>,
-) -> Result<Registry, Failure> {
-    let mut registry = registry.clone();
-    if scoring::wants_judge(args)? {
-        let judge = llm_judge(systems::judge_settings(args, pace)?);
-        let about = "a model rates the answer";
-        registry.evaluators.register(scoring::JUDGE, about, judge);
-    }
-    if args.allow_unsandboxed_code {
-        let mut settings = CodeExecutionSettings::default();
-        settings.sandbox.allow_unsandboxed = true;
-        let about = "runs the code against its tests, without a sandbox where none works";
-        registry
-            .evaluators
-            .register("code_execution", about, code_execution(settings));
-    }
-    Ok(registry)
 }
 
 /// What a run found and, if it ended early, why; the reason alone when it found nothing.
@@ -249,7 +226,7 @@ pub(super) fn found(
 
 /// Reports what was found and decides how the program ends.
 pub(super) fn finish(
-    args: &RunArgs,
+    plan: &RunPlan,
     reporter: &dyn Reporter,
     sink: Sink,
     result: &EvalResult,
@@ -286,7 +263,7 @@ pub(super) fn finish(
         sink.discard();
         return Ok(Exit::BadInput);
     }
-    warn_of_no_tokens(args, result);
+    warn_of_no_tokens(plan, result);
     let written = sink.write(|out| reporter.write(result, out));
     if let Some(failure) = broken {
         output::error(&failure);
@@ -302,7 +279,7 @@ pub(super) fn finish(
     if stopped {
         return Ok(Exit::Interrupted);
     }
-    Ok(match verdict(args, result) {
+    Ok(match verdict(plan, result) {
         Exit::Done if !kept => Exit::RowsFailed,
         exit => exit,
     })
@@ -335,19 +312,19 @@ fn keeping(result: &EvalResult) -> bool {
 }
 
 /// A misspelt `--text-field` would otherwise look like a layer that saves nothing.
-fn warn_of_no_tokens(args: &RunArgs, result: &EvalResult) {
+fn warn_of_no_tokens(plan: &RunPlan, result: &EvalResult) {
     let none = result.rows.iter().all(|row| row.input_tokens == 0);
-    if none && !args.text_field.is_empty() && !result.rows.is_empty() {
+    if none && plan.scoring.text_fields.is_some() && !result.rows.is_empty() {
         output::warning("no example has text in the fields that `--text-field` names");
     }
 }
 
 /// 3 when a system has more errors than allowed.
-fn verdict(args: &RunArgs, result: &EvalResult) -> Exit {
+fn verdict(plan: &RunPlan, result: &EvalResult) -> Exit {
     let mut exit = Exit::Done;
     for (system, counts) in &result.counts {
         let errors = counts.errors() + counts.not_run();
-        let allowed = args.max_error_rate * counts.planned as f64;
+        let allowed = plan.limits.max_error_rate * counts.planned as f64;
         if errors as f64 > allowed {
             output::warning(&format!(
                 "system `{system}`: {errors} of {} rows have no complete score",

@@ -47,7 +47,7 @@ fn list(store: &Store, format: ListFormat) -> Result<Exit, Failure> {
 }
 
 fn show(store: &Store, typed: &str, format: ListFormat) -> Result<Exit, Failure> {
-    let run = store.run(&stores::run_id(store, typed)?)?;
+    let run = stores::run(store, typed)?;
     let json = to_json(&run);
     if format == ListFormat::Json {
         output::stdout(&format!("{json:#}\n"))?;
@@ -77,7 +77,7 @@ fn show(store: &Store, typed: &str, format: ListFormat) -> Result<Exit, Failure>
 }
 
 fn remove(store: &Store, typed: &str) -> Result<Exit, Failure> {
-    let run = store.run(&stores::run_id(store, typed)?)?;
+    let run = stores::run(store, typed)?;
     let removed = store.remove_run(&run.run)?;
     output::note(&format!(
         "removed run {}: {} rows, {} responses that no other run refers to, {} bytes",

@@ -27,7 +27,7 @@ pub(crate) fn main(args: &ShowArgs, registry: &Registry) -> Result<Exit, Failure
     let mut registry = registry.clone();
     registry.catalogue = catalog.datasets.clone();
     if is_task(&args.name, &registry) {
-        return show_task::main(args, &catalog);
+        return show_task::main(args, &catalog, &registry);
     }
     let reference = DatasetRef::parse(&args.name)?;
     let configs = match reference.target() {

@@ -1,5 +1,7 @@
 //! `show TASK`: its settings with the origin of each, and a prompt.
 
+use context_bench::planner;
+use context_bench::registry::Registry;
 use context_bench::task::TaskCatalog;
 use context_bench::task::tasks::options::Limit;
 use context_bench::task::tasks::{Group, Leaf, Node, Task, show};
@@ -9,17 +11,21 @@ use super::render::{flat, readable};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::list_args::{ListFormat, ShowArgs};
-use crate::{output, tasks};
+use crate::{output, surroundings, tasks};
 
 /// Shows what the index knows under a name.
-pub(crate) fn main(args: &ShowArgs, catalog: &TaskCatalog) -> Result<Exit, Failure> {
+pub(crate) fn main(
+    args: &ShowArgs,
+    catalog: &TaskCatalog,
+    registry: &Registry,
+) -> Result<Exit, Failure> {
     let (tree, warnings) = catalog.select(&[&args.name])?;
     tasks::warn(&warnings);
     let mut parts = Vec::new();
     for node in &tree.nodes {
         let shown = match node {
             Node::Group(group) => group_shown(group),
-            Node::Task(leaf) => leaf_shown(leaf, catalog, args)?,
+            Node::Task(leaf) => leaf_shown(leaf, catalog, registry, args)?,
         };
         parts.push(shown);
     }
@@ -88,6 +94,7 @@ fn group_shown(group: &Group) -> (String, Value) {
 fn leaf_shown(
     leaf: &Leaf,
     catalog: &TaskCatalog,
+    registry: &Registry,
     args: &ShowArgs,
 ) -> Result<(String, Value), Failure> {
     let mut text = format!("# task `{}`\n", leaf.path);
@@ -115,7 +122,7 @@ fn leaf_shown(
         value["dataset"] = dataset.into();
         return Ok((text, value));
     }
-    match prompt(leaf, catalog, args) {
+    match prompt(leaf, catalog, registry, args) {
         Ok(document) => {
             text += &format!("\n{}", readable(&document));
             value["prompt"] = Value::Object(document);
@@ -136,13 +143,20 @@ fn leaf_shown(
 fn prompt(
     leaf: &Leaf,
     catalog: &TaskCatalog,
+    registry: &Registry,
     args: &ShowArgs,
 ) -> Result<Map<String, Value>, Failure> {
     let task = Task::build(leaf)?;
     tasks::check_python(&task, &args.prompt.python)?;
-    let options = args.prompt.options(None, Some(Limit::Count(1)))?;
-    let host = tasks::host(&args.prompt.python);
-    let data = tasks::data(catalog, &args.prompt, false, true)?.load(&task, &options, &*host)?;
+    let spec = args.prompt.spec(None, Some(Limit::Count(1)))?;
+    let options = planner::prompt_options(&spec)?;
+    let host = surroundings::host(&spec.python);
+    let data = planner::task_data(
+        &spec,
+        &surroundings::of(registry, true),
+        catalog.datasets.clone(),
+    )?;
+    let data = data.load(&task, &options, &*host)?;
     let requests = task.requests(&data, &options, &*host)?;
     match requests.requests.first() {
         Some(request) => {

@@ -5,7 +5,7 @@ use context_bench::registry::Registry;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::list_args::ValidateArgs;
-use crate::{output, tasks};
+use crate::{output, surroundings, tasks};
 
 pub(crate) fn main(args: &ValidateArgs, registry: &Registry) -> Result<Exit, Failure> {
     let values: Vec<&String> = args.tasks.iter().chain(&args.names).collect();
@@ -15,7 +15,7 @@ pub(crate) fn main(args: &ValidateArgs, registry: &Registry) -> Result<Exit, Fai
     }
     let catalog = tasks::catalog(registry, &args.include_path)?;
     let values: Vec<&str> = values.into_iter().map(String::as_str).collect();
-    let host = tasks::host(&args.python);
+    let host = surroundings::host(&args.python.spec());
     let report = catalog.validate(&values, (!args.python.no_python).then_some(&*host));
     tasks::warn(&report.warnings);
     let (n_errors, n_valid) = (report.errors.len(), report.valid.len());

@@ -45,6 +45,13 @@ pub enum MetricKind {
     Named,
 }
 
+impl MetricKind {
+    /// Whether Python computes it.
+    pub fn is_function(&self) -> bool {
+        matches!(self, Self::Function(..))
+    }
+}
+
 /// What sums documents up.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AggregationKind {

@@ -5,42 +5,51 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Examples;
-use crate::model::{Example, ExampleId};
+use crate::model::Example;
 
 /// How many examples had an id that another one of their dataset has; clones
 /// see the same count, which is complete after the last example.
 #[derive(Debug, Clone, Default)]
-pub struct RepeatedIds(Arc<Mutex<(usize, Option<String>)>>);
+pub struct RepeatedIds(Vec<Arc<Mutex<Tally>>>);
+
+#[derive(Debug, Default)]
+struct Tally {
+    total: usize,
+    first: Option<String>,
+}
 
 impl RepeatedIds {
     /// How many there were so far.
     pub fn total(&self) -> usize {
-        self.lock().0
+        self.0.iter().map(|tally| locked(tally).total).sum()
     }
 
     /// The first such id.
     pub fn first(&self) -> Option<String> {
-        self.lock().1.clone()
+        self.0.iter().find_map(|tally| locked(tally).first.clone())
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, (usize, Option<String>)> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn note(&self, id: &ExampleId) {
-        let mut noted = self.lock();
-        noted.0 += 1;
-        noted.1.get_or_insert_with(|| id.to_string());
+    /// Those of this dataset, and those of another.
+    #[must_use]
+    pub(super) fn chain(mut self, other: Self) -> Self {
+        self.0.extend(other.0);
+        self
     }
 }
 
+fn locked(tally: &Mutex<Tally>) -> std::sync::MutexGuard<'_, Tally> {
+    tally.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Gives the second example of an id the id `ID#2`, and so on.
-pub(super) fn distinct(examples: Examples, repeated: RepeatedIds) -> Examples {
+pub(super) fn distinct(examples: Examples) -> (Examples, RepeatedIds) {
+    let tally = Arc::new(Mutex::new(Tally::default()));
+    let repeated = RepeatedIds(vec![Arc::clone(&tally)]);
     // A digest of dataset and id is enough: of a million ids, two digests are
     // equal by chance once in ten million runs.
     let state = RandomState::new();
     let mut seen: HashMap<u64, u32> = HashMap::new();
-    Box::new(examples.map(move |example| {
+    let distinct = examples.map(move |example| {
         let mut example = example?;
         if example.get("id").is_none_or(serde_json::Value::is_null) {
             return Ok(example);
@@ -54,11 +63,14 @@ pub(super) fn distinct(examples: Examples, repeated: RepeatedIds) -> Examples {
             .or_insert(0);
         *times += 1;
         if *times > 1 {
-            repeated.note(&id);
+            let mut tally = locked(&tally);
+            tally.total += 1;
+            tally.first.get_or_insert_with(|| id.to_string());
             rename(&mut example, &format!("{id}#{times}"));
         }
         Ok(example)
-    }))
+    });
+    (Box::new(distinct), repeated)
 }
 
 fn rename(example: &mut Example, id: &str) {

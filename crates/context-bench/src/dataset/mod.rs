@@ -70,7 +70,7 @@ impl Dataset {
 
     /// States which bad records are left out.
     #[must_use]
-    fn with_skipped(mut self, skipped: impl Into<Skipped>) -> Self {
+    pub(crate) fn with_skipped(mut self, skipped: impl Into<Skipped>) -> Self {
         self.skipped = skipped.into();
         self
     }
@@ -164,7 +164,7 @@ impl Dataset {
             len: self.len.zip(other.len).map(|(a, b)| a + b),
             examples: Box::new(self.examples.chain(other.examples)),
             skipped: self.skipped.chain(other.skipped),
-            repeated: self.repeated,
+            repeated: self.repeated.chain(other.repeated),
             origins: self.origins.into_iter().chain(other.origins).collect(),
         }
     }
@@ -180,8 +180,10 @@ impl Dataset {
     /// gets the id `ID#2`, and so on.
     #[must_use]
     pub fn with_distinct_ids(self) -> Self {
+        let (examples, repeated) = distinct::distinct(self.examples);
         Self {
-            examples: distinct::distinct(self.examples, self.repeated.clone()),
+            examples,
+            repeated: self.repeated.chain(repeated),
             ..self
         }
     }

@@ -83,18 +83,6 @@ pub trait Evaluator: Send + Sync {
     ) -> (Result<Scores, EvaluatorError>, JudgeUsage) {
         (self.score(example, output).await, JudgeUsage::default())
     }
-
-    /// The same, told which system gave the output. Only an evaluator that remembers
-    /// what each system said, to sum it up over a whole run, need write it.
-    async fn score_of(
-        &self,
-        system: &str,
-        example: &Example,
-        output: &Output,
-    ) -> (Result<Scores, EvaluatorError>, JudgeUsage) {
-        let _ = system;
-        self.score_and_usage(example, output).await
-    }
 }
 
 /// Whether an example has a field with something in it.

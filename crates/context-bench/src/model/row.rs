@@ -104,7 +104,7 @@ impl EvalRow {
         let reasons = |missing: bool| -> Map<String, Value> {
             self.scores
                 .iter()
-                .filter(|(_, score)| score.get().is_none() == missing)
+                .filter(|(_, score)| score.is_unscored() == missing)
                 .filter_map(|(name, score)| Some((name.to_string(), json!(score.reason()?))))
                 .collect()
         };

@@ -1,7 +1,10 @@
 //! `Score`: a value, or unscored with a reason. A missing score is not a number.
 //!
-//! Runs hold millions of scores, so a score is two words: the reason lives
-//! behind a pointer that most scores do not have.
+//! Some scores exist only over many rows (BLEU, a correlation). What one row
+//! contributes to them is evidence: neither a value nor a missing one.
+//!
+//! Runs hold millions of scores, so a score is two words: everything but a plain
+//! value lives behind a pointer that most scores do not have.
 
 use std::fmt;
 use std::sync::Arc;
@@ -39,6 +42,7 @@ pub struct Score(Repr);
 enum Repr {
     Plain(f64),
     Reasoned(Arc<(Option<f64>, Box<str>)>),
+    Evidence(Arc<Value>),
 }
 
 impl Score {
@@ -52,24 +56,44 @@ impl Score {
         Self(Repr::Reasoned(Arc::new((None, reason.into()))))
     }
 
+    /// What a row contributes to scores that only many rows together have. It is
+    /// not shown and not averaged; whoever wrote it reads it again.
+    pub fn evidence(value: Value) -> Self {
+        Self(Repr::Evidence(Arc::new(value)))
+    }
+
     /// The same score with a reason.
     #[must_use]
     pub fn because(self, reason: impl Into<Box<str>>) -> Self {
         Self(Repr::Reasoned(Arc::new((self.get(), reason.into()))))
     }
 
-    /// The value, or `None` when unscored.
+    /// The value, or `None` when unscored or evidence.
     pub fn get(&self) -> Option<f64> {
         match &self.0 {
             Repr::Plain(value) => Some(*value),
             Repr::Reasoned(both) => both.0,
+            Repr::Evidence(_) => None,
         }
+    }
+
+    /// What the row contributes to scores over many rows, if this is that.
+    pub fn as_evidence(&self) -> Option<&Value> {
+        match &self.0 {
+            Repr::Evidence(value) => Some(value),
+            Repr::Plain(_) | Repr::Reasoned(_) => None,
+        }
+    }
+
+    /// Whether there should be a value and there is none.
+    pub fn is_unscored(&self) -> bool {
+        matches!(&self.0, Repr::Reasoned(both) if both.0.is_none())
     }
 
     /// Why the score is missing, or what explains its value.
     pub fn reason(&self) -> Option<&str> {
         match &self.0 {
-            Repr::Plain(_) => None,
+            Repr::Plain(_) | Repr::Evidence(_) => None,
             Repr::Reasoned(both) => Some(&both.1),
         }
     }
@@ -137,7 +161,7 @@ impl Scores {
     /// Those without a value, with their reasons.
     pub fn unscored(&self) -> impl Iterator<Item = (&ScoreName, &str)> {
         self.iter()
-            .filter(|(_, score)| score.get().is_none())
+            .filter(|(_, score)| score.is_unscored())
             .map(|(name, score)| (name, score.reason().unwrap_or_default()))
     }
 
@@ -186,6 +210,19 @@ mod tests {
         let wrong = Score::value(0.0).because("no letter found");
         assert_eq!(wrong.get(), Some(0.0));
         assert_eq!(wrong.reason(), Some("no letter found"));
+    }
+
+    #[test]
+    fn evidence_is_neither_a_value_nor_missing() {
+        let pair = Value::from(vec![1, 0]);
+        let scores: Scores = [("task", Score::evidence(pair.clone()))]
+            .into_iter()
+            .collect();
+        let score = scores.get("task").expect("set");
+        assert_eq!((score.get(), score.reason()), (None, None));
+        assert_eq!(score.as_evidence(), Some(&pair));
+        assert_eq!(scores.unscored().count(), 0);
+        assert!(scores.to_json().is_empty() && !scores.is_empty());
     }
 
     #[test]

@@ -28,8 +28,23 @@ use crate::report::Reporter;
 use crate::system::System;
 use crate::tokens::TokenCounter;
 
+impl Default for DatasetRequest {
+    fn default() -> Self {
+        Self {
+            config: None,
+            split: None,
+            path: None,
+            max_examples: None,
+            skip_bad_lines: false,
+            seed: crate::dataset::catalogue::OPTION_SEED,
+            keep_order: false,
+            hub: None,
+        }
+    }
+}
+
 /// What a dataset factory is asked for.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct DatasetRequest {
     /// The part after the colon of `name:config`.
     pub config: Option<String>,

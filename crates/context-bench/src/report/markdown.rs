@@ -7,7 +7,7 @@ use std::io::{self, Write};
 
 use indexmap::IndexSet;
 
-use super::{Reporter, cell, failures};
+use super::{Reporter, cell, failures, tasks};
 use crate::model::Measurement;
 use crate::result::EvalResult;
 use crate::text::stringify::python_str;
@@ -19,6 +19,12 @@ pub struct MarkdownReport;
 impl MarkdownReport {
     /// The report as text.
     pub fn render(&self, result: &EvalResult) -> String {
+        let mut parts = tasks::tables(result);
+        parts.push(self.comparison(result));
+        parts.join("\n\n")
+    }
+
+    fn comparison(&self, result: &EvalResult) -> String {
         if result.summary.is_empty() {
             return "No results to report.".into();
         }

@@ -8,6 +8,7 @@ mod failures;
 mod files;
 mod markdown;
 mod table;
+mod tasks;
 
 use std::io::{self, Write};
 

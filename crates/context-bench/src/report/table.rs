@@ -10,7 +10,7 @@ use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
 use indexmap::IndexSet;
 use serde_json::Value;
 
-use super::{Reporter, cell, failures};
+use super::{Reporter, cell, failures, tasks};
 use crate::model::{JudgeUsage, Summary};
 use crate::result::EvalResult;
 
@@ -42,7 +42,7 @@ struct Column {
 impl TableReport {
     /// The report as text.
     pub fn render(&self, result: &EvalResult) -> String {
-        let mut parts = Vec::new();
+        let mut parts = tasks::tables(result);
         if result.summary.is_empty() {
             parts.push("No results to report.".to_owned());
         } else {

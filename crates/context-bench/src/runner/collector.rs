@@ -2,15 +2,17 @@
 //!
 //! Rows come back grouped by system in dataset order, whatever finished first.
 
+use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
 
 use super::dispatch::Outcome;
 use super::event::{Progress, RunEvent};
-use super::scoring::{FEW, PAUSE};
+use super::scoring::{FEW, PAUSE, Row};
+use crate::benchmark::Answer;
 use crate::dataset::DatasetError;
-use crate::model::{Counts, EvalRow, Failure, JudgeUsage};
+use crate::model::{Counts, EvalRow, Failure};
 
 /// Rows that are gathered in one go.
 const AT_ONCE: usize = 256;
@@ -22,9 +24,7 @@ const MAX_RESERVED: usize = 1 << 20;
 pub(super) struct Finished {
     pub(super) system: usize,
     pub(super) position: usize,
-    pub(super) row: EvalRow,
-    /// What judging it took.
-    pub(super) judged: JudgeUsage,
+    pub(super) row: Row,
     /// When the call began and ended.
     pub(super) span: Option<(Instant, Instant)>,
 }
@@ -32,6 +32,8 @@ pub(super) struct Finished {
 /// Gathers rows as they finish.
 pub(super) struct Collector {
     rows: Vec<Vec<(usize, EvalRow)>>,
+    /// Answers that are to be held, by position.
+    answers: Vec<HashMap<usize, Answer>>,
     counts: Vec<Counts>,
     spans: Vec<Option<(Instant, Instant)>>,
 }
@@ -43,6 +45,7 @@ impl Collector {
         let rows = || Vec::with_capacity(planned.unwrap_or(0).min(MAX_RESERVED));
         Self {
             rows: (0..n_systems).map(|_| rows()).collect(),
+            answers: vec![HashMap::new(); n_systems],
             counts: vec![Counts::default(); n_systems],
             spans: vec![None; n_systems],
         }
@@ -70,8 +73,12 @@ impl Collector {
         let Finished {
             system,
             position,
-            row,
-            judged,
+            row:
+                Row {
+                    row,
+                    judged,
+                    answer,
+                },
             span,
         } = finished;
         progress.on_event(&RunEvent::RowFinished { system, row: &row });
@@ -80,6 +87,9 @@ impl Collector {
         if let Some((start, end)) = span {
             let (first, last) = self.spans[system].unwrap_or((start, end));
             self.spans[system] = Some((first.min(start), last.max(end)));
+        }
+        if let Some(answer) = answer {
+            self.answers[system].insert(position, *answer);
         }
         self.rows[system].push((position, row));
     }
@@ -92,12 +102,22 @@ impl Collector {
         gave_up: Vec<Option<Failure>>,
     ) -> Outcome {
         let planned = planned.unwrap_or(0).max(n_examples);
-        let in_dataset_order = |mut rows: Vec<(usize, EvalRow)>| {
+        let mut all_rows = Vec::with_capacity(self.rows.len());
+        let mut all_answers = Vec::with_capacity(self.rows.len());
+        for (mut rows, mut answers) in self.rows.into_iter().zip(self.answers) {
             rows.sort_by_key(|(position, _)| *position);
-            rows.into_iter().map(|(_, row)| row).collect()
-        };
+            let mut by_place = HashMap::with_capacity(answers.len());
+            if !answers.is_empty() {
+                for (place, (position, _)) in rows.iter().enumerate() {
+                    by_place.extend(answers.remove(position).map(|answer| (place, answer)));
+                }
+            }
+            all_answers.push(by_place);
+            all_rows.push(rows.into_iter().map(|(_, row)| row).collect());
+        }
         Outcome {
-            rows: self.rows.into_iter().map(in_dataset_order).collect(),
+            rows: all_rows,
+            answers: all_answers,
             counts: self
                 .counts
                 .into_iter()

@@ -4,6 +4,7 @@
 //! workers while there is room for more and something to do: waking it for every
 //! call would cost more than the call does here.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,8 +22,9 @@ use super::stop::Stop;
 use super::wiring::Wiring;
 use super::work::{Arm, Job, Work};
 use super::workers::{MaxWorkers, Workers};
+use crate::benchmark::Answer;
 use crate::dataset::{Dataset, DatasetError, Used};
-use crate::model::{Counts, EvalRow, Failure, JudgeUsage};
+use crate::model::{Counts, EvalRow, Failure};
 use crate::system::System;
 use crate::tokens::{TextFields, TokenCounter};
 
@@ -52,6 +54,8 @@ pub(crate) struct RunSettings {
 pub(crate) struct Outcome {
     /// Per system: its rows in dataset order.
     pub(crate) rows: Vec<Vec<EvalRow>>,
+    /// Per system: the answers that were to be held, by place of their row.
+    pub(crate) answers: Vec<HashMap<usize, Answer>>,
     /// Per system: what became of the plan.
     pub(crate) counts: Vec<Counts>,
     /// Per system: from its first call to the end of its last.
@@ -232,7 +236,6 @@ impl Dispatcher {
             system: *system,
             position: prepared.position,
             row: row.await,
-            judged: JudgeUsage::default(),
             span: None,
         });
         true
@@ -272,7 +275,7 @@ impl Dispatcher {
         let name = Arc::clone(&arm.name);
         let backlog = slot.backlog;
         self.scoring.spawn(async move {
-            let (row, judged) = tokio::select! {
+            let row = tokio::select! {
                 biased;
                 () = stop.aborted() => return,
                 done = scorer.row(system, name, &prepared, source) => done,
@@ -282,7 +285,6 @@ impl Dispatcher {
                 system,
                 position: prepared.position,
                 row,
-                judged,
                 span,
             });
             drop(backlog);

@@ -196,7 +196,7 @@ impl Reuse {
         let complete = (0..wiring.evaluators.len())
             .all(|index| is_known(index) || !wiring.applies(index, &prepared.example))
             && scores.last().is_some_and(Option::is_some);
-        let output = if complete {
+        let output = if complete && !wiring.holds_answers(&prepared.dataset) {
             None
         } else {
             // Damaged or gone: then the system is asked again.
@@ -216,6 +216,7 @@ impl Reuse {
             }),
             usage: response.usage,
             scores,
+            complete,
             output,
         })
     }
@@ -320,14 +321,16 @@ pub(super) struct Stored {
     usage: Option<Map<String, Value>>,
     /// Per evaluator, then the token counts.
     pub(super) scores: Vec<Option<Scores>>,
-    /// The output, when something must be scored anew.
+    /// Whether nothing is left to compute.
+    complete: bool,
+    /// The output, when something must be scored anew or the run is to hold answers.
     pub(super) output: Option<Output>,
 }
 
 impl Stored {
     /// Whether nothing is left to compute.
     pub(super) fn is_complete(&self) -> bool {
-        self.output.is_none()
+        self.complete
     }
 
     /// The token counts: input, output.

@@ -20,6 +20,7 @@ use super::reuse::{self, Answer, Kept, Reuse, Stored};
 use super::stop::Stop;
 use super::timed::timed;
 use super::wiring::Wiring;
+use crate::benchmark::Answer as Answered;
 use crate::evaluator::Evaluator;
 use crate::model::{CallStats, EvalRow, Failure, FailureKind, JudgeUsage, Output, Score, Scores};
 use crate::stopwatch::Stopwatch;
@@ -36,14 +37,14 @@ pub(super) struct Scorer {
 
 impl Scorer {
     /// The row of a finished call, of a stored answer, or of an example that
-    /// cannot be used, and what judging it cost. What is new is put into the store.
+    /// cannot be used. What is new is put into the store.
     pub(super) async fn row(
         &self,
         system: usize,
         name: Arc<str>,
         prepared: &Prepared,
         source: Source,
-    ) -> (EvalRow, JudgeUsage) {
+    ) -> Row {
         let mut row = self.blank_row(name, prepared);
         let mut fresh = Vec::new();
         let mut judged = JudgeUsage::default();
@@ -81,7 +82,7 @@ impl Scorer {
             }
         };
         if let Some(output) = output {
-            let scored = self.score(&row.system, prepared, output, known).await;
+            let scored = self.score(prepared, output, known).await;
             row.scores = scored.scores;
             row.not_applicable = scored.not_applicable;
             fresh = scored.fresh;
@@ -114,7 +115,17 @@ impl Scorer {
             };
             reuse.keep(system, prepared, kept).await;
         }
-        (row, judged)
+        let answer = match source {
+            _ if !self.wiring.holds_answers(&prepared.dataset) => None,
+            Source::Call(called) => called.result.ok(),
+            Source::Store(stored) => stored.output,
+            Source::Lapse(_) | Source::Unusable => None,
+        };
+        Row {
+            answer: answer.map(|output| held(prepared, output)),
+            row,
+            judged,
+        }
     }
 
     /// The row of an answer for which the store holds everything.
@@ -124,7 +135,7 @@ impl Scorer {
         name: Arc<str>,
         prepared: &Prepared,
         stored: &Stored,
-    ) -> EvalRow {
+    ) -> Row {
         let mut row = EvalRow::new(name, prepared.id.clone(), Scores::new(), 0, 0);
         row.dataset = Arc::clone(&prepared.dataset);
         stored.fill(&mut row);
@@ -146,7 +157,12 @@ impl Scorer {
             };
             reuse.keep(system, prepared, kept).await;
         }
-        row
+        let answer = stored.output.clone();
+        Row {
+            row,
+            judged: JudgeUsage::default(),
+            answer: answer.map(|output| held(prepared, output)),
+        }
     }
 
     fn blank_row(&self, name: Arc<str>, prepared: &Prepared) -> EvalRow {
@@ -161,7 +177,6 @@ impl Scorer {
     /// Asks every evaluator whose scores are not known yet.
     async fn score(
         &self,
-        system: &str,
         prepared: &Prepared,
         output: &Output,
         known: &[Option<Scores>],
@@ -180,7 +195,7 @@ impl Scorer {
                 scored.scores.merge(unscored(&**evaluator, reason));
                 continue;
             }
-            let scoring = evaluator.score_of(system, &prepared.example, output);
+            let scoring = evaluator.score_and_usage(&prepared.example, output);
             let scoring = AssertUnwindSafe(scoring).catch_unwind();
             let watch = Stopwatch::default();
             let scores = match timed(&watch, scoring, None, &self.stop).await {
@@ -214,6 +229,22 @@ impl Scorer {
         scored.scores.shrink();
         scored
     }
+}
+
+/// A finished row.
+pub(super) struct Row {
+    pub(super) row: EvalRow,
+    /// What judging it cost.
+    pub(super) judged: JudgeUsage,
+    /// What was asked and answered, where the run is to hold that.
+    pub(super) answer: Option<Box<Answered>>,
+}
+
+fn held(prepared: &Prepared, output: Output) -> Box<Answered> {
+    Box::new(Answered {
+        example: Arc::clone(&prepared.example),
+        output,
+    })
 }
 
 /// Where the answer of a row comes from.

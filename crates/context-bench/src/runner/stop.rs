@@ -12,39 +12,65 @@ enum Level {
     Abort,
 }
 
+/// The state of a run's end.
+#[derive(Debug, Clone, Copy)]
+struct State {
+    level: Level,
+    /// Whether the first reason was that its time is over.
+    out_of_time: bool,
+}
+
 /// A handle that ends a run early. Clones share their state.
 #[derive(Debug, Clone)]
 pub struct Stop {
-    level: Arc<watch::Sender<Level>>,
+    state: Arc<watch::Sender<State>>,
 }
 
 impl Stop {
     /// A handle that has not been used yet.
     pub fn new() -> Self {
+        let state = State {
+            level: Level::Run,
+            out_of_time: false,
+        };
         Self {
-            level: Arc::new(watch::Sender::new(Level::Run)),
+            state: Arc::new(watch::Sender::new(state)),
         }
     }
 
     /// Starts nothing new, finishes what is in flight.
     pub fn drain(&self) {
-        self.raise(Level::Drain);
+        self.raise(Level::Drain, false);
+    }
+
+    /// The same, because the time of the run is over.
+    pub fn time_is_over(&self) {
+        self.raise(Level::Drain, true);
     }
 
     /// Drops what is in flight.
     pub fn abort(&self) {
-        self.raise(Level::Abort);
+        self.raise(Level::Abort, false);
     }
 
     /// Whether the run was asked to end early.
     pub fn is_stopped(&self) -> bool {
-        *self.level.borrow() != Level::Run
+        self.state.borrow().level != Level::Run
     }
 
-    fn raise(&self, level: Level) {
-        self.level.send_if_modified(|current| {
-            let raised = level > *current;
-            *current = level.max(*current);
+    /// Whether it was asked to end because its time is over, and for no other reason
+    /// before that.
+    pub fn is_out_of_time(&self) -> bool {
+        self.state.borrow().out_of_time
+    }
+
+    fn raise(&self, level: Level, out_of_time: bool) {
+        self.state.send_if_modified(|current| {
+            let raised = level > current.level;
+            if current.level == Level::Run {
+                current.out_of_time = out_of_time;
+            }
+            current.level = level.max(current.level);
             raised
         });
     }
@@ -61,8 +87,8 @@ impl Stop {
 
     async fn reached(&self, level: Level) {
         // The sender lives in `self`, so the channel cannot close while we wait.
-        let mut receiver = self.level.subscribe();
-        let _ = receiver.wait_for(|current| *current >= level).await;
+        let mut receiver = self.state.subscribe();
+        let _ = receiver.wait_for(|current| current.level >= level).await;
     }
 }
 

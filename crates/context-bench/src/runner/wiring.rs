@@ -27,6 +27,7 @@ pub(crate) struct Wiring {
 struct Own {
     evaluators: Vec<usize>,
     score_field: Option<String>,
+    holds_answers: bool,
 }
 
 impl Wiring {
@@ -47,6 +48,21 @@ impl Wiring {
         self.by_dataset.insert(dataset, own);
     }
 
+    /// Holds the answers to the examples of a dataset until the run is summed up.
+    pub(crate) fn hold_answers(&mut self, dataset: &str) {
+        let own = self.by_dataset.get_mut(dataset);
+        if let Some(own) = own {
+            own.holds_answers = true;
+        }
+    }
+
+    /// Whether the answers to the examples of a dataset are held.
+    pub(crate) fn holds_answers(&self, dataset: &str) -> bool {
+        self.by_dataset
+            .get(dataset)
+            .is_some_and(|own| own.holds_answers)
+    }
+
     /// Does not ask an evaluator.
     pub(crate) fn give_up(&mut self, evaluator: &Arc<dyn Evaluator>, reason: &str) {
         let known = self.evaluators.iter();
@@ -61,16 +77,6 @@ impl Wiring {
     /// Why the evaluator of that number is not to be asked, if it is not.
     pub(crate) fn given_up(&self, index: usize) -> Option<&str> {
         self.given_up.get(&index).map(String::as_str)
-    }
-
-    /// Scores the examples of a dataset by this evaluator as well.
-    pub(crate) fn also_wire(&mut self, dataset: &str, evaluator: Arc<dyn Evaluator>) {
-        let number = self.number(evaluator);
-        if let Some(own) = self.by_dataset.get_mut(dataset)
-            && !own.evaluators.contains(&number)
-        {
-            own.evaluators.push(number);
-        }
     }
 
     /// The place of an evaluator among all of them.

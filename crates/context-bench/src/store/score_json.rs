@@ -1,8 +1,9 @@
 //! Scores as they lie in the store: JSON that ordinary tools can read.
 //!
 //! `{"f1": 1.0, "judge": null}` with the reasons apart, `{"judge": "no rating"}`.
-//! An unscored entry is `null`, which SQL leaves out of averages by itself. JSON
-//! has no infinities; they are written as text.
+//! An unscored entry is `null`, which SQL leaves out of averages by itself; so is
+//! evidence, which stands among the reasons as `{"evidence": …}`. JSON has no
+//! infinities; they are written as text.
 
 use std::fmt;
 
@@ -11,6 +12,9 @@ use serde::{Deserialize, Deserializer};
 
 use super::error::Damaged;
 use crate::model::{Score, ScoreName, Scores};
+
+/// What evidence is called among the reasons.
+const EVIDENCE: &str = "evidence";
 
 /// The two columns of a set of scores.
 pub(super) struct ScoreColumns {
@@ -33,11 +37,16 @@ impl ScoreColumns {
                 Some(value) if value.is_finite() => push_json(&mut values, &value),
                 Some(value) => push_json(&mut values, &value.to_string()),
             }
-            if let Some(reason) = score.reason() {
+            let evidence = score.as_evidence();
+            if score.reason().is_some() || evidence.is_some() {
                 reasons.push(if reasons.is_empty() { '{' } else { ',' });
                 push_json(&mut reasons, name.as_str());
                 reasons.push(':');
+            }
+            if let Some(reason) = score.reason() {
                 push_json(&mut reasons, reason);
+            } else if let Some(evidence) = evidence {
+                push_json(&mut reasons, &serde_json::json!({ EVIDENCE: evidence }));
             }
         }
         values.push('}');
@@ -82,11 +91,15 @@ impl ScoreNames {
         if let Some(reasons) = reasons {
             let reasons: serde_json::Map<String, serde_json::Value> =
                 serde_json::from_str(reasons).map_err(|_| Damaged)?;
-            for (name, reason) in reasons {
-                let reason = reason.as_str().ok_or(Damaged)?;
-                let score = match scores.get(&name).and_then(Score::get) {
-                    Some(value) => Score::value(value).because(reason),
-                    None => Score::unscored(reason),
+            for (name, mut reason) in reasons {
+                let value = scores.get(&name).and_then(Score::get);
+                let score = match (value, reason.as_str()) {
+                    (Some(value), Some(reason)) => Score::value(value).because(reason),
+                    (None, Some(reason)) => Score::unscored(reason),
+                    (_, None) => match reason.get_mut(EVIDENCE) {
+                        Some(evidence) => Score::evidence(evidence.take()),
+                        None => return Err(Damaged),
+                    },
                 };
                 scores.set(self.get(&name), score);
             }
@@ -189,6 +202,11 @@ mod tests {
         scores.set("pass", Score::value(0.0).because("é"));
         scores.set("huge", f64::INFINITY);
         scores.set("empty", Score::unscored(""));
+        scores.set(
+            "task",
+            Score::evidence(serde_json::json!({"f1": [1, "é", 0.1]})),
+        );
+        scores.set("nothing", Score::evidence(serde_json::Value::Null));
         for scores in [scores, Scores::new()] {
             let columns = ScoreColumns::of(&scores);
             let read = ScoreNames::default().read(&columns.scores, columns.reasons.as_deref());

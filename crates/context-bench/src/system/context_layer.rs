@@ -74,6 +74,16 @@ impl System for ContextLayer {
             .await
     }
 
+    fn prompt(&self, example: &Example) -> Option<Vec<String>> {
+        let Some(context) = example.text("context") else {
+            return self.answerer.prompt(example);
+        };
+        let question = example.question().unwrap_or_default();
+        let context = self.transform.transform(context, question);
+        self.answerer
+            .prompt(&example.clone().with("context", context))
+    }
+
     fn as_conversation(&self) -> Option<&dyn Conversation> {
         self.answerer.as_conversation()
     }

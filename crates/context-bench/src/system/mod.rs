@@ -41,6 +41,13 @@ pub trait System: Send + Sync {
         None
     }
 
+    /// The texts that a model would be sent about an example, without sending them;
+    /// `None` (the default) when that shows only in the run.
+    fn prompt(&self, example: &Example) -> Option<Vec<String>> {
+        let _ = example;
+        None
+    }
+
     /// This system as one that can hold a conversation, if it can.
     fn as_conversation(&self) -> Option<&dyn Conversation> {
         None

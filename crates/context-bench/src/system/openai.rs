@@ -271,6 +271,19 @@ impl System for OpenAiProxy {
         Some(Identity::new("openai_proxy", 1, settings))
     }
 
+    fn prompt(&self, example: &Example) -> Option<Vec<String>> {
+        let text = |message: Value| match message.get("content")? {
+            Value::String(text) => Some(text.clone()),
+            other => Some(other.to_string()),
+        };
+        Some(
+            self.messages(example)
+                .into_iter()
+                .filter_map(text)
+                .collect(),
+        )
+    }
+
     fn as_conversation(&self) -> Option<&dyn Conversation> {
         Some(self)
     }

@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use context_bench_tasks::likelihood::{disjoint, rolling_windows};
 use serde_json::{Map, Value, json};
 
-use super::examples::{CONTEXTS, CONTINUATIONS, TEXT, UNCONDITIONAL};
 use super::logprobs::{Echo, Lack, Likelihood};
-use super::response::{LIKELIHOODS, UNCONDITIONAL_LIKELIHOODS};
+use crate::benchmark::examples::{CONTEXTS, CONTINUATIONS, TEXT, UNCONDITIONAL};
+use crate::benchmark::response::{LIKELIHOODS, UNCONDITIONAL_LIKELIHOODS};
 use crate::chat::{ChatClient, ChatError, ChatFailure, ChatRequest, ClientError, ClientSettings};
 use crate::model::{CallStats, Example, FailureKind, Output};
 use crate::system::SystemError;

@@ -6,8 +6,8 @@
 use async_trait::async_trait;
 use serde_json::Value;
 
-use super::examples::asks_for_likelihoods;
 use super::likelihood::{LikelihoodClient, LikelihoodSettings};
+use crate::benchmark::examples::{CONTEXTS, CONTINUATIONS, TEXT, asks_for_likelihoods};
 use crate::chat::{ClientError, Endpoint};
 use crate::model::{Example, FailureKind, Identity, Output};
 use crate::system::{Conversation, OpenAiProxy, OpenAiProxySettings, System, SystemError};
@@ -82,6 +82,32 @@ impl System for TaskModel {
             settings.extend(own);
         }
         Some(identity)
+    }
+
+    fn prompt(&self, example: &Example) -> Option<Vec<String>> {
+        if !asks_for_likelihoods(example) {
+            return self.proxy.prompt(example);
+        }
+        let texts = |field: &str| -> Vec<&str> {
+            let list = example.get(field).and_then(Value::as_array);
+            list.into_iter()
+                .flatten()
+                .filter_map(Value::as_str)
+                .collect()
+        };
+        let (contexts, continuations) = (texts(CONTEXTS), texts(CONTINUATIONS));
+        let contexts = match contexts.is_empty() {
+            true => vec![example.context()],
+            false => contexts,
+        };
+        if let Some(text) = example.text(TEXT) {
+            return Some(vec![text.to_owned()]);
+        }
+        let both = |context: &str| -> Vec<String> {
+            let texts = continuations.iter();
+            texts.map(|text| format!("{context}{text}")).collect()
+        };
+        Some(contexts.into_iter().flat_map(both).collect())
     }
 
     fn as_conversation(&self) -> Option<&dyn Conversation> {

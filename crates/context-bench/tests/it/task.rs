@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use context_bench::benchmark::{Benchmark, Suite, SumUp, TaskBenchmark};
 use context_bench::system::OpenAiProxySettings;
 use context_bench::task::tasks::{NoHost, Options, Task};
 use context_bench::task::{
-    CatalogSettings, DataSettings, LikelihoodSettings, SumUp, TaskCatalog, TaskData, TaskModel,
-    TaskPlan, results,
+    CatalogSettings, DataSettings, LikelihoodSettings, TaskCatalog, TaskData, TaskModel,
 };
 use context_bench::{EvalResult, Stop, evaluate, system};
 use context_bench_testkit::likelihood::{EchoStyle, TokenScore, likelihood};
@@ -57,8 +57,8 @@ fn documents() -> String {
     pairs.map(line).concat()
 }
 
-/// A plan of the group, its files in a folder.
-fn plan(folder: &Path) -> TaskPlan {
+/// The benchmarks of the group, its files in a folder.
+fn suite(folder: &Path) -> Suite {
     for (name, text) in [
         ("translate.yaml", TRANSLATE),
         ("choose.yaml", CHOOSE),
@@ -75,21 +75,19 @@ fn plan(folder: &Path) -> TaskPlan {
     let catalog = TaskCatalog::build(&datasets, &settings).unwrap();
     let data = TaskData::new(catalog.datasets.clone(), DataSettings::default());
     let (tree, _) = catalog.select(&["both"]).unwrap();
-    let mut plan = TaskPlan::new(tree.clone(), Arc::new(NoHost));
+    let mut benchmarks: Vec<Arc<dyn Benchmark>> = Vec::new();
     let options = Options::default();
     for (leaf, key) in tree.leaves().into_iter().zip(tree.keys()) {
         let task = Task::build(leaf).unwrap();
         let records = data.load(&task, &options, &NoHost).unwrap();
         let requests = task.requests(&records, &options, &NoHost).unwrap();
-        plan.add(&key, task, requests);
+        let benchmark = TaskBenchmark::new(key, task, Arc::new(NoHost), requests.into(), false);
+        benchmarks.push(Arc::new(benchmark));
     }
-    plan
+    Suite::new(tree, benchmarks)
 }
 
-/// What was found, system by system.
-type Outcomes = Vec<(String, context_bench::task::TaskOutcome)>;
-
-async fn run(plan: &TaskPlan, url: &str, stop: Stop) -> (EvalResult, Outcomes) {
+async fn run(suite: &Suite, url: &str, stop: Stop) -> EvalResult {
     let mut proxy = OpenAiProxySettings::new(url);
     proxy.name = Some("model".into());
     let model = TaskModel::new(proxy, Some(LikelihoodSettings::default())).unwrap();
@@ -97,17 +95,15 @@ async fn run(plan: &TaskPlan, url: &str, stop: Stop) -> (EvalResult, Outcomes) {
     let parrot = system::from_fn("parrot", |example| {
         Ok(context_bench::Output::reply(example, "the house is red"))
     });
-    let (evaluation, evaluator) = plan.wire(evaluate(), true);
-    let result = evaluation
+    evaluate()
         .system(model)
         .system(parrot)
-        .dataset(plan.dataset())
+        .suite(suite.clone(), SumUp::default())
+        .dataset(suite.examples())
         .stop(stop)
         .run()
         .await
-        .unwrap();
-    let outcomes = results(plan, &evaluator, &result, SumUp::default());
-    (result, outcomes.into_iter().collect())
+        .unwrap()
 }
 
 fn server() -> ChatServer {
@@ -126,12 +122,10 @@ fn server() -> ChatServer {
 #[tokio::test]
 async fn a_group_of_answers_and_likelihoods() {
     let folder = tempfile::tempdir().unwrap();
-    let plan = plan(folder.path());
     let server = server();
-    let (result, outcomes) = run(&plan, &server.url(), Stop::new()).await;
+    let result = run(&suite(folder.path()), &server.url(), Stop::new()).await;
     assert_eq!(result.rows.len(), 12);
-    let of = |system: &str| &outcomes.iter().find(|(name, _)| name == system).unwrap().1;
-    let model = of("model").results.to_json();
+    let model = &result.tasks["model"].results;
     let found = |task: &str, key: &str| model["results"][task][key].clone();
     assert_eq!(found("translate", "exact_match,none"), json!(2.0 / 3.0));
     let bleu = found("translate", "bleu,none").as_f64().unwrap();
@@ -144,32 +138,30 @@ async fn a_group_of_answers_and_likelihoods() {
     let row = result.rows_of("model")[0].to_json();
     assert_eq!(row["scores"], json!({"exact_match": 1.0}));
 
-    let parrot = of("parrot");
+    let parrot = &result.tasks["parrot"];
     assert_eq!(parrot.counts["translate"].scored, 3);
     let counts = &parrot.counts["choose"];
     assert_eq!((counts.scored, counts.unscored), (0, 3));
     let (document, why) = counts.first.as_ref().unwrap();
     assert_eq!(document, "0");
     assert!(why.contains("how likely given answers are"), "{why}");
-    let scores = parrot.results.to_json();
-    assert_eq!(scores["results"]["choose"].get("acc,none"), None::<&Value>);
+    let scores = &parrot.results["results"]["choose"];
+    assert_eq!(scores.get("acc,none"), None::<&Value>);
 }
 
 #[tokio::test]
 async fn what_was_not_asked_is_no_failure_and_no_zero() {
     let folder = tempfile::tempdir().unwrap();
-    let plan = plan(folder.path());
     let server = server();
     let stop = Stop::new();
     stop.drain();
-    let (result, outcomes) = run(&plan, &server.url(), stop).await;
+    let result = run(&suite(folder.path()), &server.url(), stop).await;
     assert!(result.rows.is_empty() && result.interrupted);
-    for (_, outcome) in &outcomes {
-        for counts in outcome.counts.values() {
+    for report in result.tasks.values() {
+        for counts in report.counts.values() {
             assert_eq!((counts.planned, counts.not_run, counts.failed), (3, 3, 0));
         }
-        let results = outcome.results.to_json();
-        assert_eq!(results["results"]["choose"]["sample_len"], json!(0));
+        assert_eq!(report.results["results"]["choose"]["sample_len"], json!(0));
     }
     assert_eq!(server.request_count(), 0);
 }

@@ -151,20 +151,31 @@ fn stored_answers_are_reused_until_something_else_is_asked() {
     let value = |results: &Value| results["results"]["sums"]["exact_match,none"].clone();
     assert_eq!(value(&tasks.results("sums", &args)), json!(0.6));
     assert_eq!(server.request_count(), 10);
-    assert_eq!(value(&tasks.results("sums", &args)), json!(0.6));
+    let again = tasks.results("sums", &args);
+    assert_eq!(value(&again), json!(0.6));
     assert_eq!(server.request_count(), 10, "the second run sends nothing");
     let exported = run(&["export", "last", "--cache-dir", &cache]);
     let summary = exported.json()["summary"].as_object().unwrap().clone();
     let summary = summary.values().next().unwrap();
     assert_eq!(summary["mean_score"], json!(0.6), "{exported}");
-    let rescored = run(&["rescore", "last", "--cache-dir", &cache]);
-    rescored.is_error(&["one of tasks", "`run --tasks` with the same `--cache-dir`"]);
+    let exported = super::only(&exported);
+    for key in ["results", "counts", "configs", "n-samples", "config"] {
+        assert_eq!(exported[key], again[key], "{key}");
+    }
     // Another way to score asks nothing anew.
     let lenient = SUMS.replace(
         "metric_list:",
         "filter_list: [{name: any, filter: [{function: map, mapping_dict: {\"?\": \"12\"}, default_value: \"12\"}, {function: take_first}]}]\nmetric_list:",
     );
     std::fs::write(tasks.path("sums.yaml"), lenient).unwrap();
+    let line = ["rescore", "last", "--cache-dir", &cache, "--output", "json"];
+    let rescored = super::only(&run(&line));
+    assert_eq!(rescored["results"]["sums"]["exact_match,any"], json!(0.1));
+    // What was found before is still there as it was.
+    let id = run(&["runs", "--cache-dir", &cache, "--output", "json"]);
+    let id = id.json()[1]["id"].as_str().unwrap().to_owned();
+    let exported = super::only(&run(&["export", &id, "--cache-dir", &cache]));
+    assert_eq!(value(&exported), json!(0.6));
     let results = tasks.results("sums", &args);
     assert_eq!(results["results"]["sums"]["exact_match,any"], json!(0.1));
     assert_eq!(server.request_count(), 10, "a changed metric sends nothing");
@@ -323,7 +334,7 @@ fn what_is_wrong_is_said_before_anything_is_sent() {
     with("sum", &[]).is_error(&["unknown task, group or tag `sum`", "sums"]);
     with("sums", &["--metadata", "[]"]).is_error(&["`--metadata` must be a JSON object"]);
     with("sums", &["--gen-kwargs", "x"]).is_error(&["has no `=`"]);
-    with("sums", &["--dataset", "x.jsonl"]).is_error(&["both `--tasks` and `--dataset`"]);
+    with("sums", &["--dataset", "x.jsonl"]).is_error(&["no dataset file `x.jsonl`"]);
     let done = with("sums", &["--limit", "0"]);
     assert!(
         done.code == 2 && done.stderr.contains("leaves no documents"),

@@ -25,8 +25,25 @@ const CHECKED_BYTES: usize = 32 << 20;
 /// From so many examples on, they are made ahead on other threads.
 const AHEAD_FROM: usize = 1000;
 
+/// What decides the order of shuffled options when nobody says: the same for every
+/// front end, so that one name means one dataset.
+pub const OPTION_SEED: u64 = 42;
+
+impl Default for LoadSettings {
+    fn default() -> Self {
+        Self {
+            path: None,
+            max_examples: None,
+            skip_bad_lines: false,
+            seed: OPTION_SEED,
+            keep_order: false,
+            hub: None,
+        }
+    }
+}
+
 /// How a dataset of the catalogue is loaded.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct LoadSettings {
     /// A local copy: a file, a folder or a pattern of files, laid out as on the hub.
     pub path: Option<PathBuf>,

@@ -34,7 +34,7 @@ use super::{Dataset, DatasetError, DatasetRef, DatasetTarget};
 
 pub use context_bench_hub::{Event, Hub, HubError, HubSettings, Progress};
 pub use error::CatalogueError;
-pub use load::LoadSettings;
+pub use load::{LoadSettings, OPTION_SEED};
 pub(crate) use locate::{is_part, split_files};
 pub use raw::RawTables;
 pub(crate) use raw::{data_files, read_files};

@@ -1,9 +1,10 @@
-//! Tasks that are Python objects (`class: !function module.Class`) in a run.
+//! `ClassBenchmark`: a task that is a Python object (`class: !function module.Class`).
 //!
 //! The object builds its requests and makes scores of responses; here requests become
 //! examples, and outputs responses. A document of which a request failed is left out.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use context_bench_tasks::metric::aggregation::sample_error;
 use context_bench_tasks::python::value::{float, plain};
@@ -11,9 +12,12 @@ use context_bench_tasks::sample::hashes;
 use context_bench_tasks::{Error, Object, Response, Result, TaskResult};
 use serde_json::{Map, Value, json};
 
-use super::evaluator::Memory;
+use super::answer::Answered;
 use super::examples::{CONTINUATIONS, REPEAT, TEXT, generation_settings};
+use super::outcome::{BenchmarkOutcome, DocumentCounts};
 use super::response::{LIKELIHOODS, answer};
+use super::{Benchmark, SumUp};
+use crate::dataset::Dataset;
 use crate::model::{Example, Output};
 use crate::system::generation;
 
@@ -53,16 +57,16 @@ enum Kind {
 }
 
 /// What became of the documents of a class.
-pub(super) struct ClassOutcome {
-    pub(super) result: TaskResult,
+struct ClassOutcome {
+    result: TaskResult,
     /// Documents with all their responses, which are scored.
-    pub(super) complete: usize,
+    complete: usize,
     /// Documents with all their responses that could not be scored.
-    pub(super) unscored: usize,
+    unscored: usize,
     /// Why the task or a metric has no value.
-    pub(super) failed: Vec<Error>,
+    failed: Vec<Error>,
     /// By document and filter: what the object made of it, in the reference's schema.
-    pub(super) samples: Vec<Map<String, Value>>,
+    samples: Vec<Map<String, Value>>,
 }
 
 impl ClassTask {
@@ -104,31 +108,31 @@ impl ClassTask {
     }
 
     /// What tables show.
-    pub(super) fn alias(&self) -> Option<&str> {
+    fn alias(&self) -> Option<&str> {
         self.config.get("task_alias").and_then(Value::as_str)
     }
 
-    pub(super) fn asks_for_likelihoods(&self) -> bool {
+    fn asks_for_likelihoods(&self) -> bool {
         let mut kinds = self.requests.iter().map(|request| &request.kind);
         kinds.any(|kind| !matches!(kind, Kind::Generation { .. }))
     }
 
-    pub(super) fn n_examples(&self) -> usize {
+    fn n_examples(&self) -> usize {
         self.examples.len()
     }
 
-    pub(super) fn n_documents(&self) -> usize {
+    fn n_documents(&self) -> usize {
         let ids: HashSet<i64> = self.requests.iter().map(|request| request.doc_id).collect();
         ids.len()
     }
 
     /// The document that the example of an id belongs to.
-    pub(super) fn document(&self, id: &str) -> Option<i64> {
+    fn document(&self, id: &str) -> Option<i64> {
         let place = self.places.get(&(id.to_owned(), 0))?;
         Some(self.requests[self.examples[*place].0].doc_id)
     }
 
-    pub(super) fn example(&self, task: &str, at: usize) -> Option<Example> {
+    fn example(&self, task: &str, at: usize) -> Option<Example> {
         let (request, repeat) = *self.examples.get(at)?;
         let request = self.requests.get(request)?;
         let example = Example::new()
@@ -153,7 +157,7 @@ impl ClassTask {
     }
 
     /// What an output says, and to which example.
-    pub(super) fn response(
+    fn response(
         &self,
         example: &Example,
         output: &Output,
@@ -181,12 +185,11 @@ impl ClassTask {
     }
 
     /// Lets the object score what was said.
-    pub(super) fn sum_up(&self, key: &str, alias: &str, memory: &Memory) -> ClassOutcome {
-        let said = |place: usize| memory.answers.get(place)?.first()?.as_ref();
+    fn scored(&self, key: &str, alias: &str, said: &HashMap<usize, Response>) -> ClassOutcome {
         let mut responses: Vec<Vec<Value>> = vec![Vec::new(); self.requests.len()];
         let mut incomplete: HashSet<i64> = HashSet::new();
         for (place, (request, _)) in self.examples.iter().enumerate() {
-            match said(place) {
+            match said.get(&place) {
                 Some(said) => responses[*request].extend(said.to_json()),
                 None => {
                     // The object wants an entry for each; its document is left out below.
@@ -329,6 +332,103 @@ impl ClassTask {
             higher_is_better: higher,
             n_samples: (self.n_documents(), self.n_documents()),
             config: self.config.clone(),
+        }
+    }
+}
+
+/// A task that is a Python object, as a benchmark.
+pub struct ClassBenchmark {
+    key: String,
+    task: Arc<ClassTask>,
+    samples: bool,
+}
+
+impl ClassBenchmark {
+    /// A task under the key that results have for it. With `samples` what was asked and
+    /// said is written down.
+    pub fn new(key: impl Into<String>, task: ClassTask, samples: bool) -> Self {
+        Self {
+            key: key.into(),
+            task: Arc::new(task),
+            samples,
+        }
+    }
+
+    /// Examples per prompt.
+    pub fn num_fewshot(&self) -> usize {
+        self.task.num_fewshot
+    }
+}
+
+impl Benchmark for ClassBenchmark {
+    fn key(&self) -> &str {
+        &self.key
+    }
+
+    fn examples(&self) -> Dataset {
+        let (task, tag) = (Arc::clone(&self.task), self.key.clone());
+        let n = task.n_examples();
+        let examples = (0..n).filter_map(move |at| task.example(&tag, at)).map(Ok);
+        Dataset::from_results(examples)
+            .with_len(n)
+            .tagged(&*self.key)
+    }
+
+    fn documents(&self) -> Option<usize> {
+        Some(self.task.n_documents())
+    }
+
+    fn score_field(&self) -> Option<&str> {
+        None
+    }
+
+    fn asks_for_likelihoods(&self) -> bool {
+        self.task.asks_for_likelihoods()
+    }
+
+    fn needs_answers(&self) -> bool {
+        true
+    }
+
+    fn sum_up(&self, rows: &[Answered<'_>], how: &SumUp) -> BenchmarkOutcome {
+        let task = &self.task;
+        let mut said = HashMap::new();
+        let mut failed = HashSet::new();
+        let mut counts = DocumentCounts {
+            planned: task.n_documents(),
+            ..DocumentCounts::default()
+        };
+        for one in rows {
+            let id = one.row.example_id.to_string();
+            let why = match (&one.row.failure, one.answer) {
+                (Some(failure), _) => failure.message.clone(),
+                (None, Some(answer)) => match task.response(&answer.example, &answer.output) {
+                    Ok((place, response)) => {
+                        said.insert(place, response);
+                        continue;
+                    }
+                    Err(why) => why,
+                },
+                (None, None) => "the answer is not there any more".to_owned(),
+            };
+            counts.lost(&id, &why);
+            failed.extend(task.document(&id));
+        }
+        let outcome = task.scored(&self.key, task.alias().unwrap_or(&self.key), &said);
+        counts.scored = outcome.complete;
+        counts.unscored = outcome.unscored;
+        counts.failed = failed.len();
+        let done = counts.scored + counts.unscored + counts.failed;
+        counts.not_run = counts.planned.saturating_sub(done);
+        BenchmarkOutcome {
+            samples: match how.samples && self.samples {
+                true => outcome.samples,
+                false => Vec::new(),
+            },
+            result: outcome.result,
+            counts,
+            failed: outcome.failed,
+            warnings: Vec::new(),
         }
     }
 }

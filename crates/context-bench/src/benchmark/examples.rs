@@ -4,9 +4,9 @@
 //! it, how it is to be generated. The record is kept beside it. So a stored answer is
 //! found again exactly when the same would be asked, whatever the metrics are.
 
-use context_bench_tasks::Request;
 use context_bench_tasks::filter::Record;
-use context_bench_tasks::request::{Ask, Context};
+use context_bench_tasks::request::{Ask, Context, Message};
+use context_bench_tasks::{Error, Host, OutputType, Request, Result, Task};
 use serde_json::{Map, Value, json};
 
 use crate::model::Example;
@@ -111,6 +111,93 @@ pub(super) fn generation_settings(
         settings.insert("seed".into(), json!(seed.wrapping_add(offset)));
     }
     settings
+}
+
+/// What an example asks, with its raw record: [`example`] backwards. Choices and the
+/// right answer are rendered again, as the task says now.
+pub(super) fn request(
+    task: &Task,
+    example: &Example,
+    host: &dyn Host,
+) -> Result<(Request, Record)> {
+    let foreign = |field: &str| Error::new(format!("the example has no `{field}` of this task"));
+    let record = example.get(RECORD).and_then(Value::as_object);
+    let record = record.ok_or_else(|| foreign(RECORD))?;
+    let doc_id = example.get("id").and_then(Value::as_u64);
+    let doc_id = doc_id.and_then(|id| usize::try_from(id).ok());
+    let rendered = task.render(&task.prompting, record, host)?;
+    let list = |field: &str| example.get(field).and_then(Value::as_array);
+    let texts = |field: &str| -> Vec<String> {
+        let texts = list(field).into_iter().flatten().filter_map(Value::as_str);
+        texts.map(str::to_owned).collect()
+    };
+    let context = || context(example);
+    let ask = match task.output_type {
+        OutputType::GenerateUntil => Ask::Generation {
+            context: context(),
+            settings: match example.get(generation::FIELD) {
+                Some(Value::Object(settings)) => settings.clone(),
+                _ => Map::new(),
+            },
+            repeats: task.repeats,
+        },
+        OutputType::MultipleChoice => match list(CONTEXTS) {
+            Some(contexts) => Ask::Contexts {
+                contexts: contexts.iter().map(given_context).collect(),
+                continuation: texts(CONTINUATIONS).into_iter().next().unwrap_or_default(),
+                gold: rendered.text.clone(),
+            },
+            None => Ask::Choices {
+                context: context(),
+                continuations: texts(CONTINUATIONS),
+            },
+        },
+        OutputType::Loglikelihood => Ask::Continuation {
+            context: context(),
+            continuation: texts(CONTINUATIONS).into_iter().next().unwrap_or_default(),
+        },
+        OutputType::LoglikelihoodRolling => {
+            let text = example.text(TEXT).ok_or_else(|| foreign(TEXT))?;
+            Ask::Text(text.to_owned())
+        }
+    };
+    let request = Request {
+        doc_id: doc_id.ok_or_else(|| foreign("id"))?,
+        target: rendered.target,
+        choices: rendered.choices,
+        ask,
+    };
+    Ok((request, record.clone()))
+}
+
+fn context(example: &Example) -> Context {
+    match example.get("messages") {
+        Some(messages) => given_context(&json!({ "messages": messages })),
+        None => Context::Text(example.context().to_owned()),
+    }
+}
+
+fn given_context(given: &Value) -> Context {
+    let Some(messages) = given.get("messages").and_then(Value::as_array) else {
+        return Context::Text(given.as_str().unwrap_or_default().to_owned());
+    };
+    let message = |message: &Value| Message {
+        role: match message.get("role").and_then(Value::as_str) {
+            Some("system") => "system",
+            Some("assistant") => "assistant",
+            _ => "user",
+        },
+        content: message
+            .get("content")
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned(),
+    };
+    let messages: Vec<Message> = messages.iter().map(message).collect();
+    Context::Chat {
+        add_generation_prompt: messages.last().is_none_or(|last| last.role != "assistant"),
+        messages,
+    }
 }
 
 /// Whether an example asks for likelihoods and not for an answer.

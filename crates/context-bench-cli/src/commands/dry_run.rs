@@ -1,0 +1,93 @@
+//! `run --dry-run`: the plan, how much would be asked, and what the store holds.
+
+use context_bench::plan::{RunPlan, RunSpec};
+use context_bench::planner::{PlannedRun, Preview};
+use context_bench::store::Store;
+use serde_json::json;
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output;
+
+/// Shows what a run would do.
+pub(crate) fn show(planned: PlannedRun, spec: &RunSpec) -> Result<Exit, Failure> {
+    let record = planned.record.clone();
+    // A store is looked into, not made.
+    let store = match spec.cache_dir.as_deref().filter(|dir| Store::exists(dir)) {
+        Some(dir) => Some(Store::open(dir)?.store),
+        None => None,
+    };
+    let preview = planned.preview(store.as_ref())?;
+    let text = match spec.output.format.as_deref() {
+        Some("json") => {
+            let systems = preview.systems.iter().map(|system| {
+                json!({
+                    "name": system.name,
+                    "stored": system.stored,
+                    "requests": system.to_ask,
+                    "prompt_tokens": system.prompt_tokens,
+                    "prompt_tokens_to_ask": system.tokens_to_ask,
+                })
+            });
+            let shown = json!({
+                "plan": record.plan,
+                "examples": preview.examples,
+                "examples_by_dataset": preview.by_tag,
+                "systems": systems.collect::<Vec<_>>(),
+            });
+            format!("{shown:#}\n")
+        }
+        _ => text(&record.plan, &preview),
+    };
+    output::stdout(&text)?;
+    Ok(Exit::Done)
+}
+
+fn text(plan: &RunPlan, preview: &Preview) -> String {
+    let mut text = String::from("Systems\n");
+    let unknown = || "—".to_owned();
+    for (planned, system) in plan.systems.iter().zip(&preview.systems) {
+        let mut who = planned.kind.clone();
+        if let Some(endpoint) = &planned.endpoint {
+            who += &format!(" at {endpoint}");
+        } else if planned.kind == "layer" {
+            who += ", answered by the baseline reader";
+        }
+        if let Some(model) = planned.model.as_ref().filter(|model| !model.is_empty()) {
+            who += &format!(", model {model}");
+        }
+        text += &format!("  {}: {who}\n", system.name);
+        text += &format!(
+            "    {} of {} answers are stored; {} examples would be asked about, {} prompt tokens \
+             (of {} in all)\n",
+            system.stored,
+            preview.examples,
+            system.to_ask,
+            system.tokens_to_ask.map_or_else(unknown, |n| n.to_string()),
+            system.prompt_tokens.map_or_else(unknown, |n| n.to_string()),
+        );
+    }
+    text += "\nBenchmarks\n";
+    for benchmark in &plan.benchmarks {
+        let documents = preview.by_tag.get(&benchmark.tag).copied().unwrap_or(0);
+        let scored = match benchmark.evaluators.is_empty() {
+            true => "its own metrics".to_owned(),
+            false => benchmark.evaluators.join(", "),
+        };
+        text += &format!(
+            "  {}: {documents} examples, scored by {scored}",
+            benchmark.key
+        );
+        if let Some(shots) = benchmark.num_fewshot.filter(|shots| *shots > 0) {
+            text += &format!(", {shots} examples per prompt");
+        }
+        text += "\n";
+    }
+    let requests: usize = preview.systems.iter().map(|system| system.to_ask).sum();
+    text += &format!(
+        "\n{} examples, {} systems, {requests} requests at least; nothing was asked\n",
+        preview.examples,
+        preview.systems.len()
+    );
+    text
+}

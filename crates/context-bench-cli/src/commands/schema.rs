@@ -1,0 +1,11 @@
+//! `schema`: the JSON Schema of run files, for editors.
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output;
+
+pub(crate) fn main() -> Result<Exit, Failure> {
+    let schema = context_bench::plan::schema();
+    output::stdout(&format!("{schema:#}\n"))?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,285 @@
+//! From flags to a `RunSpec`: a translation that decides nothing.
+//!
+//! What is not typed is not said; files and defaults then have the word.
+
+use std::path::Path;
+
+use context_bench::plan::{
+    BenchmarkSpec, DataSpec, LikelihoodSpec, LimitSpec, OutputSpec, PromptSpec, PythonSpec,
+    RequestSpec, RunSpec, ScoringSpec, SeedSpec, SystemSpec,
+};
+use context_bench::task::tasks::arguments;
+use context_bench::task::tasks::options::Limit;
+use serde_json::{Map, Value};
+
+use crate::args::RunArgs;
+use crate::backend;
+use crate::failure::Failure;
+use crate::output;
+use crate::task_args::{PromptArgs, PythonArgs};
+
+/// What a command line asks for: a file, and flags on top of it.
+pub(crate) fn spec(args: &RunArgs, file: Option<&Path>) -> Result<RunSpec, Failure> {
+    let flags = flags(args)?;
+    Ok(match file {
+        Some(path) => RunSpec::read(path)?.with(&flags),
+        None => flags,
+    })
+}
+
+/// What the flags say.
+pub(crate) fn flags(args: &RunArgs) -> Result<RunSpec, Failure> {
+    let task = &args.task;
+    let mut spec = RunSpec {
+        systems: systems(args),
+        relay: args.relay.clone(),
+        benchmarks: benchmarks(args),
+        data: data(args)?,
+        prompts: prompts(args)?,
+        requests: requests(args)?,
+        likelihoods: LikelihoodSpec {
+            batch_size: task.batch_size,
+            ..LikelihoodSpec::default()
+        },
+        scoring: scoring(args),
+        limits: LimitSpec {
+            max_workers: args.max_workers,
+            rps: args.rps,
+            tpm: args.tpm,
+            example_timeout: args.example_timeout,
+            max_time: args.max_time,
+            max_error_rate: args.max_error_rate,
+        },
+        seeds: SeedSpec {
+            options: args.seed,
+            fewshot: args.seed,
+            generation: None,
+        },
+        python: task.select.prompt.python.spec(),
+        cache_dir: args.cache_dir.clone(),
+        output: OutputSpec {
+            format: args.output.clone(),
+            file: args.output_file.clone(),
+            harness_path: task.output_path.clone(),
+            log_samples: flag(task.log_samples),
+        },
+        ..RunSpec::default()
+    };
+    backend::translate(args, &mut spec)?;
+    for (given, name) in [
+        (task.device.is_some(), "--device"),
+        (task.trust_remote_code, "--trust_remote_code"),
+        (task.verbosity.is_some(), "--verbosity"),
+    ] {
+        if given {
+            output::warning(&format!(
+                "`{name}` is understood and has no effect: models are asked over HTTP, and no \
+                 code of datasets is run"
+            ));
+        }
+    }
+    Ok(spec)
+}
+
+/// A switch that was not set says nothing.
+fn flag(set: bool) -> Option<bool> {
+    set.then_some(true)
+}
+
+/// Proxies, then built-in systems, then commands.
+fn systems(args: &RunArgs) -> Vec<SystemSpec> {
+    let reserved = usize::from(backend::names_endpoint(args));
+    let mut names = args.name.iter().cloned().skip(reserved);
+    let mut systems = Vec::new();
+    for url in &args.proxy {
+        systems.push(SystemSpec {
+            proxy: Some(url.clone()),
+            name: names.next(),
+            ..SystemSpec::default()
+        });
+    }
+    for typed in &args.system {
+        systems.push(SystemSpec {
+            system: Some(typed.clone()),
+            ..SystemSpec::default()
+        });
+    }
+    for command in &args.command {
+        systems.push(SystemSpec {
+            command: Some(command.clone()),
+            name: names.next(),
+            version: args.system_version.clone(),
+            ..SystemSpec::default()
+        });
+    }
+    systems
+}
+
+fn benchmarks(args: &RunArgs) -> Vec<BenchmarkSpec> {
+    let datasets = args.dataset.iter().map(|typed| BenchmarkSpec {
+        dataset: Some(typed.clone()),
+        ..BenchmarkSpec::default()
+    });
+    let tasks = args.task.select.tasks.iter().map(|typed| BenchmarkSpec {
+        task: Some(typed.clone()),
+        ..BenchmarkSpec::default()
+    });
+    datasets.chain(tasks).collect()
+}
+
+fn data(args: &RunArgs) -> Result<DataSpec, Failure> {
+    let select = &args.task.select;
+    let limit = match (select.limit, args.max_examples) {
+        (Some(_), Some(_)) => {
+            return Err(
+                Failure::bad_input("both `--limit` and `--max-examples` are given")
+                    .hint("they mean the same here; leave one out"),
+            );
+        }
+        (Some(limit), None) => Some(number(limit)),
+        (None, max) => max.map(|n| n as f64),
+    };
+    Ok(DataSpec {
+        include_path: args.include_path.clone(),
+        limit,
+        repeats: args.repeats,
+        skip_bad_lines: flag(args.skip_bad_lines),
+        keep_order: flag(args.keep_order),
+        ..select.prompt.data()
+    })
+}
+
+/// A limit as a number: below 1 a share.
+pub(crate) fn number(limit: Limit) -> f64 {
+    match limit {
+        Limit::Count(n) => n as f64,
+        Limit::Share(share) => share,
+    }
+}
+
+fn prompts(args: &RunArgs) -> Result<PromptSpec, Failure> {
+    let mut generation = Map::new();
+    for typed in &args.task.gen_kwargs {
+        generation.extend(arguments::parse(typed)?);
+    }
+    let metadata = match &args.task.metadata {
+        None => Map::new(),
+        Some(text) => match serde_json::from_str(text) {
+            Ok(Value::Object(given)) => given,
+            _ => {
+                return Err(Failure::bad_input("`--metadata` must be a JSON object")
+                    .hint("for example --metadata '{\"max_seq_lengths\": [4096]}'"));
+            }
+        },
+    };
+    Ok(PromptSpec {
+        generation,
+        metadata,
+        ..args.task.select.prompt.prompts()?
+    })
+}
+
+fn requests(args: &RunArgs) -> Result<RequestSpec, Failure> {
+    let extra_body = args.extra_body.as_deref().map(extra_body).transpose()?;
+    Ok(RequestSpec {
+        model: args.model.clone(),
+        api_key_env: args.api_key_env.clone(),
+        system_prompt: args.system_prompt.clone(),
+        extra_body,
+        timeout: args.timeout,
+        max_retries: args.max_retries,
+        stream: flag(args.stream),
+    })
+}
+
+fn extra_body(text: &str) -> Result<Map<String, Value>, Failure> {
+    let bad = |what: String| {
+        Failure::bad_input(format!("`--extra-body` must be a JSON object: {what}"))
+            .hint("for example --extra-body '{\"temperature\": 0}'")
+    };
+    match serde_json::from_str(text) {
+        Ok(Value::Object(map)) => Ok(map),
+        Ok(_) => Err(bad("found another JSON value".into())),
+        Err(error) => Err(bad(error.to_string())),
+    }
+}
+
+fn scoring(args: &RunArgs) -> ScoringSpec {
+    ScoringSpec {
+        evaluators: (!args.evaluator.is_empty()).then(|| args.evaluator.clone()),
+        score_field: args.score_field.clone(),
+        threshold: args.threshold,
+        judge_url: args.judge_url.clone(),
+        judge_model: args.judge_model.clone(),
+        tokenizer: args.tokenizer.clone(),
+        text_fields: args.text_field.clone(),
+        metrics: None,
+        bootstrap_iters: args.task.bootstrap_iters,
+        pooled_stderr: flag(args.task.pooled_stderr),
+        confirm_run_unsafe_code: flag(args.task.confirm_run_unsafe_code),
+        allow_unsandboxed_code: flag(args.allow_unsandboxed_code),
+    }
+}
+
+impl PromptArgs {
+    /// How prompts are made, as far as these flags say.
+    pub(crate) fn prompts(&self) -> Result<PromptSpec, Failure> {
+        let applied = self.apply_chat_template.as_deref().map(str::to_lowercase);
+        let apply_chat_template = match applied.as_deref() {
+            None => None,
+            Some("false") => Some(false),
+            Some("true") => Some(true),
+            Some(name) => {
+                return Err(
+                    Failure::bad_input(format!("there is no chat template `{name}` here")).hint(
+                        "leave out the name: messages are sent, and the endpoint has the template",
+                    ),
+                );
+            }
+        };
+        Ok(PromptSpec {
+            num_fewshot: self.num_fewshot,
+            apply_chat_template,
+            fewshot_as_multiturn: self.fewshot_as_multiturn,
+            system_instruction: self.system_instruction.clone(),
+            ..PromptSpec::default()
+        })
+    }
+
+    /// Which files records come from, as far as these flags say.
+    pub(crate) fn data(&self) -> DataSpec {
+        DataSpec {
+            files: self.data.iter().cloned().collect(),
+            copies: self.data_from.iter().cloned().collect(),
+            ..DataSpec::default()
+        }
+    }
+
+    /// What commands that show prompts ask for.
+    pub(crate) fn spec(&self, seed: Option<i64>, limit: Option<Limit>) -> Result<RunSpec, Failure> {
+        Ok(RunSpec {
+            data: DataSpec {
+                limit: limit.map(number),
+                ..self.data()
+            },
+            prompts: self.prompts()?,
+            seeds: SeedSpec {
+                options: seed,
+                fewshot: seed,
+                generation: None,
+            },
+            python: self.python.spec(),
+            ..RunSpec::default()
+        })
+    }
+}
+
+impl PythonArgs {
+    /// Whether and with what Python is run.
+    pub(crate) fn spec(&self) -> PythonSpec {
+        PythonSpec {
+            interpreter: self.interpreter.clone(),
+            allowed: self.no_python.then_some(false),
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! `DatasetBenchmark`: a dataset of the catalogue, a file of examples, or examples that
+//! a program brings along: asked and scored in its own way.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use context_bench_tasks::TaskResult;
+use context_bench_tasks::metric::aggregation::sample_error;
+use context_bench_tasks::sample::hashes;
+use indexmap::IndexMap;
+use serde_json::{Map, Value, json};
+
+use super::answer::Answered;
+use super::outcome::{BenchmarkOutcome, DocumentCounts};
+use super::{Benchmark, SumUp};
+use crate::dataset::Dataset;
+use crate::evaluator::Evaluator;
+use crate::model::{Example, ExampleId};
+use crate::system::{generation, messages};
+
+/// A dataset with its evaluators.
+#[derive(Default)]
+pub struct DatasetBenchmark {
+    /// What results call it.
+    pub key: String,
+    /// The tag of its examples.
+    pub tag: String,
+    /// What tables show.
+    pub alias: Option<String>,
+    /// How its examples are scored.
+    pub evaluators: Vec<Arc<dyn Evaluator>>,
+    /// The score that stands for its quality.
+    pub score_field: Option<String>,
+    /// A name under which its rows have that score as well.
+    pub common_score: Option<String>,
+    /// How many documents it has in this run, when that is known before it.
+    pub documents: Option<usize>,
+    /// How many answers each document gets.
+    pub repeats: usize,
+    /// Whether its examples may say themselves which dataset they are of.
+    pub is_open: bool,
+    /// Whether what was asked and said is written down.
+    pub samples: bool,
+    /// The examples, until a run takes them.
+    pub examples: Mutex<Option<Dataset>>,
+}
+
+impl Benchmark for DatasetBenchmark {
+    fn key(&self) -> &str {
+        &self.key
+    }
+
+    fn tag(&self) -> &str {
+        &self.tag
+    }
+
+    fn examples(&self) -> Dataset {
+        let mut examples = self.examples.lock().unwrap_or_else(PoisonError::into_inner);
+        examples.take().unwrap_or_else(|| Vec::new().into())
+    }
+
+    fn documents(&self) -> Option<usize> {
+        self.documents
+    }
+
+    fn repeats(&self) -> usize {
+        self.repeats.max(1)
+    }
+
+    fn evaluators(&self) -> &[Arc<dyn Evaluator>] {
+        &self.evaluators
+    }
+
+    fn score_field(&self) -> Option<&str> {
+        self.score_field.as_deref()
+    }
+
+    fn makes_prompts(&self) -> bool {
+        false
+    }
+
+    fn is_open(&self) -> bool {
+        self.is_open
+    }
+
+    fn needs_answers(&self) -> bool {
+        self.samples
+    }
+
+    /// The mean of each score of the evaluators, over the documents that have it.
+    fn sum_up(&self, rows: &[Answered<'_>], how: &SumUp) -> BenchmarkOutcome {
+        let repeats = self.repeats.max(1);
+        let mut found = Found::default();
+        match repeats {
+            1 => {
+                for one in rows {
+                    found.add(self, std::slice::from_ref(one), how.samples);
+                }
+            }
+            _ => {
+                let mut documents: IndexMap<&ExampleId, Vec<Answered<'_>>> = IndexMap::new();
+                for one in rows {
+                    let of_document = documents.entry(&one.row.example_id).or_default();
+                    of_document.push(*one);
+                }
+                for rows in documents.values() {
+                    found.add(self, rows, how.samples);
+                }
+            }
+        }
+        let Found {
+            mut counts,
+            values,
+            samples,
+            documents,
+        } = found;
+        counts.planned = self.documents.unwrap_or(0).max(documents);
+        counts.not_run += counts.planned - documents;
+        let mut scores = Map::new();
+        let mut sizes = IndexMap::new();
+        for (name, values) in &values {
+            let mean = values.iter().sum::<f64>() / values.len() as f64;
+            sizes.insert(format!("{name},none"), values.len());
+            scores.insert(format!("{name},none"), json!(mean));
+            let error = sample_error(values).map_or_else(|| json!("N/A"), |error| json!(error));
+            scores.insert(format!("{name}_stderr,none"), error);
+        }
+        let evaluators: Vec<&str> = self.evaluators.iter().map(|e| e.name()).collect();
+        let config = json!({
+            "task": self.key,
+            "dataset": self.tag,
+            "evaluators": evaluators,
+            "score_field": self.score_field,
+            "repeats": repeats,
+        });
+        BenchmarkOutcome {
+            result: TaskResult {
+                key: self.key.clone(),
+                alias: self.alias.clone().unwrap_or_else(|| self.key.clone()),
+                sample_len: sizes.values().copied().max().unwrap_or(0),
+                sizes,
+                version: None,
+                num_fewshot: None,
+                higher_is_better: values.keys().map(|name| (name.clone(), true)).collect(),
+                n_samples: (counts.planned, counts.planned),
+                scores,
+                config: config.as_object().cloned().unwrap_or_default(),
+            },
+            counts,
+            samples,
+            failed: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+}
+
+/// What is known so far of a dataset.
+#[derive(Default)]
+struct Found {
+    counts: DocumentCounts,
+    values: IndexMap<String, Vec<f64>>,
+    samples: Vec<Map<String, Value>>,
+    documents: usize,
+}
+
+impl Found {
+    /// Adds a document.
+    fn add(&mut self, benchmark: &DatasetBenchmark, rows: &[Answered<'_>], samples: bool) {
+        self.documents += 1;
+        let repeats = benchmark.repeats.max(1);
+        let id = rows.first().map(|one| &one.row.example_id);
+        let means = means(rows, repeats, benchmark.common_score.as_deref());
+        let failure = rows.iter().find_map(|one| one.row.failure.as_ref());
+        let unscored = rows.iter().find_map(|one| one.row.scores.unscored().next());
+        let counts = &mut self.counts;
+        if let (Some(failure), Some(id)) = (failure, id) {
+            counts.failed += 1;
+            counts.lost(id, &failure.message);
+        } else if let (Some((_, why)), Some(id)) = (unscored, id) {
+            counts.unscored += 1;
+            counts.lost(id, why);
+        } else if rows.len() < repeats {
+            counts.not_run += 1;
+        } else if means.is_empty() {
+            counts.not_applicable += 1;
+        } else {
+            counts.scored += 1;
+        }
+        if samples && !means.is_empty() {
+            let sample = sample(self.samples.len(), rows, &means);
+            self.samples.push(sample);
+        }
+        for (name, mean) in means {
+            match self.values.get_mut(name) {
+                Some(values) => values.push(mean),
+                None => drop(self.values.insert(name.to_owned(), vec![mean])),
+            }
+        }
+    }
+}
+
+/// What a document was asked and answered, in the reference's schema.
+fn sample(at: usize, rows: &[Answered<'_>], scores: &[(&str, f64)]) -> Map<String, Value> {
+    let answers: Vec<_> = rows.iter().filter_map(|one| one.answer).collect();
+    let first = answers
+        .first()
+        .map(|answer| answer.example.fields().clone());
+    let mut doc = first.unwrap_or_default();
+    let settings = doc.shift_remove(generation::FIELD).unwrap_or_default();
+    let messages = Value::Array(messages(&Example::from(doc.clone()), None));
+    let target = ["answers", "answer"]
+        .iter()
+        .find_map(|field| doc.get(*field));
+    let target = target.cloned().unwrap_or_default();
+    let said = answers.iter().map(|answer| answer.output.response());
+    let said: Vec<String> = said.map(|said| said.into_owned()).collect();
+    let arguments: Vec<Value> = said.iter().map(|_| json!([messages, settings])).collect();
+    let hashes = hashes(&Value::Object(doc.clone()), &messages.to_string(), &target);
+    let names: Vec<&str> = scores.iter().map(|(name, _)| *name).collect();
+    let mut out = Map::new();
+    for (key, value) in [
+        ("doc_id", json!(at)),
+        ("doc", Value::Object(doc)),
+        ("target", target),
+        ("arguments", json!(arguments)),
+        ("resps", json!(said)),
+        ("filtered_resps", json!(said)),
+        ("filter", json!("none")),
+        ("metrics", json!(names)),
+    ] {
+        out.insert(key.to_owned(), value);
+    }
+    out.extend(hashes.map(|(key, hash)| (key.to_owned(), json!(hash))));
+    let scores = scores.iter();
+    out.extend(scores.map(|(name, value)| ((*name).to_owned(), json!(value))));
+    out
+}
+
+/// The mean of each score over the answers to one document, where all of them have it.
+fn means<'a>(rows: &[Answered<'a>], repeats: usize, common: Option<&str>) -> Vec<(&'a str, f64)> {
+    let mut sums: Vec<(&str, f64, usize)> = Vec::new();
+    for one in rows {
+        for (name, score) in one.row.scores.iter() {
+            let name = name.as_str();
+            let Some(value) = score.get().filter(|_| Some(name) != common) else {
+                continue;
+            };
+            match sums.iter_mut().find(|(known, _, _)| *known == name) {
+                Some((_, sum, n)) => (*sum, *n) = (*sum + value, *n + 1),
+                None => sums.push((name, value, 1)),
+            }
+        }
+    }
+    let whole = sums.into_iter().filter(|(_, _, n)| *n == repeats);
+    whole.map(|(name, sum, n)| (name, sum / n as f64)).collect()
+}

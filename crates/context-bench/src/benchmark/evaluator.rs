@@ -1,0 +1,71 @@
+//! `SuiteEvaluator`: lets benchmarks that score their documents themselves do so.
+//!
+//! One evaluator for all of them, however many tasks a run has: the store then
+//! looks for one score per row and not for one per row and task.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde_json::{Map, Value};
+
+use super::Benchmark;
+use crate::evaluator::{Evaluator, EvaluatorError};
+use crate::model::{Example, Identity, Output, ScoreName, Scores};
+
+/// Raised when the same answer to the same document may be scored differently.
+const VERSION: u32 = 1;
+
+/// Scores documents as their benchmark does.
+pub struct SuiteEvaluator {
+    benchmarks: HashMap<String, Arc<dyn Benchmark>>,
+    identity: Option<Identity>,
+}
+
+impl SuiteEvaluator {
+    /// Its name in runs.
+    pub const NAME: &str = "task";
+
+    /// For those of some benchmarks that score themselves; `None` when there are none.
+    pub(super) fn of<'a>(benchmarks: impl Iterator<Item = &'a Arc<dyn Benchmark>>) -> Option<Self> {
+        let own: HashMap<String, Arc<dyn Benchmark>> = benchmarks
+            .filter(|benchmark| benchmark.scores_itself())
+            .map(|benchmark| (benchmark.tag().to_owned(), Arc::clone(benchmark)))
+            .collect();
+        let mut tags: Vec<&String> = own.keys().collect();
+        tags.sort_unstable();
+        let scoring = |tag: &&String| Some(((*tag).clone(), own[*tag].scoring()?));
+        let settings: Option<Map<String, Value>> = tags.iter().map(scoring).collect();
+        let identity = settings.map(|settings| Identity::new(Self::NAME, VERSION, settings));
+        (!own.is_empty()).then_some(Self {
+            benchmarks: own,
+            identity,
+        })
+    }
+}
+
+#[async_trait]
+impl Evaluator for SuiteEvaluator {
+    fn name(&self) -> &str {
+        Self::NAME
+    }
+
+    fn score_names(&self) -> &[ScoreName] {
+        &[]
+    }
+
+    fn applies_to(&self, example: &Example) -> bool {
+        self.benchmarks.contains_key(example.dataset())
+    }
+
+    fn identity(&self) -> Option<Identity> {
+        self.identity.clone()
+    }
+
+    async fn score(&self, example: &Example, output: &Output) -> Result<Scores, EvaluatorError> {
+        match self.benchmarks.get(example.dataset()) {
+            Some(benchmark) => benchmark.score(example, output).await,
+            None => Err("the task is not planned".into()),
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! `RunPlan`: what was decided, with every default filled in.
+//!
+//! It is kept whole with the run, so that results can be made again from the
+//! store alone, in another process and after files have changed.
+
+use context_bench_tasks::Tree;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::workers::Workers;
+use crate::benchmark::HarnessFacts;
+
+/// The format of plans that this version writes.
+pub const PLAN_VERSION: u32 = 1;
+
+/// What a run does, with nothing left open.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RunPlan {
+    /// The format of this plan.
+    pub version: u32,
+    /// The systems in their order.
+    pub systems: Vec<PlannedSystem>,
+    /// The benchmarks in their order.
+    pub benchmarks: Vec<PlannedBenchmark>,
+    /// The groups that benchmarks stand in, with the settings of every task.
+    pub tree: Tree,
+    /// How rows are scored and summed up.
+    pub scoring: PlannedScoring,
+    /// How prompts are made.
+    pub prompts: PlannedPrompts,
+    /// What the run may take.
+    pub limits: PlannedLimits,
+    /// What decides what is drawn at random.
+    pub seeds: PlannedSeeds,
+    /// Documents per benchmark: a number, or a share below 1.
+    pub limit: Option<f64>,
+    /// Whether records that cannot be read are left out.
+    pub skip_bad_lines: bool,
+    /// Whether options stay in the order of the source.
+    pub keep_order: bool,
+    /// What results in the schema of lm-evaluation-harness say about the run.
+    pub harness: HarnessFacts,
+}
+
+/// A system of a run.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PlannedSystem {
+    /// What reports call it.
+    pub name: String,
+    /// What sort of system it is: `endpoint`, `layer`, `command` or `given`.
+    pub kind: String,
+    /// Where it is asked, without credentials; of a layer, who answers for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub endpoint: Option<String>,
+    /// The model that is asked for, when there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Every setting that can change an answer; `null` when that is not known.
+    pub settings: Value,
+}
+
+/// What sort of benchmark something is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BenchmarkKind {
+    /// A dataset or file, asked and scored in its own way.
+    #[default]
+    Dataset,
+    /// A task in YAML.
+    Task,
+    /// A task that is a Python class.
+    Class,
+}
+
+/// A benchmark of a run.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PlannedBenchmark {
+    /// What results call it.
+    pub key: String,
+    /// The tag of its examples.
+    pub tag: String,
+    /// What sort it is.
+    pub kind: BenchmarkKind,
+    /// What tables show.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alias: Option<String>,
+    /// The evaluators that score it, by name; none for tasks, which score themselves.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub evaluators: Vec<String>,
+    /// The score that stands for a document.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub score_field: Option<String>,
+    /// How many documents are asked about, when that is known before the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub documents: Option<usize>,
+    /// How many its split has, when that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub original: Option<usize>,
+    /// Whether its examples may say themselves which dataset they are of.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_open: bool,
+    /// How many answers each document gets.
+    pub repeats: usize,
+    /// Examples per prompt, where prompts have any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub num_fewshot: Option<usize>,
+}
+
+/// How rows are scored and summed up.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PlannedScoring {
+    /// Evaluators that were asked for by name, as written; empty for the automatic choice.
+    pub evaluators: Vec<String>,
+    /// The score that the summary is made of; `None` when rows have none.
+    pub score_field: Option<String>,
+    /// Whether every row has the score of its benchmark under that name as well.
+    pub is_common: bool,
+    /// A row passes when its score is at or above this.
+    pub threshold: f64,
+    /// What counts tokens.
+    pub tokenizer: String,
+    /// The fields whose tokens are counted; all text fields when `None`.
+    pub text_fields: Option<Vec<String>>,
+    /// The metrics of the summary, when a program brought its own.
+    pub metrics: Option<Vec<String>>,
+    /// How often every system is asked about each example of datasets.
+    pub repeats: u64,
+    /// Whether the summary has a line for each dataset.
+    pub per_dataset: bool,
+    /// Resamples for standard errors that are not analytic.
+    pub bootstrap_iters: usize,
+    /// Whether standard errors of means over tasks are pooled by size.
+    pub pooled_stderr: bool,
+    /// Whether what was asked and said about each document is written down.
+    pub log_samples: bool,
+    /// Whether tasks may run code that a model wrote.
+    pub confirm_run_unsafe_code: bool,
+    /// Whether generated code runs where no sandbox works.
+    pub allow_unsandboxed_code: bool,
+    /// The judge, when there is one: where, and which model.
+    pub judge: Option<(String, String)>,
+}
+
+/// How prompts are made.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PlannedPrompts {
+    /// Examples per prompt, when asked for.
+    pub num_fewshot: Option<usize>,
+    /// Whether prompts are messages, and if so whether each example is two of them.
+    pub chat: Option<PlannedChat>,
+    /// Text in front of every prompt.
+    pub system_instruction: Option<String>,
+    /// Settings of generation over those of tasks.
+    pub generation: Map<String, Value>,
+    /// Over the metadata of every task.
+    pub metadata: Map<String, Value>,
+}
+
+/// How examples become messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PlannedChat {
+    /// Each example is a question and an answer.
+    MultiTurn,
+    /// All examples and the question are one message.
+    SingleTurn,
+}
+
+/// What a run may take.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PlannedLimits {
+    /// Calls in flight at the same time.
+    pub max_workers: Workers,
+    /// Requests per second at most.
+    pub rps: Option<f64>,
+    /// Tokens per minute at most.
+    pub tpm: Option<f64>,
+    /// Seconds that one example may take.
+    pub example_timeout: Option<f64>,
+    /// Seconds that the whole run may take.
+    pub max_time: Option<f64>,
+    /// Share of rows that may fail.
+    pub max_error_rate: f64,
+}
+
+impl Default for PlannedLimits {
+    fn default() -> Self {
+        Self {
+            max_workers: Workers::Number(1),
+            rps: None,
+            tpm: None,
+            example_timeout: None,
+            max_time: None,
+            max_error_rate: 0.0,
+        }
+    }
+}
+
+/// What decides what is drawn at random.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PlannedSeeds {
+    /// The order of options.
+    pub options: i64,
+    /// The examples of prompts.
+    pub fewshot: i64,
+    /// Sent with every request of a task.
+    pub generation: Option<i64>,
+}

@@ -1,0 +1,24 @@
+//! What a run is: what was asked ([`RunSpec`]) and what was decided ([`RunPlan`]).
+//!
+//! Both are plain data. Flags, files and programs are translated into a spec and
+//! decide nothing; `planner` makes the plan of it; a store keeps both with the run.
+
+mod decided;
+mod file;
+mod record;
+mod schema;
+mod spec;
+mod workers;
+
+pub use decided::{
+    BenchmarkKind, PLAN_VERSION, PlannedBenchmark, PlannedChat, PlannedLimits, PlannedPrompts,
+    PlannedScoring, PlannedSeeds, PlannedSystem, RunPlan,
+};
+pub use file::SpecError;
+pub use record::RunRecord;
+pub use schema::{reference, schema};
+pub use spec::{
+    BenchmarkSpec, DataSpec, HarnessSpec, LikelihoodSpec, LimitSpec, OutputSpec, PromptSpec,
+    PythonSpec, RequestSpec, RunSpec, SPEC_VERSION, ScoringSpec, SeedSpec, SystemSpec,
+};
+pub use workers::Workers;

@@ -1,0 +1,84 @@
+//! `RunRecord`: what was asked and what was decided, as a store keeps them.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::{BenchmarkKind, BenchmarkSpec, RunPlan, RunSpec};
+use crate::benchmark::SuiteEvaluator;
+
+/// What was asked, and what was decided. The spec is without secrets.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct RunRecord {
+    /// What was asked.
+    pub spec: RunSpec,
+    /// What was decided.
+    pub plan: RunPlan,
+}
+
+impl RunRecord {
+    /// The record in the settings of a stored run; `None` for runs of earlier versions
+    /// and of programs that plan nothing.
+    pub fn of(config: &Map<String, Value>) -> Option<Self> {
+        let read = |key: &str| config.get(key).cloned();
+        Some(Self {
+            spec: serde_json::from_value(read("spec")?).ok()?,
+            plan: serde_json::from_value(read("plan")?).ok()?,
+        })
+    }
+
+    /// Puts the record into the settings of a run that is to be stored.
+    pub(crate) fn put(&self, config: &mut Map<String, Value>) {
+        // Plain data always has a JSON form.
+        let spec = serde_json::to_value(&self.spec).unwrap_or_default();
+        let plan = serde_json::to_value(&self.plan).unwrap_or_default();
+        config.insert("spec".into(), spec);
+        config.insert("plan".into(), plan);
+    }
+
+    /// How the numbers of a result came about, in the words that results have for it.
+    pub(crate) fn provenance(&self) -> Map<String, Value> {
+        let (spec, scoring) = (&self.spec, &self.plan.scoring);
+        let mut out = Map::new();
+        let wired: Map<String, Value> = self
+            .plan
+            .benchmarks
+            .iter()
+            .map(|benchmark| {
+                let own = match benchmark.kind {
+                    BenchmarkKind::Dataset => benchmark.evaluators.clone(),
+                    BenchmarkKind::Task | BenchmarkKind::Class => {
+                        vec![SuiteEvaluator::NAME.to_owned()]
+                    }
+                };
+                let how = json!({"evaluators": own, "score_field": benchmark.score_field});
+                (benchmark.tag.clone(), how)
+            })
+            .collect();
+        out.insert("scoring".into(), Value::Object(wired));
+        if let Some(field) = &scoring.score_field {
+            out.insert("score_field".into(), json!(field));
+            out.insert("threshold".into(), json!(scoring.threshold));
+        }
+        let named = |pick: fn(&BenchmarkSpec) -> Option<&String>| -> Vec<&String> {
+            spec.benchmarks.iter().filter_map(pick).collect()
+        };
+        let datasets = named(|benchmark| benchmark.dataset.as_ref());
+        if !datasets.is_empty() {
+            out.insert("datasets".into(), json!(datasets));
+        }
+        let tasks = named(|benchmark| benchmark.task.as_ref());
+        if !tasks.is_empty() {
+            out.insert("tasks".into(), json!(tasks));
+        }
+        out.insert("repeats".into(), json!(scoring.repeats));
+        out
+    }
+
+    /// Takes the record out of the settings of a stored run, which results show.
+    pub(crate) fn take(config: &mut Map<String, Value>) -> Option<Self> {
+        let record = Self::of(config);
+        config.shift_remove("spec");
+        config.shift_remove("plan");
+        record
+    }
+}

@@ -1,0 +1,407 @@
+//! `RunSpec`: what was asked. Nothing is decided here: what is not said is `None`
+//! or empty, and [`RunPlan`](super::RunPlan) has what was made of it.
+//!
+//! The comments of these types are the descriptions of the JSON Schema and of
+//! `docs/reference/run-file.md`, so they are written for users.
+
+use std::path::PathBuf;
+
+use indexmap::IndexMap;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::workers::Workers;
+
+/// The format of run files that this version writes and reads.
+pub const SPEC_VERSION: u32 = 1;
+
+/// What is to be run: systems over benchmarks, how they are asked and scored.
+///
+/// Everything may be left out but systems and benchmarks. Flags of the command line are
+/// put on top: lists (systems, benchmarks, evaluators) are replaced, all else is merged
+/// key by key.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct RunSpec {
+    /// The format of this file: 1.
+    pub version: u32,
+    /// What is compared. The first is the baseline.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub systems: Vec<SystemSpec>,
+    /// The endpoint that answers for built-in systems; without it the baseline reader
+    /// does, which is no language model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub relay: Option<String>,
+    /// What they are measured with.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub benchmarks: Vec<BenchmarkSpec>,
+    /// Where records come from and how many are used.
+    #[serde(skip_serializing_if = "is_default")]
+    pub data: DataSpec,
+    /// How the prompts of tasks are made.
+    #[serde(skip_serializing_if = "is_default")]
+    pub prompts: PromptSpec,
+    /// How every endpoint is asked. Systems may have the same keys for themselves.
+    #[serde(skip_serializing_if = "is_default")]
+    pub requests: RequestSpec,
+    /// How likelihoods are asked for.
+    #[serde(skip_serializing_if = "is_default")]
+    pub likelihoods: LikelihoodSpec,
+    /// How answers are scored and summed up.
+    #[serde(skip_serializing_if = "is_default")]
+    pub scoring: ScoringSpec,
+    /// What the run may take.
+    #[serde(skip_serializing_if = "is_default")]
+    pub limits: LimitSpec,
+    /// What decides everything that is drawn at random.
+    #[serde(skip_serializing_if = "is_default")]
+    pub seeds: SeedSpec,
+    /// Python functions and classes of tasks.
+    #[serde(skip_serializing_if = "is_default")]
+    pub python: PythonSpec,
+    /// Folder of the run store: keeps answers and scores, reuses what is there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_dir: Option<PathBuf>,
+    /// What is written, and where.
+    #[serde(skip_serializing_if = "is_default")]
+    pub output: OutputSpec,
+    /// The words of lm-evaluation-harness that a command line had, for its result files.
+    #[serde(skip_serializing_if = "is_default")]
+    pub harness: HarnessSpec,
+}
+
+impl Default for RunSpec {
+    fn default() -> Self {
+        Self {
+            version: SPEC_VERSION,
+            systems: Vec::new(),
+            relay: None,
+            benchmarks: Vec::new(),
+            data: DataSpec::default(),
+            prompts: PromptSpec::default(),
+            requests: RequestSpec::default(),
+            likelihoods: LikelihoodSpec::default(),
+            scoring: ScoringSpec::default(),
+            limits: LimitSpec::default(),
+            seeds: SeedSpec::default(),
+            python: PythonSpec::default(),
+            cache_dir: None,
+            output: OutputSpec::default(),
+            harness: HarnessSpec::default(),
+        }
+    }
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+/// Writes a type with the keys of requests at its end, so that they are described once.
+macro_rules! with_requests {
+    ($(#[$meta:meta])* pub struct $name:ident { $($body:tt)* }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(default, deny_unknown_fields)]
+        pub struct $name {
+            $($body)*
+            /// The model to ask for; default `claude-haiku-4-5-20251001`.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub model: Option<String>,
+            /// The variable that holds the API key; default `OPENAI_API_KEY`. A variable
+            /// that is named here must be set.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub api_key_env: Option<String>,
+            /// System prompt that precedes every example.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub system_prompt: Option<String>,
+            /// Merged last into every request body, such as `{temperature: 0}`.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub extra_body: Option<Map<String, Value>>,
+            /// Seconds that one attempt may take; default 30.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub timeout: Option<f64>,
+            /// Further attempts after a failed one (429, 5xx, broken connections,
+            /// time-outs); default 3.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub max_retries: Option<u32>,
+            /// Whether replies are streamed, which records the time to the first token;
+            /// default false.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub stream: Option<bool>,
+        }
+
+        impl $name {
+            /// The keys of requests, with those of `general` where this has none.
+            pub fn requests_over(&self, general: &RequestSpec) -> RequestSpec {
+                RequestSpec {
+                    model: self.model.clone().or_else(|| general.model.clone()),
+                    api_key_env: self.api_key_env.clone().or_else(|| general.api_key_env.clone()),
+                    system_prompt: self
+                        .system_prompt
+                        .clone()
+                        .or_else(|| general.system_prompt.clone()),
+                    extra_body: self.extra_body.clone().or_else(|| general.extra_body.clone()),
+                    timeout: self.timeout.or(general.timeout),
+                    max_retries: self.max_retries.or(general.max_retries),
+                    stream: self.stream.or(general.stream),
+                }
+            }
+        }
+    };
+}
+
+with_requests! {
+    /// One of the systems that are compared: exactly one of `proxy`, `system`, `command`
+    /// and `given`.
+    pub struct SystemSpec {
+        /// What reports call it; default: the host of the endpoint, the built-in system as
+        /// written, the file name of the command.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub name: Option<String>,
+        /// An OpenAI-compatible endpoint, by its URL.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub proxy: Option<String>,
+        /// A built-in system, as `NAME[:key=value,...]`; `context-bench ls systems` lists them.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub system: Option<String>,
+        /// A program that answers JSON lines: one example in, one map with `response` out.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub command: Option<String>,
+        /// The version of the command; change it when its answers may change.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub version: Option<String>,
+        /// A system that the calling program brings along, by its name.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub given: Option<String>,
+    }
+}
+
+with_requests! {
+    /// How endpoints are asked.
+    pub struct RequestSpec {}
+}
+
+/// Something that systems are measured with: exactly one of `dataset`, `task` and `given`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct BenchmarkSpec {
+    /// A dataset as `NAME[:CONFIG][@SPLIT]`, `NAME=PATH` for a local copy of it, or a file
+    /// of examples.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dataset: Option<String>,
+    /// Tasks: names, groups, tags, patterns, files, `GROUP::TASK`, `NAME@FORMAT`; several
+    /// with commas.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
+    /// Examples that the calling program brings along, by name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub given: Option<String>,
+}
+
+/// Where records come from and how many are used.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct DataSpec {
+    /// Files, or folders of files, of tasks and datasets of your own.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub include_path: Vec<PathBuf>,
+    /// Records of splits from files, by the name of the split.
+    #[serde(skip_serializing_if = "IndexMap::is_empty")]
+    pub files: IndexMap<String, PathBuf>,
+    /// Local copies of datasets, by name (`mmlu`, or a task's `dataset_path`).
+    #[serde(skip_serializing_if = "IndexMap::is_empty")]
+    pub copies: IndexMap<String, PathBuf>,
+    /// Use the first so many records of each benchmark, or with a number below 1 that share.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<f64>,
+    /// How often every system is asked about each example; default 1, or what a task says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repeats: Option<u64>,
+    /// Leave out records that cannot be read, and count them; default false.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub skip_bad_lines: Option<bool>,
+    /// Leave options in the order of the source; default false.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub keep_order: Option<bool>,
+}
+
+/// How the prompts of tasks are made.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct PromptSpec {
+    /// Examples in each prompt; tasks that say 0 stay without.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub num_fewshot: Option<usize>,
+    /// Ask in messages instead of one text; default false.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub apply_chat_template: Option<bool>,
+    /// Each example as two messages of its own; the default with messages.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fewshot_as_multiturn: Option<bool>,
+    /// Text in front of every prompt; a system message with messages.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub system_instruction: Option<String>,
+    /// Settings of generation over those of tasks, such as `{temperature: 0.5}`.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub generation: Map<String, Value>,
+    /// The most tokens of an answer, where a task does not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_gen_toks: Option<u64>,
+    /// A text that ends every answer, with the stops of its task.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub eos: Option<String>,
+    /// Over the metadata of every task; Python functions of tasks see it.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub metadata: Map<String, Value>,
+    /// Over the settings of every task.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub overrides: Map<String, Value>,
+}
+
+/// How likelihoods are asked for.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct LikelihoodSpec {
+    /// Whether endpoints give them; default: unless an address is for chats alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub enabled: Option<bool>,
+    /// Texts per request; default 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub batch_size: Option<usize>,
+    /// The most tokens of a text, one of which is kept for generation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_length: Option<usize>,
+    /// What stands before a text that has nothing before it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prefix: Option<String>,
+}
+
+/// How answers are scored and summed up.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ScoringSpec {
+    /// Evaluators as `NAME[:key=value,...]`, in place of those of the datasets;
+    /// `context-bench ls evaluators` lists them. Tasks keep their own metrics.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub evaluators: Option<Vec<String>>,
+    /// The score that means, pass rates and costs are computed from; default: that of the
+    /// benchmarks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub score_field: Option<String>,
+    /// A row passes when its score is at or above this; default 0.7.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub threshold: Option<f64>,
+    /// The endpoint of a model that judges answers; adds `judge_score`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub judge_url: Option<String>,
+    /// The model of the judge; default `claude-haiku-4-5-20251001`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub judge_model: Option<String>,
+    /// What counts tokens: `cl100k_base` (the default), `o200k_base` or `whitespace`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokenizer: Option<String>,
+    /// Count the tokens of these fields only; default: every text field.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub text_fields: Vec<String>,
+    /// Metrics that the calling program brings along, by name; default: those of reports.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metrics: Option<Vec<String>>,
+    /// Resamples for standard errors of tasks that are not analytic; default 100000.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bootstrap_iters: Option<usize>,
+    /// Pool standard errors of means over tasks by size, as lm-evaluation-harness does;
+    /// default false.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pooled_stderr: Option<bool>,
+    /// Allow tasks that run code which a model wrote; default false.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confirm_run_unsafe_code: Option<bool>,
+    /// Run generated code with a time limit only where no sandbox works; default false. It
+    /// can then do whatever you can.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub allow_unsandboxed_code: Option<bool>,
+}
+
+/// What a run may take.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct LimitSpec {
+    /// Calls in flight at the same time, over all systems: a number (default 1), or `auto`
+    /// to find it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_workers: Option<Workers>,
+    /// Requests per second at most, over all endpoints, retries included.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rps: Option<f64>,
+    /// Tokens per minute at most, over all endpoints.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tpm: Option<f64>,
+    /// Seconds that one example may take, all retries included.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub example_timeout: Option<f64>,
+    /// Seconds that the whole run may take; then what is in flight is finished.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_time: Option<f64>,
+    /// Share of rows that may fail before the exit code is 3; default 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_error_rate: Option<f64>,
+}
+
+/// What decides everything that is drawn at random.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct SeedSpec {
+    /// The order of options where the source always puts the right one first; default 42.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub options: Option<i64>,
+    /// Which examples the prompts of tasks get; default 1234.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fewshot: Option<i64>,
+    /// Sent with every request of a task; default: none is sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub generation: Option<i64>,
+}
+
+/// Python functions and classes of tasks.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct PythonSpec {
+    /// The interpreter that runs them; default `python3`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interpreter: Option<PathBuf>,
+    /// Whether tasks may have any; default true.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub allowed: Option<bool>,
+}
+
+/// What is written, and where.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct OutputSpec {
+    /// The format of the result: `table` (the default), `markdown`, `json`, `jsonl` or `csv`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub format: Option<String>,
+    /// A file for the result, instead of standard output.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<PathBuf>,
+    /// A folder for results in the schema of lm-evaluation-harness, or a `.json` file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub harness_path: Option<PathBuf>,
+    /// Write what was asked and said about each document beside those results; default
+    /// false.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub log_samples: Option<bool>,
+}
+
+/// The words of lm-evaluation-harness that a command line had.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct HarnessSpec {
+    /// The backend, such as `local-completions`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Its arguments.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub model_args: Map<String, Value>,
+}

@@ -1,0 +1,39 @@
+//! The metrics of a run's summary, from its plan alone.
+
+use std::sync::Arc;
+
+use crate::evaluate::Evaluate;
+use crate::metric::{
+    CompressionRatio, CostOfPass, Latency, MeanScore, Metric, ParetoRank, PassAtK, PassRate,
+    PerDatasetBreakdown,
+};
+use crate::plan::PlannedScoring;
+
+/// Adds the metrics that every report has; those of quality only where rows have a
+/// score.
+pub(super) fn with_metrics(run: Evaluate, scoring: &PlannedScoring, n_systems: usize) -> Evaluate {
+    let Some(field) = scoring.score_field.as_deref() else {
+        let metrics: [Arc<dyn Metric>; 2] = [Arc::new(CompressionRatio), Arc::new(Latency)];
+        return run.metrics(metrics);
+    };
+    let threshold = scoring.threshold;
+    let mut metrics: Vec<Arc<dyn Metric>> = vec![
+        Arc::new(MeanScore::of(field)),
+        Arc::new(PassRate::new(threshold, field)),
+        Arc::new(CompressionRatio),
+        Arc::new(CostOfPass::new(threshold, field)),
+        Arc::new(Latency),
+    ];
+    if scoring.repeats > 1 {
+        let pass_at_k = PassAtK::of_attempts(scoring.repeats, threshold, field);
+        metrics.push(Arc::new(pass_at_k));
+    }
+    if scoring.per_dataset {
+        metrics.push(Arc::new(PerDatasetBreakdown::of(field)));
+    }
+    let run = run.metrics(metrics);
+    match n_systems > 1 {
+        true => run.comparison(ParetoRank::default()),
+        false => run,
+    }
+}

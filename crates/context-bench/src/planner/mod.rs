@@ -1,0 +1,343 @@
+//! From what was asked to a run that is ready: the one way for all front ends.
+//!
+//! `RunSpec` goes in, and a [`PlannedRun`] comes out: the `RunPlan` with every
+//! default filled in, and the systems, benchmarks and evaluators that it names,
+//! made and checked. Nothing is sent. The same module makes results again from
+//! a stored plan (`reopen`).
+
+mod benchmarks;
+mod defaults;
+mod error;
+mod leaves;
+mod metrics;
+mod preview;
+mod reopen;
+mod run;
+mod scoring;
+mod surroundings;
+mod systems;
+
+pub use benchmarks::{task_catalog, task_data};
+pub use defaults::{DEFAULT_MODEL, OPTION_SEED};
+pub use error::{Notice, PlanError};
+pub use leaves::{ClassObject, check_copies, dataset_settings, fields_of_run};
+pub use preview::{Preview, SystemPreview};
+pub use reopen::{Reopened, Rescoring, last_run};
+pub use run::PlannedRun;
+pub use surroundings::{
+    CatalogSource, Given, GivenExamples, GivenSystem, HostSource, HubSource, Surroundings, Variable,
+};
+pub use systems::{Systems, gives_likelihoods};
+
+use std::sync::Arc;
+
+use context_bench_tasks::options::Chat;
+use context_bench_tasks::{Host, Options};
+use serde_json::json;
+
+use crate::benchmark::{HarnessFacts, Suite};
+use crate::chat::Pace;
+use crate::plan::{
+    PLAN_VERSION, PlannedChat, PlannedLimits, PlannedPrompts, PlannedScoring, PlannedSeeds,
+    RunPlan, RunRecord, RunSpec, Workers,
+};
+use crate::tokens::{TokenCounter, Tokenizer};
+
+/// Makes plans of specs.
+pub struct Planner<'a> {
+    spec: &'a RunSpec,
+    around: &'a Surroundings,
+    pace: Arc<Pace>,
+    notices: Vec<Notice>,
+}
+
+/// Plans what was asked. Nothing is sent to any system.
+///
+/// # Errors
+///
+/// When something that is named does not exist or does not fit the rest.
+pub fn plan(spec: &RunSpec, around: &Surroundings) -> Result<PlannedRun, PlanError> {
+    let pace = Arc::new(Pace::new(spec.limits.rps, spec.limits.tpm));
+    let planner = Planner {
+        spec,
+        around,
+        pace,
+        notices: Vec::new(),
+    };
+    planner.run()
+}
+
+impl Planner<'_> {
+    fn run(mut self) -> Result<PlannedRun, PlanError> {
+        let spec = self.spec;
+        self.check()?;
+        let counter = self.counter()?;
+        let systems = self.systems(&counter)?;
+        let options = prompt_options(spec)?;
+        let host = (self.around.host)(&spec.python);
+        let registry = self.registry()?;
+        let scoring = scoring::Scoring::new(spec, &registry, &self.around.given)?;
+        let found = self.benchmarks(&registry, &options, &host, scoring)?;
+        self.check_systems(&systems, &found.suite, &options)?;
+        let plan = self.decided(&systems, &found, &options, &*counter);
+        let record = RunRecord {
+            spec: spec.without_secrets(),
+            plan,
+        };
+        let examples = found.suite.examples();
+        Ok(PlannedRun {
+            skipped: found.skipped.chain(examples.skipped().clone()),
+            repeated: examples.repeated_ids().clone(),
+            record,
+            systems,
+            evaluators: found.evaluators,
+            suite: found.suite,
+            examples,
+            counter,
+            notices: self.notices,
+        })
+    }
+
+    /// What can be said of a spec alone.
+    fn check(&self) -> Result<(), PlanError> {
+        let spec = self.spec;
+        if spec.benchmarks.is_empty() {
+            return Err(PlanError::new("no dataset given").with_hint(
+                "pass `--dataset NAME_OR_PATH` or `--tasks NAMES`, or try `context-bench demo`",
+            ));
+        }
+        for (i, benchmark) in spec.benchmarks.iter().enumerate() {
+            let named = [&benchmark.dataset, &benchmark.task, &benchmark.given];
+            if named.iter().filter(|name| name.is_some()).count() != 1 {
+                return Err(PlanError::new(format!(
+                    "`benchmarks[{i}]` must have exactly one of `dataset` and `task`"
+                ))
+                .with_hint("write an entry for each benchmark"));
+            }
+        }
+        if spec.data.limit == Some(0.0) {
+            return Err(nothing_loaded());
+        }
+        for (name, value) in [
+            ("limits.rps", spec.limits.rps),
+            ("limits.tpm", spec.limits.tpm),
+            ("limits.example_timeout", spec.limits.example_timeout),
+            ("limits.max_time", spec.limits.max_time),
+            ("requests.timeout", spec.requests.timeout),
+        ] {
+            if value.is_some_and(|value| !(value > 0.0 && value.is_finite())) {
+                return Err(PlanError::new(format!("`{name}` must be a number above 0")));
+            }
+        }
+        let share = spec.limits.max_error_rate;
+        if share.is_some_and(|share| !(0.0..=1.0).contains(&share)) {
+            return Err(PlanError::new(
+                "`limits.max_error_rate` must be a share between 0 and 1",
+            ));
+        }
+        Ok(())
+    }
+
+    fn counter(&self) -> Result<Arc<dyn TokenCounter>, PlanError> {
+        if let Some(counter) = &self.around.given.counter {
+            return Ok(Arc::clone(counter));
+        }
+        let tokenizer: Tokenizer = match &self.spec.scoring.tokenizer {
+            Some(name) => name.parse()?,
+            None => Tokenizer::default(),
+        };
+        Ok(tokenizer.counter())
+    }
+
+    /// The registry with the user's own datasets, the judge, and what generated code may do.
+    fn registry(&mut self) -> Result<benchmarks::Known, PlanError> {
+        benchmarks::Known::new(self.spec, self.around, &self.pace, &mut self.notices)
+    }
+
+    fn decided(
+        &self,
+        systems: &Systems,
+        found: &benchmarks::Found,
+        options: &Options,
+        counter: &dyn TokenCounter,
+    ) -> RunPlan {
+        let spec = self.spec;
+        let (scoring, limits) = (&spec.scoring, &spec.limits);
+        let repeats = spec.data.repeats.unwrap_or(1);
+        let bootstrap_iters = scoring.bootstrap_iters.unwrap_or(defaults::BOOTSTRAP_ITERS);
+        let makes_prompts = found.suite.benchmarks().any(|one| one.makes_prompts());
+        RunPlan {
+            version: PLAN_VERSION,
+            systems: systems.planned.clone(),
+            benchmarks: found.planned.clone(),
+            tree: found.suite.tree().clone(),
+            scoring: PlannedScoring {
+                evaluators: scoring.evaluators.clone().unwrap_or_default(),
+                score_field: found.score_field.clone(),
+                is_common: found.is_common,
+                threshold: scoring
+                    .threshold
+                    .unwrap_or(crate::metric::DEFAULT_THRESHOLD),
+                tokenizer: counter.name().to_owned(),
+                text_fields: (!scoring.text_fields.is_empty()).then(|| scoring.text_fields.clone()),
+                metrics: scoring.metrics.clone(),
+                repeats,
+                per_dataset: found.per_dataset,
+                bootstrap_iters,
+                pooled_stderr: scoring.pooled_stderr.unwrap_or(false),
+                log_samples: self.logs_samples(),
+                confirm_run_unsafe_code: scoring.confirm_run_unsafe_code.unwrap_or(false),
+                allow_unsandboxed_code: scoring.allow_unsandboxed_code.unwrap_or(false),
+                judge: found.judge.clone(),
+            },
+            prompts: PlannedPrompts {
+                num_fewshot: options.num_fewshot,
+                chat: options.chat.map(|chat| match chat {
+                    Chat::MultiTurn => PlannedChat::MultiTurn,
+                    Chat::SingleTurn => PlannedChat::SingleTurn,
+                }),
+                system_instruction: options.system_instruction.clone(),
+                generation: options.generation.clone(),
+                metadata: spec.prompts.metadata.clone(),
+            },
+            limits: PlannedLimits {
+                max_workers: limits.max_workers.unwrap_or(Workers::Number(1)),
+                rps: limits.rps,
+                tpm: limits.tpm,
+                example_timeout: limits.example_timeout,
+                max_time: limits.max_time,
+                max_error_rate: limits.max_error_rate.unwrap_or(0.0),
+            },
+            seeds: PlannedSeeds {
+                options: spec.seeds.options.unwrap_or(OPTION_SEED),
+                fewshot: options.seed,
+                generation: spec.seeds.generation,
+            },
+            limit: spec.data.limit,
+            skip_bad_lines: spec.data.skip_bad_lines.unwrap_or(false),
+            keep_order: spec.data.keep_order.unwrap_or(false),
+            harness: HarnessFacts {
+                backend: spec.harness.model.clone(),
+                model_args: spec.without_secrets().harness.model_args,
+                models: systems.models(),
+                model: spec
+                    .requests
+                    .model
+                    .clone()
+                    .unwrap_or_else(|| DEFAULT_MODEL.into()),
+                batch_size: spec.likelihoods.batch_size.unwrap_or(1),
+                cache_dir: spec.cache_dir.as_ref().map(|dir| dir.display().to_string()),
+                limit: spec.data.limit,
+                bootstrap_iters,
+                gen_kwargs: defaults::written(&spec.prompts.generation),
+                seed: spec.seeds.fewshot,
+                system_instruction: options.system_instruction.clone(),
+                fewshot_as_multiturn: options.chat == Some(Chat::MultiTurn),
+                num_fewshot: options.num_fewshot.filter(|_| makes_prompts),
+                has_tasks: spec.benchmarks.iter().any(|one| one.task.is_some()),
+            },
+        }
+    }
+
+    fn logs_samples(&self) -> bool {
+        self.spec.output.log_samples.unwrap_or(false)
+    }
+
+    /// What is asked must fit who is asked, before the first call.
+    fn check_systems(
+        &mut self,
+        systems: &Systems,
+        suite: &Suite,
+        options: &Options,
+    ) -> Result<(), PlanError> {
+        let likelihoods = suite.first_with_likelihoods();
+        if let (Some(key), Some(endpoint)) = (likelihoods, systems.first_without_likelihoods()) {
+            return Err(PlanError::new(format!(
+                "task `{key}` asks for likelihoods, which `{endpoint}` does not give"
+            ))
+            .with_hint(format!(
+                "use an endpoint with `/v1/completions`, or let the model answer: `{}@generate` \
+                 or `{0}@cot`",
+                key.split('@').next().unwrap_or(key)
+            )));
+        }
+        if options.chat.is_none() {
+            return Ok(());
+        }
+        if let Some(key) = likelihoods {
+            return Err(PlanError::new(format!(
+                "task `{key}` asks for likelihoods, and `--apply-chat-template` for messages, \
+                 which give none"
+            ))
+            .with_hint(format!(
+                "leave it out, or let the model answer: `{key}@generate`"
+            )));
+        }
+        if systems
+            .first_endpoint()
+            .is_some_and(|endpoint| !endpoint.is_chat())
+        {
+            return Err(PlanError::new(
+                "`--apply-chat-template` needs an endpoint for chats, and this one continues text",
+            )
+            .with_hint("name the address that ends in `/chat/completions`, or its base URL"));
+        }
+        let makes_prompts = suite.benchmarks().any(|one| one.makes_prompts());
+        if makes_prompts && systems.planned.iter().any(|system| system.kind == "layer") {
+            self.notices.push(Notice::new(
+                "with `--apply-chat-template` there is no `context` that a context layer could \
+                 change; all systems get the same",
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// How prompts are made.
+///
+/// # Errors
+///
+/// When settings of a spec do not fit each other.
+pub fn prompt_options(spec: &RunSpec) -> Result<Options, PlanError> {
+    let prompts = &spec.prompts;
+    let chat = match (
+        prompts.apply_chat_template.unwrap_or(false),
+        prompts.fewshot_as_multiturn,
+    ) {
+        (false, Some(true)) => {
+            return Err(PlanError::new("`--fewshot-as-multiturn` needs messages")
+                .with_hint("add `--apply-chat-template`"));
+        }
+        (false, _) => None,
+        (true, Some(false)) => Some(Chat::SingleTurn),
+        (true, _) => Some(Chat::MultiTurn),
+    };
+    let mut options = Options {
+        num_fewshot: prompts.num_fewshot,
+        chat,
+        system_instruction: prompts.system_instruction.clone(),
+        limit: spec
+            .data
+            .limit
+            .map(context_bench_tasks::options::Limit::new)
+            .transpose()?,
+        ..Options::default()
+    };
+    options.seed = spec.seeds.fewshot.unwrap_or(options.seed);
+    if let Some(seed) = spec.seeds.generation {
+        options.generation.insert("seed".into(), json!(seed));
+    }
+    options.generation.extend(prompts.generation.clone());
+    Ok(options)
+}
+
+/// There is nothing to run.
+pub(crate) fn nothing_loaded() -> PlanError {
+    PlanError::new("no examples loaded")
+        .with_hint("check the `--dataset` arguments and `--max-examples`")
+}
+
+/// Nobody runs Python.
+pub(crate) fn no_host() -> Arc<dyn Host> {
+    Arc::new(context_bench_tasks::NoHost)
+}

@@ -1,0 +1,430 @@
+//! From the systems of a spec to systems that can be asked.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+
+use indexmap::IndexMap;
+use serde_json::Value;
+
+use super::{PlanError, Planner, defaults};
+use crate::chat::{Endpoint, Secret, derive_name};
+use crate::plan::{PlannedSystem, RequestSpec, SystemSpec, Workers};
+use crate::registry::{SystemContext, SystemRef};
+use crate::runner::MaxWorkers;
+use crate::system::{
+    CommandSettings, CommandSystem, OpenAiProxy, OpenAiProxySettings, Reader, System,
+};
+use crate::task::{LikelihoodSettings, TaskModel};
+use crate::tokens::TokenCounter;
+
+/// The systems of a run and the endpoints that they need.
+#[derive(Default)]
+pub struct Systems {
+    /// The systems in their order.
+    pub systems: Vec<Arc<dyn System>>,
+    /// What was decided about each.
+    pub planned: Vec<PlannedSystem>,
+    /// Each with the numbers of the systems that need it.
+    endpoints: Vec<(Endpoint, Range<usize>)>,
+    without_likelihoods: Option<String>,
+}
+
+impl Systems {
+    /// The endpoint of the first system that has one.
+    pub fn first_endpoint(&self) -> Option<&Endpoint> {
+        self.endpoints.first().map(|(endpoint, _)| endpoint)
+    }
+
+    /// The first endpoint that gives no likelihoods.
+    pub(super) fn first_without_likelihoods(&self) -> Option<&str> {
+        self.without_likelihoods.as_deref()
+    }
+
+    /// The endpoints, each with the systems that need it.
+    pub fn endpoints(&self) -> impl Iterator<Item = (&Endpoint, &[Arc<dyn System>])> {
+        self.endpoints.iter().map(|(endpoint, users)| {
+            let users = self.systems.get(users.clone());
+            (endpoint, users.unwrap_or_default())
+        })
+    }
+
+    /// The model that each system asks for.
+    pub(super) fn models(&self) -> IndexMap<String, String> {
+        let systems = self.planned.iter();
+        systems
+            .filter_map(|system| Some((system.name.clone(), system.model.clone()?)))
+            .collect()
+    }
+
+    fn push(&mut self, system: Arc<dyn System>, kind: &str, asked: Option<(String, String)>) {
+        let (endpoint, model) = asked.unzip();
+        let settings = system.identity().map(|identity| identity.to_json());
+        self.planned.push(PlannedSystem {
+            name: system.name().to_owned(),
+            kind: kind.to_owned(),
+            endpoint,
+            model,
+            settings: settings.unwrap_or(Value::Null),
+        });
+        self.systems.push(system);
+    }
+}
+
+/// Whether an address may be asked for likelihoods: unless it is for chats alone.
+pub fn gives_likelihoods(url: &str) -> bool {
+    let path = url.split(['?', '#']).next().unwrap_or_default();
+    !path.trim_end_matches('/').ends_with("/chat/completions")
+}
+
+impl Planner<'_> {
+    /// Makes all systems.
+    pub(super) fn systems(&self, counter: &Arc<dyn TokenCounter>) -> Result<Systems, PlanError> {
+        let spec = self.spec;
+        let names = names(&spec.systems)?;
+        let mut built = Systems::default();
+        let n_layers = spec
+            .systems
+            .iter()
+            .filter(|one| one.system.is_some())
+            .count();
+        let mut answerer: Option<(Arc<dyn System>, Option<(String, String)>)> = None;
+        for (system, name) in spec.systems.iter().zip(&names) {
+            if let Some(url) = &system.proxy {
+                let requests = system.requests_over(&spec.requests);
+                let (model, asked) = self.endpoint(&mut built, url, name, &requests, 1)?;
+                built.push(model, "endpoint", Some(asked));
+            } else if let Some(typed) = &system.system {
+                let (answerer, asked) = match &answerer {
+                    Some(made) => made.clone(),
+                    None => answerer
+                        .insert(self.answerer(&mut built, n_layers)?)
+                        .clone(),
+                };
+                let reference: SystemRef = typed.parse()?;
+                let factory = self.around.registry.systems.get(&reference.name)?;
+                let context = SystemContext {
+                    name: system.name.clone().unwrap_or(reference.label),
+                    answerer,
+                    counter: Arc::clone(counter),
+                };
+                let layer = factory(reference.params, context)?;
+                built.push(layer, "layer", asked);
+            } else if let Some(command) = &system.command {
+                let command = self.command(system, command, name)?;
+                built.push(command, "command", None);
+            } else if let Some(given) = &system.given {
+                let brought = self.around.given.systems.get(given);
+                let brought = brought.ok_or_else(|| {
+                    PlanError::new(format!("no system `{given}` was brought along"))
+                        .with_hint("`given` is for programs; name a `proxy`, `system` or `command`")
+                })?;
+                let at = built.systems.len();
+                let asked = brought.endpoint.as_ref().map(|endpoint| {
+                    built.endpoints.push((endpoint.clone(), at..at + 1));
+                    if !brought.gives_likelihoods {
+                        built
+                            .without_likelihoods
+                            .get_or_insert(endpoint.to_string());
+                    }
+                    (
+                        endpoint.to_string(),
+                        brought.model.clone().unwrap_or_default(),
+                    )
+                });
+                built.push(Arc::clone(&brought.system), "given", asked);
+            }
+        }
+        if built.systems.is_empty() {
+            return Err(PlanError::new("no system given").with_hint(
+                "pass `--proxy URL`, `--system NAME` or `--command PROGRAM`, or try \
+                 `context-bench demo`",
+            ));
+        }
+        if spec.relay.is_some() && n_layers == 0 {
+            return Err(PlanError::new(
+                "`--relay` answers for built-in systems, but none is given",
+            )
+            .with_hint(
+                "add `--system passthrough`, or use `--proxy` to test the endpoint itself",
+            ));
+        }
+        Ok(built)
+    }
+
+    /// Who answers for built-in systems: the relay, else the baseline reader.
+    fn answerer(
+        &self,
+        built: &mut Systems,
+        users: usize,
+    ) -> Result<(Arc<dyn System>, Option<(String, String)>), PlanError> {
+        Ok(match &self.spec.relay {
+            Some(url) => {
+                let requests = &self.spec.requests;
+                let (relay, asked) = self.endpoint(built, url, "relay", requests, users)?;
+                (relay, Some(asked))
+            }
+            None => (Arc::new(Reader), None),
+        })
+    }
+
+    /// Makes the endpoint of the next `users` systems; gives its address and model too.
+    fn endpoint(
+        &self,
+        built: &mut Systems,
+        url: &str,
+        name: &str,
+        requests: &RequestSpec,
+        users: usize,
+    ) -> Result<(Arc<dyn System>, (String, String)), PlanError> {
+        let users = built.systems.len()..built.systems.len() + users;
+        let model = requests.model.clone();
+        let model = model.unwrap_or_else(|| defaults::DEFAULT_MODEL.to_owned());
+        let settings = OpenAiProxySettings {
+            model: model.clone(),
+            name: Some(name.to_owned()),
+            api_key: self.key(requests)?,
+            system_prompt: requests.system_prompt.clone(),
+            timeout: timeout(requests),
+            extra_body: requests.extra_body.clone().unwrap_or_default(),
+            max_retries: requests.max_retries.unwrap_or(defaults::MAX_RETRIES),
+            stream: requests.stream.unwrap_or(false),
+            pace: Some(Arc::clone(&self.pace)),
+            ..OpenAiProxySettings::new(url)
+        };
+        let (system, endpoint): (Arc<dyn System>, Endpoint) = if self.has_tasks() {
+            let likelihoods = self.likelihoods(url);
+            let gives = likelihoods.is_some();
+            let model = TaskModel::new(settings, likelihoods)?;
+            let endpoint = model.endpoint().clone();
+            if !gives {
+                built
+                    .without_likelihoods
+                    .get_or_insert(endpoint.to_string());
+            }
+            (Arc::new(model), endpoint)
+        } else {
+            let proxy = OpenAiProxy::with_settings(settings)?;
+            let endpoint = proxy.endpoint().clone();
+            (Arc::new(proxy), endpoint)
+        };
+        let address = endpoint.to_string();
+        built.endpoints.push((endpoint, users));
+        Ok((system, (address, model)))
+    }
+
+    fn has_tasks(&self) -> bool {
+        self.spec.benchmarks.iter().any(|one| one.task.is_some())
+    }
+
+    /// How an address is asked for likelihoods; `None` when it gives none.
+    fn likelihoods(&self, url: &str) -> Option<LikelihoodSettings> {
+        let spec = &self.spec.likelihoods;
+        let enabled = spec.enabled.unwrap_or(true) && gives_likelihoods(url);
+        enabled.then(|| {
+            let usual = LikelihoodSettings::default();
+            LikelihoodSettings {
+                batch_size: spec.batch_size.map_or(usual.batch_size, |n| n.max(1)),
+                // One token is for what is generated.
+                max_length: spec
+                    .max_length
+                    .map_or(usual.max_length, |n| n.saturating_sub(1).max(1)),
+                prefix: spec.prefix.clone(),
+            }
+        })
+    }
+
+    fn command(
+        &self,
+        system: &SystemSpec,
+        command: &str,
+        name: &str,
+    ) -> Result<Arc<dyn System>, PlanError> {
+        let requests = system.requests_over(&self.spec.requests);
+        let workers = self.spec.limits.max_workers.unwrap_or(Workers::Number(1));
+        let mut settings = CommandSettings::parse(command)?;
+        settings.name = Some(name.to_owned());
+        settings.processes = MaxWorkers::from(workers).most();
+        settings.version.clone_from(&system.version);
+        settings.timeout = timeout(&requests);
+        // The child inherits them, and may well print them when it fails.
+        let named = requests.api_key_env.as_deref();
+        let keys = named.into_iter().chain([defaults::API_KEY_ENV]);
+        settings.secrets = keys
+            .filter_map(|name| (self.around.variable)(name))
+            .map(Secret::new)
+            .collect();
+        Ok(Arc::new(CommandSystem::new(settings)?))
+    }
+
+    /// The key, from the variable that is meant to hold it. Only a variable that was
+    /// named must exist.
+    pub(super) fn key(&self, requests: &RequestSpec) -> Result<Option<Secret>, PlanError> {
+        key(requests, &self.around.variable)
+    }
+}
+
+pub(super) fn key(
+    requests: &RequestSpec,
+    variable: &super::surroundings::Variable,
+) -> Result<Option<Secret>, PlanError> {
+    let name = requests
+        .api_key_env
+        .as_deref()
+        .unwrap_or(defaults::API_KEY_ENV);
+    match variable(name) {
+        Some(key) => Ok(Some(Secret::new(key))),
+        None if name == defaults::API_KEY_ENV => Ok(None),
+        None => Err(PlanError::new(format!(
+            "the variable `{name}` that `--api-key-env` names is not set"
+        ))
+        .with_hint("export the key in that variable before the run")),
+    }
+}
+
+fn timeout(requests: &RequestSpec) -> Duration {
+    Duration::from_secs_f64(requests.timeout.unwrap_or(defaults::TIMEOUT))
+}
+
+/// The names of all systems: given ones first, then derived ones, made different by
+/// port or number where they are equal. Built-in systems name themselves.
+fn names(systems: &[SystemSpec]) -> Result<Vec<String>, PlanError> {
+    let mut wanted: Vec<(Option<String>, (String, String))> = Vec::new();
+    for (i, system) in systems.iter().enumerate() {
+        let kinds = [
+            &system.proxy,
+            &system.system,
+            &system.command,
+            &system.given,
+        ];
+        if kinds.iter().filter(|kind| kind.is_some()).count() != 1 {
+            return Err(PlanError::new(format!(
+                "`systems[{i}]` must have exactly one of `proxy`, `system` and `command`"
+            ))
+            .with_hint("write an entry for each system"));
+        }
+        let derived = if let Some(url) = &system.proxy {
+            (derive_name(url), with_port(url))
+        } else if let Some(command) = &system.command {
+            let name = program_name(command);
+            (name.clone(), name)
+        } else {
+            // Not made different: two of the same are a mistake that is told.
+            wanted.push((Some(String::new()), Default::default()));
+            continue;
+        };
+        wanted.push((system.name.clone(), derived));
+    }
+    let mut uses: HashMap<String, usize> = HashMap::new();
+    for (given, (short, _)) in &wanted {
+        *uses
+            .entry(given.as_ref().unwrap_or(short).clone())
+            .or_default() += 1;
+    }
+    let mut unique: Vec<String> = Vec::new();
+    for (given, (short, long)) in wanted {
+        let name = match given {
+            Some(given) if given.is_empty() => {
+                unique.push(given);
+                continue;
+            }
+            Some(given) => given,
+            None if uses[&short] > 1 => long,
+            None => short,
+        };
+        // A name with a number may be what the user called another system.
+        let free = |name: &String| !unique.contains(name);
+        let numbered = (2..).map(|n| format!("{name}#{n}"));
+        let mut names = std::iter::once(name.clone()).chain(numbered);
+        let name = names.find(free).unwrap_or(name);
+        unique.push(name);
+    }
+    Ok(unique)
+}
+
+fn with_port(url: &str) -> String {
+    match Endpoint::parse(url) {
+        Ok(endpoint) => endpoint.authority(),
+        Err(_) => url.to_owned(),
+    }
+}
+
+/// The file name of the last word that looks like a program or script:
+/// `python my_system.py` is `my_system.py`.
+fn program_name(command: &str) -> String {
+    let words = command
+        .split_whitespace()
+        .filter(|word| !word.starts_with('-'));
+    let file = |word: &str| word.rsplit(['/', '\\']).next().unwrap_or(word).to_owned();
+    let words: Vec<String> = words
+        .map(|word| file(word.trim_matches(['"', '\''])))
+        .collect();
+    let script = words.iter().take(2).find(|word| word.contains('.'));
+    script
+        .or(words.first())
+        .cloned()
+        .unwrap_or_else(|| command.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn proxy(url: &str, name: Option<&str>) -> SystemSpec {
+        SystemSpec {
+            proxy: Some(url.into()),
+            name: name.map(str::to_owned),
+            ..SystemSpec::default()
+        }
+    }
+
+    fn command(command: &str, name: Option<&str>) -> SystemSpec {
+        SystemSpec {
+            command: Some(command.into()),
+            name: name.map(str::to_owned),
+            ..SystemSpec::default()
+        }
+    }
+
+    #[test]
+    fn names_are_given_or_derived_and_always_different() {
+        for (systems, expected) in [
+            (
+                vec![proxy("http://localhost:7878", None)],
+                vec!["localhost"],
+            ),
+            (
+                vec![proxy("http://h:1", None), proxy("http://h:2", None)],
+                vec!["h:1", "h:2"],
+            ),
+            (
+                vec![proxy("http://h:1", None), proxy("http://h:1", None)],
+                vec!["h:1", "h:1#2"],
+            ),
+            (
+                vec![proxy("http://h:1", Some("mine")), proxy("http://i", None)],
+                vec!["mine", "i"],
+            ),
+            (
+                vec![command("python3 -u tools/my_system.py --fast x.y", None)],
+                vec!["my_system.py"],
+            ),
+            (
+                vec![proxy("http://h", Some("a")), command("./run", Some("b"))],
+                vec!["a", "b"],
+            ),
+        ] {
+            assert_eq!(
+                names(&systems),
+                Ok(expected.into_iter().map(str::to_owned).collect())
+            );
+        }
+        let both = SystemSpec {
+            command: Some("x".into()),
+            ..proxy("http://h", None)
+        };
+        assert!(names(&[both]).is_err());
+        assert!(names(&[SystemSpec::default()]).is_err());
+    }
+}
