@@ -235,6 +235,9 @@ fn statistics_json(summary: &Summary) -> Map<String, Value> {
     let statistic = |measurement: &Measurement| {
         let mut entry = Map::new();
         entry.insert("n".into(), json!(measurement.n?));
+        if let Some(examples) = measurement.examples {
+            entry.insert("examples".into(), json!(examples));
+        }
         if let Some(stderr) = measurement.stderr {
             entry.insert("stderr".into(), number(Some(stderr)));
         }
