@@ -57,6 +57,12 @@ pub struct Kept {
     /// Stored records that were found damaged and were not used.
     #[serde(skip_serializing_if = "is_zero")]
     pub damaged: u64,
+    /// Examples that could not be looked up; nothing was asked about them.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub unread: u64,
+    /// Why the first of them could not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unread_reason: Option<String>,
     /// Records that could not be stored.
     #[serde(skip_serializing_if = "is_zero")]
     pub dropped: u64,
