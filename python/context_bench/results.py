@@ -26,7 +26,8 @@ class EvalResult:
     ``rows`` are grouped by system, in dataset order. ``summary`` maps system to
     metric to number; a number that could not be computed is NaN. What supports the
     numbers stands beside them: ``counts`` (planned, scored, unscored, failed rows),
-    ``statistics`` (rows used, standard error, 95 % interval), ``provenance``.
+    ``statistics`` (rows and examples used, standard error, 95 % interval),
+    ``provenance``.
     """
 
     rows: list[EvalRow]

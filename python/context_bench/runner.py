@@ -151,6 +151,11 @@ def _troubles(result: EvalResult) -> Iterable[str]:
                 why = _first_reason(result, system, kind)
                 yield f"`{system}`: {n} of {counts['planned']} rows {kind}: {why}"
     store = result.store
+    if store and store.get("unread"):
+        yield (
+            f"{store['path']} could not be read for {store['unread']} examples, so nothing "
+            f"was asked about them: {store.get('unread_reason')}"
+        )
     if store and store.get("failure"):
         yield f"not everything was kept in {store['path']}: {store['failure']}"
 

@@ -6,17 +6,21 @@ import importlib
 import json
 import pkgutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import context_bench
 import pytest
 from kit import EXAMPLES, Counting
-from context_bench import ClaudeCLI, EvaluationWarning, OpenAIProxy, datasets, evaluate
+from context_bench import ClaudeCLI, EvaluationWarning, OpenAIProxy, _sandbox, datasets, evaluate
+from context_bench._native import NativeEvaluator
 from context_bench.cache import Cache
 from context_bench.evaluators import (
     AnswerQuality,
@@ -87,6 +91,29 @@ def test_generated_code_runs_in_the_sandbox_of_this_interpreter() -> None:
     right = CodeExecution(timeout=20).score(task, {"response": "    return x * 2\n"})
     wrong = CodeExecution(timeout=20).score(task, {"response": "    return x\n"})
     assert (right["pass_at_1"], wrong["pass_at_1"]) == (1.0, 0.0)
+
+
+@pytest.mark.parametrize("make", [CodeExecution, partial(NativeEvaluator, "code_execution")])
+def test_code_runs_without_a_sandbox_only_when_that_is_allowed(
+    monkeypatch: pytest.MonkeyPatch, make: Callable[..., NativeEvaluator]
+) -> None:
+    # A launcher that is not there: no sandbox holds.
+    monkeypatch.setattr(_sandbox, "__file__", "nowhere.py")
+    task = {"context": "def f(x):\n", "test": "def check(f):\n    assert f(2) == 4", "entry_point": "f"}
+    right = {"response": "    return x * 2\n"}
+    for refused in ({}, {"allow_unsandboxed": False}, {"allow_unsandboxed": None}):
+        with pytest.raises((ValueError, RuntimeError), match="sandbox"):
+            make(timeout=20, **refused).score(task, right)
+    assert make(timeout=20, allow_unsandboxed=True).score(task, right)["pass_at_1"] == 1.0
+    for wrong in (0, 1, "no", "False", "true", [], ()):
+        with pytest.raises(TypeError, match="`allow_unsandboxed` must be a bool"):
+            make(allow_unsandboxed=wrong)
+
+
+@pytest.mark.parametrize("stem", [False, True])
+def test_words_are_stemmed_as_asked(stem: bool) -> None:
+    scores = SummarizationQuality(stem=stem).score({"answer": "runs"}, {"response": "running"})
+    assert scores["rouge_l_f1"] == float(stem)
 
 
 def test_a_subclass_of_a_native_evaluator_is_asked_itself(examples: list[dict[str, Any]]) -> None:
@@ -165,6 +192,29 @@ def test_every_loader_names_a_dataset(tmp_path: Path) -> None:
     for name in ("hotpotqa", "mmlu", "bfcl", "longbench-v2", "demo"):
         assert name in known
     assert len(datasets.demo(5)) == 5
+
+
+def test_a_store_that_cannot_be_read_is_warned_of_and_nothing_is_asked_again(
+    counting: Counting, tmp_path: Path
+) -> None:
+    def run(dataset: Iterable[dict[str, Any]]) -> context_bench.EvalResult:
+        proxy = OpenAIProxy(counting.url, name="proxy")
+        return evaluate([proxy], dataset, [AnswerQuality()], cache_dir=tmp_path, progress=False)
+
+    def breaking() -> Iterator[dict[str, Any]]:
+        with closing(sqlite3.connect(tmp_path / "store.sqlite")) as other:
+            other.execute("ALTER TABLE responses RENAME TO gone")
+        yield from EXAMPLES
+
+    run(EXAMPLES)
+    with pytest.warns(EvaluationWarning) as caught:
+        result = run(breaking())
+    assert len(counting.bodies) == 3
+    assert [row.error and row.error.kind for row in result.rows] == ["store"] * 3
+    assert result.store is not None and result.store["unread"] == 3
+    told = [str(warning.message) for warning in caught]
+    told = [text for text in told if "could not be read for 3 examples" in text]
+    assert len(told) == 1 and "no such table: responses" in told[0], told
 
 
 def test_a_second_run_asks_nothing(counting: Counting, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from context_bench import EvalResult, EvalRow, EvaluationWarning, evaluate
 from context_bench.evaluators import AnswerQuality
-from context_bench.metrics import Latency, MeanScore
+from context_bench.metrics import Latency, MeanScore, PassRate
 from context_bench.reporters import to_html, to_json, to_markdown
 from context_bench.reporters.html import to_html as same_to_html
 
@@ -33,6 +33,28 @@ def result() -> EvalResult:
         return evaluate(
             [Picky()], dataset, [AnswerQuality()], [MeanScore("f1"), Latency()], progress=False
         )
+
+
+def test_errors_of_repeats_rest_on_examples() -> None:
+    answers = ["yes"] * 3 + ["no"] * 3 + ["yes", "no", "yes"] + ["no", "no", "yes"]
+    dataset = [{"id": i // 3, "n": i, "answer": word} for i, word in enumerate(answers)]
+
+    class Yes:
+        name = "yes"
+
+        def process(self, example: dict[str, Any]) -> dict[str, Any]:
+            return {**example, "response": "yes"}
+
+    metrics = [MeanScore("f1"), PassRate(score_field="f1")]
+    result = evaluate([Yes()], dataset, [AnswerQuality()], metrics, progress=False)
+    for name in ("mean_score", "pass_rate"):
+        found = result.statistics["yes"][name]
+        assert (found["n"], found["examples"]) == (12, 4)
+        # Shares of 1, 0, 2/3 and 1/3: their standard deviation over two, by hand.
+        assert math.isclose(found["stderr"], math.sqrt(10 / 18 / 12))
+    again = pickle.loads(pickle.dumps(result))
+    assert again.statistics == result.statistics
+    assert json.loads(again.to_json())["statistics"] == result.statistics
 
 
 def row(**changes: Any) -> EvalRow:

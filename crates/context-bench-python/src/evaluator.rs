@@ -8,7 +8,7 @@ use context_bench::chat::Secret;
 use context_bench::evaluator::{CodeExecutionSettings, EvaluatorError, LlmJudge, LlmJudgeSettings};
 use context_bench::registry::{Params, Registry, code_execution};
 use context_bench::{Evaluator, Example, Identity, Output, Score, ScoreName, Scores};
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 
@@ -199,14 +199,14 @@ impl Kind {
         let factory = if kind == "code_execution" {
             let mut code = CodeExecutionSettings::default();
             code.sandbox.launcher = cli::launcher();
-            code.sandbox.allow_unsandboxed = settings.take("allow_unsandboxed").is_some();
+            code.sandbox.allow_unsandboxed = settings.take_flag("allow_unsandboxed")?;
             code_execution(code)
         } else {
             let known = registry.evaluators.get(kind);
             Arc::clone(known.map_err(|error| bad_value(&error))?)
         };
         let mut params = Params::none(kind);
-        for (key, value) in settings.0 {
+        for (key, value) in settings.texts {
             params
                 .set(&key, &value)
                 .map_err(|error| bad_value(&error))?;
@@ -233,22 +233,48 @@ impl NativeEvaluator {
 }
 
 /// Settings as texts; `None` counts as not given.
-struct Settings(Vec<(String, String)>);
+struct Settings {
+    texts: Vec<(String, String)>,
+    /// Those that are `True` or `False`, which no text may stand for.
+    flags: Vec<(String, bool)>,
+}
 
 impl Settings {
     fn new(settings: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
-        let mut texts = Vec::new();
+        let (mut texts, mut flags) = (Vec::new(), Vec::new());
         for (key, value) in settings.into_iter().flat_map(|settings| settings.iter()) {
-            if !value.is_none() {
-                texts.push((key.extract()?, value.str()?.to_string_lossy().into_owned()));
+            let key: String = key.extract()?;
+            if value.is_none() {
+                continue;
             }
+            let text = match value.extract::<bool>() {
+                // As the parameters of evaluators are written everywhere else.
+                Ok(flag) => {
+                    flags.push((key.clone(), flag));
+                    flag.to_string()
+                }
+                Err(_) => value.str()?.to_string_lossy().into_owned(),
+            };
+            texts.push((key, text));
         }
-        Ok(Self(texts))
+        Ok(Self { texts, flags })
     }
 
     fn take(&mut self, key: &str) -> Option<String> {
-        let at = self.0.iter().position(|(known, _)| known == key)?;
-        Some(self.0.remove(at).1)
+        let at = self.texts.iter().position(|(known, _)| known == key)?;
+        Some(self.texts.remove(at).1)
+    }
+
+    /// Whether a flag is on. What is not given is off; what is no flag is an error.
+    fn take_flag(&mut self, key: &str) -> PyResult<bool> {
+        let Some(text) = self.take(key) else {
+            return Ok(false);
+        };
+        let flag = self.flags.iter().find(|(known, _)| known == key);
+        flag.map(|(_, flag)| *flag).ok_or_else(|| {
+            let what = format!("`{key}` must be a bool, found `{text}`");
+            PyTypeError::new_err(format!("{what}\nhint: pass `True` or `False`"))
+        })
     }
 }
 

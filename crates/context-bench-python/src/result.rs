@@ -166,6 +166,9 @@ fn statistic(measurement: &Measurement) -> Option<Value> {
     let interval = measurement.interval.map(|ends| [ends.low, ends.high]);
     let mut map = serde_json::Map::new();
     map.insert("n".into(), json!(n));
+    if let Some(examples) = measurement.examples {
+        map.insert("examples".into(), json!(examples));
+    }
     if let Some(stderr) = measurement.stderr {
         map.insert("stderr".into(), json!(stderr));
     }

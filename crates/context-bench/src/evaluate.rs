@@ -575,6 +575,7 @@ async fn end_in_store(reuse: &Arc<Reuse>, status: RunStatus, kept: &mut Kept) {
     };
     kept.failure = error;
     kept.damaged = reuse.store().damaged();
+    (kept.unread, kept.unread_reason) = reuse.unread();
     kept.dropped = reuse.store().dropped();
 }
 

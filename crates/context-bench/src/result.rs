@@ -58,6 +58,12 @@ pub struct Kept {
     /// Stored records that were found damaged and were not used.
     #[serde(skip_serializing_if = "is_zero")]
     pub damaged: u64,
+    /// Examples that could not be looked up; nothing was asked about them.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub unread: u64,
+    /// Why the first of them could not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unread_reason: Option<String>,
     /// Records that could not be stored.
     #[serde(skip_serializing_if = "is_zero")]
     pub dropped: u64,
@@ -236,6 +242,9 @@ fn statistics_json(summary: &Summary) -> Map<String, Value> {
     let statistic = |measurement: &Measurement| {
         let mut entry = Map::new();
         entry.insert("n".into(), json!(measurement.n?));
+        if let Some(examples) = measurement.examples {
+            entry.insert("examples".into(), json!(examples));
+        }
         if let Some(stderr) = measurement.stderr {
             entry.insert("stderr".into(), number(Some(stderr)));
         }

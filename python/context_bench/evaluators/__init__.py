@@ -7,7 +7,6 @@ called by hand, ``AnswerQuality().score(original, processed)``.
 from __future__ import annotations
 
 import os
-from typing import Any
 
 from context_bench._native import NativeEvaluator
 
@@ -45,10 +44,7 @@ class SummarizationQuality(NativeEvaluator):
     """
 
     def __init__(self, tokens: str | None = None, stem: bool | None = None) -> None:
-        settings: dict[str, Any] = {"tokens": tokens}
-        if stem is not None:
-            settings["stem"] = str(stem).lower()
-        super().__init__("summarization_quality", **settings)
+        super().__init__("summarization_quality", tokens=tokens, stem=stem)
 
 
 class MultipleChoiceAccuracy(NativeEvaluator):
@@ -84,7 +80,7 @@ class CodeExecution(NativeEvaluator):
             timeout=timeout,
             python=python,
             memory_mb=memory_mb,
-            allow_unsandboxed=allow_unsandboxed or None,
+            allow_unsandboxed=allow_unsandboxed,
         )
 
 

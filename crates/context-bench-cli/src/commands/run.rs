@@ -296,15 +296,28 @@ fn keeping(result: &EvalResult) -> bool {
             kept.damaged
         ));
     }
+    if kept.unread > 0 {
+        output::warning(&format!(
+            "the store `{}` could not be read for {} of the examples ({}); it may hold their \
+             answers, so nothing was asked about them",
+            kept.path.display(),
+            kept.unread,
+            kept.unread_reason.as_deref().unwrap_or("no reason given")
+        ));
+    }
     if let Some(failure) = &kept.failure {
         output::warning(&format!(
             "{failure}; the run went on in memory, {} records are not kept in `{}`",
             kept.dropped,
             kept.path.display()
         ));
-        output::hint(
-            "free some space or choose another `--cache-dir`; the results above are complete",
-        );
+        let complete = match kept.unread {
+            0 => "; the results above are complete",
+            _ => "",
+        };
+        output::hint(&format!(
+            "free some space or choose another `--cache-dir`{complete}"
+        ));
     } else if let Some(run) = &kept.run {
         output::note(&format!("kept as run {run} in {}", kept.path.display()));
     }

@@ -53,6 +53,17 @@ fn repeats_are_asked_stored_and_summed_up_as_pass_at_k() {
     let value = |name: &str| summary[name].as_f64().unwrap();
     assert!((value("pass_at_1") - 2.0 / 3.0).abs() < 1e-9, "{summary}");
     assert!((value("pass_at_3") - 1.0).abs() < 1e-9, "{summary}");
+    // Attempts at one example are no findings of their own: four examples, with
+    // shares of 2/3, 1, 1/3 and 2/3, and their error by hand.
+    let statistics = thrice["statistics"].as_object().unwrap();
+    let statistics = statistics.values().next().unwrap();
+    for name in ["mean_score", "pass_rate"] {
+        let found = &statistics[name];
+        assert_eq!((&found["n"], &found["examples"]), (&12.into(), &4.into()));
+        let stderr = found["stderr"].as_f64().unwrap();
+        assert!((stderr - (2.0_f64 / 108.0).sqrt()).abs() < 1e-9, "{found}");
+    }
+    assert_eq!(statistics["pass_at_1"]["n"], 4);
 
     // Nothing is missing now.
     ask("3");

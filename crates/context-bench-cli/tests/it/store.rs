@@ -798,3 +798,64 @@ fn one_dead_endpoint_does_not_end_the_others() {
     );
     assert!(done.took < Duration::from_secs(5), "{:?}", done.took);
 }
+
+#[test]
+fn a_store_that_becomes_unreadable_is_said_once_and_nothing_is_paid_twice() {
+    let n = 3000;
+    let (folder, path) = questions(n);
+    let cache = folder.path().join("cache");
+    let file = cache.join("store.sqlite");
+    // The first question of the second run is new, and breaks the store.
+    let server = ChatServer::start(move |request| {
+        if request.last_user_content().contains("Number 9999:") {
+            let other = rusqlite::Connection::open(&file).unwrap();
+            let rename = "ALTER TABLE responses RENAME TO gone";
+            other.execute_batch(rename).unwrap();
+        }
+        Reply::text("Paris")
+    });
+    let start = || {
+        run(&[
+            "--proxy",
+            &server.url(),
+            "--dataset",
+            arg(&path),
+            "--name",
+            "p",
+            "--cache-dir",
+            arg(&cache),
+            "--max-workers",
+            "1",
+            "--output",
+            "json",
+        ])
+    };
+    assert_eq!(start().code, 0);
+    assert_eq!(server.request_count(), n);
+
+    let known = fs::read_to_string(&path).unwrap();
+    let first = known.lines().next().unwrap();
+    let new = first.replace("Number 0:", "Number 9999:");
+    let new = new.replace("\"q0\"", "\"q9999\"");
+    assert_ne!(new, first);
+    fs::write(&path, format!("{new}\n{known}")).unwrap();
+    let done = start();
+    assert_eq!(server.request_count(), n + 1, "asked again: {done}");
+    assert_eq!(done.code, 3, "{done}");
+    let json = done.json();
+    let failed = json["counts"]["p"]["failed"].as_u64().unwrap();
+    assert!(failed > 0, "{done}");
+    assert_eq!(json["store"]["unread"], failed);
+    for row in json["rows"].as_array().unwrap() {
+        let kind = row.pointer("/error/kind");
+        assert!(kind.is_none_or(|kind| kind == "store"), "{row}");
+    }
+    let said = format!("could not be read for {failed} of the examples (a query of the store");
+    assert_eq!(done.stderr.matches(&said).count(), 1, "{done}");
+    assert!(done.stderr.contains("no such table: responses"), "{done}");
+    assert!(done.stderr.contains("hint: check the store"), "{done}");
+    assert!(
+        !done.stderr.contains("results above are complete"),
+        "{done}"
+    );
+}

@@ -1,6 +1,7 @@
 //! MeanScore: the mean of one score over the rows that have it.
 
-use super::{Metric, mean_measurement, values};
+use super::sample::Sample;
+use super::{Metric, mean_measurement};
 use crate::model::{EvalRow, Summary};
 
 /// `mean_score`: mean of a score over the scored rows, with error and interval.
@@ -34,7 +35,7 @@ impl Metric for MeanScore {
     }
 
     fn compute(&self, rows: &[EvalRow]) -> Summary {
-        let values: Vec<f64> = values(rows, &self.score_field).collect();
-        Summary::new().with("mean_score", mean_measurement(&values, rows.len()))
+        let mean = Sample::of(rows, &self.score_field).mean();
+        Summary::new().with("mean_score", mean_measurement(mean, rows.len()))
     }
 }

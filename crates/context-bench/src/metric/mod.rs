@@ -13,6 +13,7 @@ mod pareto_rank;
 mod pass_at_k;
 mod pass_rate;
 mod per_dataset;
+mod sample;
 
 pub use compression_ratio::CompressionRatio;
 pub use cost_of_pass::CostOfPass;
@@ -27,7 +28,7 @@ pub use per_dataset::PerDatasetBreakdown;
 use indexmap::IndexMap;
 
 use crate::model::{EvalRow, Measurement, Summary, Unit};
-use crate::stats;
+use crate::stats::{self, Mean};
 
 /// The default for metrics that ask whether a row passed.
 pub const DEFAULT_THRESHOLD: f64 = 0.7;
@@ -63,8 +64,8 @@ fn values<'a>(rows: &'a [EvalRow], field: &'a str) -> impl Iterator<Item = f64> 
 
 /// A mean with its error and interval. Nothing planned is 0 (as users know it);
 /// rows without any value give no number.
-fn mean_measurement(values: &[f64], n_rows: usize) -> Measurement {
-    let Some(mean) = stats::mean(values) else {
+fn mean_measurement(mean: Option<Mean>, n_rows: usize) -> Measurement {
+    let Some(mean) = mean else {
         return if n_rows == 0 {
             Measurement::new(0.0, Unit::Number)
         } else {
@@ -75,7 +76,13 @@ fn mean_measurement(values: &[f64], n_rows: usize) -> Measurement {
         value: Some(mean.value),
         unit: Unit::Number,
         n: Some(mean.n),
+        examples: fewer(&mean),
         stderr: mean.stderr,
         interval: stats::mean_interval(&mean),
     }
+}
+
+/// The number of examples, when several values are attempts at one.
+fn fewer(mean: &Mean) -> Option<usize> {
+    (mean.clusters < mean.n).then_some(mean.clusters)
 }

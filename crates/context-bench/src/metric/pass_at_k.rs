@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 
 use super::{Metric, mean_measurement};
 use crate::model::{EvalRow, ExampleId, Summary};
-use crate::stats::pass_at_k;
+use crate::stats::{mean, pass_at_k};
 
 /// `pass_at_K` for each K: the unbiased estimate of HumanEval, from the attempts
 /// that were scored. Attempts are rows with the same dataset and id, as
@@ -59,12 +59,13 @@ impl Metric for PassAtK {
         }
         let mut summary = Summary::new();
         for k in &self.ks {
+            // One value per example: these stand for themselves.
             let values: Vec<f64> = attempts
                 .values()
                 .filter_map(|(n, passed)| pass_at_k(*n, *passed, *k))
                 .collect();
             let name = format!("pass_at_{k}");
-            summary = summary.with(name, mean_measurement(&values, rows.len()));
+            summary = summary.with(name, mean_measurement(mean(&values), rows.len()));
         }
         summary
     }

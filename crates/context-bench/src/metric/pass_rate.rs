@@ -1,8 +1,9 @@
 //! PassRate: the share of scored rows at or above a threshold.
 
-use super::{DEFAULT_THRESHOLD, Metric, values};
+use super::sample::Sample;
+use super::{DEFAULT_THRESHOLD, Metric, fewer, values};
 use crate::model::{EvalRow, Measurement, Summary, Unit};
-use crate::stats::wilson_interval;
+use crate::stats::{share_interval, wilson_interval};
 
 /// `pass_rate`: share of the scored rows whose score is `>=` the threshold.
 #[derive(Debug, Clone)]
@@ -44,13 +45,28 @@ impl Metric for PassRate {
         }
         let measurement = if n > 0 {
             let share = passed as f64 / n as f64;
-            Measurement {
-                value: Some(share),
-                unit: Unit::Share,
-                n: Some(n),
-                // The same sample formula as for means of 0 and 1.
-                stderr: (n > 1).then(|| (share * (1.0 - share) / (n - 1) as f64).sqrt()),
-                interval: wilson_interval(passed, n),
+            let clustered = Sample::clustered(rows, |row| {
+                let value = row.score(&self.score_field)?;
+                Some(f64::from(u8::from(value >= self.threshold)))
+            });
+            match clustered {
+                Some(mean) => Measurement {
+                    value: Some(share),
+                    unit: Unit::Share,
+                    n: Some(n),
+                    examples: fewer(&mean),
+                    stderr: mean.stderr,
+                    interval: share_interval(&mean),
+                },
+                None => Measurement {
+                    value: Some(share),
+                    unit: Unit::Share,
+                    n: Some(n),
+                    examples: None,
+                    // The same sample formula as for means of 0 and 1.
+                    stderr: (n > 1).then(|| (share * (1.0 - share) / (n - 1) as f64).sqrt()),
+                    interval: wilson_interval(passed, n),
+                },
             }
         } else if rows.is_empty() {
             Measurement::new(0.0, Unit::Share)

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::sample::{Sample, attempts};
 use super::{Metric, mean_measurement};
 use crate::model::{EvalRow, Summary};
 
@@ -37,21 +38,25 @@ impl Metric for PerDatasetBreakdown {
     }
 
     fn compute(&self, rows: &[EvalRow]) -> Summary {
-        let mut by_tag: BTreeMap<&str, (usize, Vec<f64>)> = BTreeMap::new();
-        for row in rows {
+        let attempts = attempts(rows);
+        let mut by_tag: BTreeMap<&str, (usize, Sample)> = BTreeMap::new();
+        for (at, row) in rows.iter().enumerate() {
             let tag = if row.dataset.is_empty() {
                 "unknown"
             } else {
                 &row.dataset
             };
-            let (n_rows, values) = by_tag.entry(tag).or_default();
+            let (n_rows, sample) = by_tag.entry(tag).or_default();
             *n_rows += 1;
-            values.extend(row.score(&self.score_field));
+            if let Some(value) = row.score(&self.score_field) {
+                sample.push(value, attempts.as_ref().map(|numbers| numbers[at]));
+            }
         }
         by_tag
             .into_iter()
-            .map(|(tag, (n_rows, values))| {
-                (format!("dataset:{tag}"), mean_measurement(&values, n_rows))
+            .map(|(tag, (n_rows, sample))| {
+                let measurement = mean_measurement(sample.mean(), n_rows);
+                (format!("dataset:{tag}"), measurement)
             })
             .collect()
     }

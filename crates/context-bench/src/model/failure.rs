@@ -36,6 +36,8 @@ pub enum FailureKind {
     Process,
     /// The code of a system panicked.
     Panic,
+    /// The store that may hold the answer cannot be read; nothing was asked.
+    Store,
     /// Anything else, mostly from user code.
     Other,
 }
@@ -56,6 +58,7 @@ impl FailureKind {
             Self::Unsupported => "unsupported",
             Self::Process => "process",
             Self::Panic => "panic",
+            Self::Store => "store",
             Self::Other => "other",
         }
     }
@@ -74,6 +77,10 @@ impl FailureKind {
             Self::Unsupported => {
                 "likelihoods need `/v1/completions` with `echo` and `logprobs`; a task that \
                  asks for them runs on any endpoint as `TASK@generate` or `TASK@cot`"
+            }
+            Self::Store => {
+                "check the store and run again: only what is not in it is asked; with another \
+                 `--cache-dir` everything is"
             }
             _ => return None,
         })

@@ -42,6 +42,10 @@ pub struct Measurement {
     pub unit: Unit,
     /// How many rows it rests on, for numbers that leave rows out.
     pub n: Option<usize>,
+    /// How many examples these rows are attempts at, when they are fewer: error and
+    /// interval then rest on the examples, not on the rows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub examples: Option<usize>,
     /// Standard error of the value.
     pub stderr: Option<f64>,
     /// 95 % confidence interval.

@@ -248,6 +248,7 @@ impl Dispatcher {
         let arm = &self.arms[system];
         let source = match prepared.held.get(system) {
             Some(Held::Failure(lapse)) => Source::Lapse(Arc::clone(lapse)),
+            Some(Held::Unread(failure)) => Source::Unread(Arc::clone(failure)),
             _ if prepared.problem.is_some() => Source::Unusable,
             Some(Held::Answer(stored)) => Source::Store(stored.as_ref().clone()),
             _ => tokio::select! {

@@ -17,6 +17,7 @@ mod reuse;
 mod scoring;
 mod stop;
 mod timed;
+mod unread;
 mod wiring;
 mod work;
 mod workers;

@@ -63,7 +63,7 @@ impl Prepared {
         self.held.iter().all(|held| match held {
             Held::Answer(stored) => stored.is_complete(),
             Held::Failure(_) | Held::NoRow => true,
-            Held::Nothing => false,
+            Held::Nothing | Held::Unread(_) => false,
         })
     }
 

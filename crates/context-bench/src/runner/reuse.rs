@@ -11,9 +11,10 @@ use serde_json::{Map, Value, json};
 use super::attempt::Attempt;
 use super::prepared::Prepared;
 use super::recorded::{Lapse, Recorded};
+use super::unread::Unread;
 use super::wiring::Wiring;
 use crate::evaluator::Evaluator;
-use crate::model::{CallStats, EvalRow, Identity, Output, Scores};
+use crate::model::{CallStats, EvalRow, Failure, Identity, Output, Scores};
 use crate::store::{
     Found, Key, Located, NewOutcome, NewResponse, NewScores, OutputDelta, ResponseKey, ResponseRef,
     Run, RunRow, RunStart, ScorerEntry, Store, StoreError, SystemEntry, Wanted,
@@ -53,6 +54,7 @@ pub(crate) struct Reuse {
     /// Stands for every system whose output cannot be reused.
     apart: Key,
     recorded: Option<Arc<Recorded>>,
+    unread: Unread,
 }
 
 impl Reuse {
@@ -134,6 +136,7 @@ impl Reuse {
             systems,
             scorers,
             recorded,
+            unread: Unread::default(),
         })
     }
 
@@ -145,8 +148,13 @@ impl Reuse {
         &self.store
     }
 
+    /// Examples of which something could not be read, and why the first could not.
+    pub(crate) fn unread(&self) -> (u64, Option<String>) {
+        self.unread.summary()
+    }
+
     /// Looks up what is there for some examples and attaches it to them. Blocks;
-    /// called from the feed's thread only. A store that cannot be read has nothing.
+    /// called from the feed's thread only.
     pub(super) fn look_up(&self, batch: &mut [Prepared], wiring: &Wiring) {
         let mut wanted = Vec::new();
         let mut places = Vec::new();
@@ -171,21 +179,31 @@ impl Reuse {
                 }
             }
         }
-        let Ok(found) = self.store.find(&wanted) else {
+        if wanted.is_empty() {
             return;
-        };
-        for ((i, system), found) in places.into_iter().zip(found) {
-            if let Some(found) = found {
-                let stored = self.stored(found, &batch[i], wiring);
-                if let Some(stored) = stored {
-                    batch[i].held[system] = Held::Answer(Box::new(stored));
-                }
-            }
         }
+        let found = self.unread.read(|| self.store.find(&wanted));
+        let mut found = found.map(Vec::into_iter);
+        let mut unread = Vec::new();
+        for (i, system) in places {
+            let held = match &mut found {
+                Ok(found) => match found.next().flatten() {
+                    Some(found) => self.stored(found, &batch[i], wiring),
+                    None => Held::Nothing,
+                },
+                Err(failure) => Held::Unread(Arc::clone(failure)),
+            };
+            // Several systems may miss one example.
+            if matches!(held, Held::Unread(_)) && unread.last() != Some(&i) {
+                unread.push(i);
+            }
+            batch[i].held[system] = held;
+        }
+        self.unread.count(unread.len() as u64);
     }
 
     /// What can be reused of a response: all of it, or the output to be scored again.
-    fn stored(&self, found: Found, prepared: &Prepared, wiring: &Wiring) -> Option<Stored> {
+    fn stored(&self, found: Found, prepared: &Prepared, wiring: &Wiring) -> Held {
         let scores: Vec<Option<Scores>> = found
             .scores
             .into_iter()
@@ -196,18 +214,18 @@ impl Reuse {
         let complete = (0..wiring.evaluators.len())
             .all(|index| is_known(index) || !wiring.applies(index, &prepared.example))
             && scores.last().is_some_and(Option::is_some);
-        let output = if complete && !wiring.holds_answers(&prepared.dataset) {
-            None
-        } else {
-            // Damaged or gone: then the system is asked again.
-            Some(
-                self.store
-                    .output(&found.response.at, &prepared.example)
-                    .ok()??,
-            )
+        let read = || self.store.output(&found.response.at, &prepared.example);
+        let output = match complete && !wiring.holds_answers(&prepared.dataset) {
+            true => None,
+            false => match self.unread.read(read) {
+                Ok(Some(output)) => Some(output),
+                // Damaged or gone: then the system is asked again.
+                Ok(None) => return Held::Nothing,
+                Err(failure) => return Held::Unread(failure),
+            },
         };
         let response = found.response;
-        Some(Stored {
+        Held::Answer(Box::new(Stored {
             at: response.at,
             latency: response.latency,
             call: response.call.map(|call| CallStats {
@@ -218,7 +236,7 @@ impl Reuse {
             scores,
             complete,
             output,
-        })
+        }))
     }
 
     /// Puts a fresh response, or what was scored anew of a stored one, and the row.
@@ -308,6 +326,8 @@ pub(super) enum Held {
     Answer(Box<Stored>),
     /// A failure of the run that is replayed.
     Failure(Arc<Lapse>),
+    /// It cannot be read, so the system is not asked.
+    Unread(Arc<Failure>),
     /// The run that is replayed has no such row, and there shall be none.
     NoRow,
 }

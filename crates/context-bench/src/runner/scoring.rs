@@ -76,6 +76,10 @@ impl Scorer {
                 row.cached = true;
                 (None, &[][..])
             }
+            Source::Unread(failure) => {
+                row.failure = Some(Box::new((**failure).clone()));
+                (None, &[][..])
+            }
             Source::Unusable => {
                 row.failure = Some(Box::new(unusable(prepared)));
                 (None, &[][..])
@@ -106,7 +110,7 @@ impl Scorer {
             let answer = match &source {
                 Source::Call(called) => Answer::of(Some(called)),
                 Source::Store(stored) => Answer::Stored(stored.at),
-                Source::Lapse(_) | Source::Unusable => Answer::None,
+                Source::Lapse(_) | Source::Unread(_) | Source::Unusable => Answer::None,
             };
             let kept = Kept {
                 row: &row,
@@ -255,6 +259,8 @@ pub(super) enum Source {
     Store(Stored),
     /// Nowhere: the call failed in the run that is replayed.
     Lapse(Arc<Lapse>),
+    /// Nowhere: the store that may hold the answer cannot be read.
+    Unread(Arc<Failure>),
     /// Nowhere: the example cannot be used.
     Unusable,
 }

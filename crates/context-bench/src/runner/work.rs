@@ -117,7 +117,7 @@ impl Work {
     /// A system that the runner gave up on still gets what is stored of it.
     fn wants(&self, system: usize, prepared: &Prepared) -> bool {
         match prepared.held.get(system) {
-            Some(Held::Answer(_) | Held::Failure(_)) => true,
+            Some(Held::Answer(_) | Held::Failure(_) | Held::Unread(_)) => true,
             Some(Held::NoRow) => false,
             Some(Held::Nothing) | None => !self.arms[system].breaker.is_open(),
         }

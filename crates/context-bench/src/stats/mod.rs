@@ -7,7 +7,9 @@ mod mean;
 mod pass_at_k;
 mod quantile;
 
+pub(crate) use interval::share_interval;
 pub use interval::{mean_interval, wilson_interval};
+pub(crate) use mean::clustered_mean;
 pub use mean::{Mean, mean};
 pub use pass_at_k::pass_at_k;
 pub use quantile::{median, percentile};

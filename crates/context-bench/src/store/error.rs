@@ -1,7 +1,7 @@
 //! What can be wrong with a store.
 //!
-//! None of it ends a run: a caller that gets one of these goes on in memory and
-//! says so once.
+//! None of it ends a run: one that cannot write goes on in memory, one that cannot
+//! look something up does not ask for it, and either says so once.
 
 use std::path::PathBuf;
 

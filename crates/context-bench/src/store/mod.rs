@@ -402,7 +402,7 @@ impl Store {
         let mut damage = Damage::default();
         let result = work(&mut reader, &mut damage);
         self.0.damaged.fetch_add(damage.records, Ordering::Relaxed);
-        if damage.file {
+        if damage.file || result.as_ref().is_err_and(error::is_damage) {
             open::mark_suspect(&self.0.path);
         }
         let value = result?;

@@ -2,6 +2,7 @@
 //! misses what is stored; a change of nothing hits it.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use context_bench::evaluator::{AnswerQuality, LlmJudge, LlmJudgeSettings, SummarizationQuality};
 use context_bench::store::Store;
@@ -11,7 +12,9 @@ use context_bench::system::{
 };
 use context_bench::text::rouge::RougeTokens;
 use context_bench::tokens::Tokenizer;
-use context_bench::{EvalResult, Evaluator, Example, Output, System, evaluate};
+use context_bench::{
+    Dataset, EvalResult, Evaluator, Example, FailureKind, Output, System, evaluate,
+};
 use context_bench_testkit::{ChatServer, handlers};
 use serde_json::json;
 
@@ -333,4 +336,145 @@ async fn failures_are_not_kept_as_answers_and_original_costs_are() {
     );
     assert_eq!(second.counts["p"].requests, 0);
     assert_eq!(server.request_count(), 2);
+}
+
+/// A system whose answers may be reused, with the number of its calls.
+fn counted_system() -> (Arc<dyn System>, Arc<AtomicUsize>) {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&calls);
+    let system = from_fn("f", move |example| {
+        counter.fetch_add(1, Ordering::SeqCst);
+        Ok(Output::reply(example, example.context()))
+    });
+    (Arc::new(system.with_version("1")), calls)
+}
+
+fn numbered(n: usize) -> Vec<Example> {
+    (0..n)
+        .map(|i| {
+            question()
+                .with("id", i)
+                .with("context", format!("Paris {i}"))
+        })
+        .collect()
+}
+
+/// What another program does to the file of a store.
+fn tamper(store: &Store, sql: &str) {
+    let connection = rusqlite::Connection::open(store.path()).unwrap();
+    connection.execute_batch(sql).unwrap();
+}
+
+#[tokio::test]
+async fn what_cannot_be_looked_up_is_failed_and_not_paid_for_again() {
+    type Break = (
+        &'static str,
+        &'static str,
+        Vec<Arc<dyn Evaluator>>,
+        &'static str,
+    );
+    let breaks: [Break; 2] = [
+        (
+            "ALTER TABLE responses RENAME TO gone",
+            "ALTER TABLE gone RENAME TO responses",
+            quality(),
+            "no such table: responses",
+        ),
+        // The look-up works and says that something is to be scored; the output does not.
+        (
+            "ALTER TABLE responses RENAME COLUMN output TO gone",
+            "ALTER TABLE responses RENAME COLUMN gone TO output",
+            vec![Arc::new(SummarizationQuality::default())],
+            "no such column: output",
+        ),
+    ];
+    for (hide, restore, evaluators, reason) in breaks {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).unwrap().store;
+        let (system, calls) = counted_system();
+        let run = async |dataset: Dataset, evaluators: Vec<Arc<dyn Evaluator>>| {
+            evaluate()
+                .systems([Arc::clone(&system)])
+                .dataset(dataset)
+                .evaluators(evaluators)
+                .store(store.clone())
+                .run()
+                .await
+                .unwrap()
+        };
+        run(numbered(6).into(), quality()).await;
+        assert_eq!(calls.load(Ordering::SeqCst), 6);
+
+        // Of a stream each example is looked up before the next one is read.
+        let breaking = store.clone();
+        let stream = numbered(6)
+            .into_iter()
+            .enumerate()
+            .map(move |(i, example)| {
+                if i == 2 {
+                    tamper(&breaking, hide);
+                }
+                Ok(example)
+            });
+        let result = run(Dataset::from_results(stream), evaluators).await;
+        assert_eq!(calls.load(Ordering::SeqCst), 6, "paid for again: {hide}");
+        let counts = &result.counts["f"];
+        assert_eq!((counts.scored, counts.failed, counts.cached), (2, 4, 2));
+        for row in &result.rows[2..] {
+            let failure = row.failure.as_deref().unwrap();
+            assert_eq!(failure.kind, FailureKind::Store);
+            assert!(failure.message.contains(reason), "{failure:?}");
+            assert!(failure.message.ends_with("nothing was asked"));
+            assert!(failure.kind.hint().unwrap().contains("--cache-dir"));
+            assert_eq!(
+                (row.cached, row.output_tokens, row.latency),
+                (false, 0, 0.0)
+            );
+        }
+        let kept = result.kept.as_ref().unwrap();
+        assert_eq!(kept.unread, 4);
+        assert!(kept.unread_reason.as_ref().unwrap().contains(reason));
+        let json: serde_json::Value = serde_json::from_str(&result.to_json()).unwrap();
+        assert_eq!(json["store"]["unread"], 4);
+        assert!(result.gave_up.is_empty(), "{:?}", result.gave_up);
+
+        // Once it can be read again, only what is missing is asked.
+        tamper(&store, restore);
+        let result = run(numbered(8).into(), quality()).await;
+        assert_eq!(calls.load(Ordering::SeqCst), 8);
+        assert_eq!(result.counts["f"].scored, 8);
+        let json: serde_json::Value = serde_json::from_str(&result.to_json()).unwrap();
+        assert!(json["store"].get("unread").is_none(), "{}", json["store"]);
+    }
+}
+
+#[tokio::test]
+async fn a_store_that_cannot_be_read_does_not_keep_others_from_being_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path()).unwrap().store;
+    let (known, calls) = counted_system();
+    // Nothing of this one is ever in a store, so nothing can be missed.
+    let unknown = Arc::new(from_fn("g", |e| Ok(Output::reply(e, "Paris")))) as Arc<dyn System>;
+    let breaking = store.clone();
+    let stream = numbered(5)
+        .into_iter()
+        .enumerate()
+        .map(move |(i, example)| {
+            if i == 0 {
+                tamper(&breaking, "ALTER TABLE responses RENAME TO gone");
+            }
+            Ok(example)
+        });
+    let result = evaluate()
+        .systems([known, unknown])
+        .dataset(Dataset::from_results(stream))
+        .evaluator(AnswerQuality)
+        .store(store)
+        .run()
+        .await
+        .unwrap();
+    assert_eq!(calls.load(Ordering::SeqCst), 0);
+    assert_eq!(result.counts["f"].failed, 5);
+    assert_eq!(result.counts["g"].scored, 5);
+    assert_eq!(result.kept.unwrap().unread, 5);
 }
