@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 
 use context_bench_tasks::config::Config;
 use context_bench_tasks::function::Function;
-use context_bench_tasks::prompt::Dataset;
 use context_bench_tasks::suggest::quoted_list;
-use context_bench_tasks::{Error, Host, Leaf, Options, Result, Task};
+use context_bench_tasks::{Dataset, Error, Host, Leaf, Options, Result, Task};
 use serde_json::{Map, Value};
 
 use super::catalog::{config, told};
@@ -75,7 +74,7 @@ impl TaskData {
         self.check_replaced(task)?;
         let mut dataset = Dataset::new();
         let mut missing = Vec::new();
-        for split in needed {
+        for (split, _) in needed {
             match self.replacement(task, split) {
                 Some(path) => {
                     let records = self.given(task, split, path).map_err(|error| {
@@ -99,7 +98,9 @@ impl TaskData {
                 at(error, task, &["custom_dataset"])
             })?;
             for (split, records) in found {
-                dataset.entry(split).or_insert(records);
+                if dataset.get(&split).is_none() {
+                    dataset.insert(split, records);
+                }
             }
             return Ok(dataset);
         }

@@ -417,7 +417,7 @@ fn of_native(key: &str, native: &Native, memory: &Memory, rows: &[&EvalRow]) -> 
             version: None,
             num_fewshot: None,
             higher_is_better: values.keys().map(|name| (name.clone(), true)).collect(),
-            n_samples: (counts.planned, counts.planned),
+            n_samples: (Some(counts.planned), counts.planned),
             scores,
             config: config.as_object().cloned().unwrap_or_default(),
         },
