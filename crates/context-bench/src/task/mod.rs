@@ -6,17 +6,20 @@
 //! and likelihoods (`model`, `likelihood`), and rows become results (`evaluator`,
 //! `outcome`).
 
+mod builder;
 pub mod catalog;
 mod class;
 pub mod data;
 mod evaluator;
 pub mod examples;
 mod files;
+mod kwargs;
 mod likelihood;
 mod logprobs;
 mod model;
 pub mod outcome;
 mod plan;
+mod replaced;
 pub mod response;
 mod slice;
 
