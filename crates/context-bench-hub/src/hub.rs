@@ -132,6 +132,29 @@ impl Hub {
         })
     }
 
+    /// As [`Hub::fetch`], for some of the files of a split. What a revision was when
+    /// all of them were there stays known: offline, a part does not replace that.
+    ///
+    /// # Errors
+    ///
+    /// As [`Hub::fetch`].
+    pub fn fetch_some(
+        &self,
+        files: &[RemoteFile],
+        progress: &dyn Progress,
+    ) -> Result<Vec<PathBuf>, HubError> {
+        outside(|| {
+            let paths = fetch::fetch(&self.http, &self.settings, files, progress)?;
+            let is_new = |file: &&RemoteFile| {
+                let cache = RepoCache::new(&self.settings.cache, &file.repo);
+                cache.commit(&file.revision).is_none()
+            };
+            let new: Vec<RemoteFile> = files.iter().filter(is_new).cloned().collect();
+            fetch::remember(&self.settings, &new);
+            Ok(paths)
+        })
+    }
+
     /// The path of a file that is in the cache already.
     pub fn in_cache(&self, file: &RemoteFile) -> Option<PathBuf> {
         RepoCache::new(&self.settings.cache, &file.repo).found(file)
@@ -163,6 +186,11 @@ impl Hub {
     pub fn fetch_url(&self, url: &str, progress: &dyn Progress) -> Result<PathBuf, HubError> {
         let url = web::parse(url)?;
         outside(|| web::fetch(&self.http, &self.settings, &url, progress))
+    }
+
+    /// Whether a file was fetched by its address before; it may have changed since.
+    pub fn has_url(&self, url: &str) -> bool {
+        web::parse(url).is_ok_and(|url| web::cached(&self.settings, &url).is_some())
     }
 
     /// Opens a file by its `http(s)://` address for reading parts of it.

@@ -232,6 +232,12 @@ pub trait Records: Send {
         Some(self.read_next()?.map(Batch::one))
     }
 
+    /// How many records there are in all, bad ones included, where a file says so
+    /// without being read through.
+    fn known_len(&self) -> Option<usize> {
+        None
+    }
+
     /// The file that the last record came from.
     fn file(&self) -> &Path;
 }

@@ -22,6 +22,7 @@ pub struct RecordSet {
     settings: ReadSettings,
     current: Option<Box<dyn Records>>,
     file: PathBuf,
+    is_one_file: bool,
     /// Places count through all files, as one file with all records would.
     n_before: usize,
     n_seen: usize,
@@ -50,6 +51,7 @@ impl RecordSet {
     /// When the first file cannot be opened.
     pub fn of_files(paths: Vec<PathBuf>, settings: ReadSettings) -> Result<Self, RecordError> {
         let mut set = Self {
+            is_one_file: paths.len() == 1,
             paths: paths.into_iter(),
             n_left: settings.max_records.unwrap_or(usize::MAX),
             settings,
@@ -142,6 +144,12 @@ impl Records for RecordSet {
 
     fn read_batch(&mut self) -> Option<Result<Batch, RecordError>> {
         self.next(|records| records.read_batch(), Batch::shift)
+    }
+
+    /// Of several files only the first is open, so they are not asked.
+    fn known_len(&self) -> Option<usize> {
+        let only = self.current.as_ref().filter(|_| self.is_one_file);
+        only.and_then(|records| records.known_len())
     }
 
     fn file(&self) -> &Path {

@@ -1,5 +1,7 @@
 //! Examples: where they come from and which ones a document gets.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
@@ -172,8 +174,8 @@ impl ShotSource {
 
 /// The examples of one task, drawn document after document.
 #[derive(Debug)]
-pub struct Drawing<'p> {
-    pool: &'p [Record],
+pub struct Drawing {
+    pool: Arc<Vec<Record>>,
     n: usize,
     sampler: Sampler,
     /// Whether the evaluated record may be in the pool.
@@ -181,9 +183,15 @@ pub struct Drawing<'p> {
     random: Random,
 }
 
-impl<'p> Drawing<'p> {
+impl Drawing {
     /// Draws `n` of a pool; with `exclude`, a record never gets itself.
-    pub fn new(pool: &'p [Record], n: usize, sampler: Sampler, exclude: bool, seed: i64) -> Self {
+    pub fn new(
+        pool: Arc<Vec<Record>>,
+        n: usize,
+        sampler: Sampler,
+        exclude: bool,
+        seed: i64,
+    ) -> Self {
         Self {
             pool,
             n,
@@ -191,6 +199,11 @@ impl<'p> Drawing<'p> {
             exclude,
             random: Random::new(seed),
         }
+    }
+
+    /// The records that examples are drawn from.
+    pub fn pool(&self) -> &[Record] {
+        &self.pool
     }
 
     /// The places in the pool of the examples for the next document.

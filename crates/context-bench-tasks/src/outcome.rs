@@ -35,8 +35,8 @@ pub struct TaskResult {
     pub num_fewshot: Option<Value>,
     /// The direction of each metric.
     pub higher_is_better: BTreeMap<String, bool>,
-    /// Records of the split, and how many were evaluated.
-    pub n_samples: (usize, usize),
+    /// Records of the split, if their number is known, and how many were evaluated.
+    pub n_samples: (Option<usize>, usize),
     /// The settings it ran with.
     pub config: Map<String, Value>,
 }

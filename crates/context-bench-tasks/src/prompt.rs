@@ -1,22 +1,17 @@
-//! From records to requests: what a model is sent for each document.
-
-use std::cell::OnceCell;
+//! From a record to a request: what a model is sent for one document.
 
 use context_bench_template::python;
-use indexmap::IndexMap;
 use serde_json::{Value, json};
 
 use crate::error::{Error, Result, Warning};
 use crate::example::{Example, has_space, seam};
-use crate::fewshot::Drawing;
 use crate::filter::Record;
 use crate::function::Host;
 use crate::options::{Chat, Options};
 use crate::request::{Ask, Context, Message, Request};
 use crate::task::{OutputType, Prompting, Task};
 
-/// The records of a dataset by split.
-pub type Dataset = IndexMap<String, Vec<Record>>;
+pub use crate::split::{Dataset, Need, Split};
 
 /// Question, answer and choices of one record.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,8 +31,8 @@ pub struct Requests {
     pub requests: Vec<Request>,
     /// The evaluated records, after `process_docs`.
     pub records: Vec<Record>,
-    /// How many records the split has.
-    pub n_original: usize,
+    /// How many records the split has, if that is known.
+    pub n_original: Option<usize>,
     /// Examples per prompt.
     pub num_fewshot: usize,
     /// What was noticed.
@@ -98,85 +93,8 @@ impl Task {
         }
     }
 
-    /// Everything a model is sent for this task.
-    pub fn requests(
-        &self,
-        dataset: &Dataset,
-        options: &Options,
-        host: &dyn Host,
-    ) -> Result<Requests> {
-        let split = self.evaluated_split()?;
-        let records = self.split(dataset, split, self.process_docs.as_ref(), host)?;
-        let n_original = records.len();
-        let n = options
-            .limit
-            .map_or(n_original, |limit| limit.apply(n_original));
-        let ids: Vec<usize> = match &options.documents {
-            Some(ids) => match ids.iter().find(|id| **id >= n_original) {
-                Some(id) => {
-                    return Err(Error::new(format!(
-                        "there is no document {id}; split `{split}` has {n_original}"
-                    )));
-                }
-                None => {
-                    let mut ids = ids.clone();
-                    ids.sort_unstable();
-                    ids.dedup();
-                    ids
-                }
-            },
-            None => (0..n).collect(),
-        };
-        let mut warnings = Vec::new();
-        let shots = self.shots(options);
-        let (pool, exclude) = if shots == 0 {
-            (Vec::new(), false)
-        } else {
-            self.pool(dataset, split, host, &mut warnings)?
-        };
-        let mut drawing = Drawing::new(&pool, shots, self.shots.sampler, exclude, options.seed);
-        let rendered: Vec<OnceCell<Example>> = pool.iter().map(|_| OnceCell::new()).collect();
-        let mut requests = Vec::with_capacity(ids.len());
-        let mut evaluated = Vec::with_capacity(ids.len());
-        for id in ids {
-            let record = &records[id];
-            let named = |error: Error| {
-                let name = &self.name;
-                error.prefixed(format!("task `{name}`, document {id} of split `{split}`"))
-            };
-            let chosen = drawing
-                .next(record)
-                .map_err(|error| error.prefixed(format!("task `{}`", self.name)))?;
-            let mut examples = Vec::with_capacity(chosen.len());
-            for at in chosen {
-                let example = match rendered[at].get() {
-                    Some(example) => example,
-                    None => {
-                        let example = self.example(&pool[at], host).map_err(|error| {
-                            error.prefixed(format!("task `{}`, example {at}", self.name))
-                        })?;
-                        rendered[at].get_or_init(|| example)
-                    }
-                };
-                examples.push(example);
-            }
-            requests.push(
-                self.request(id, record, &examples, options, host)
-                    .map_err(named)?,
-            );
-            evaluated.push(record.clone());
-        }
-        Ok(Requests {
-            requests,
-            records: evaluated,
-            n_original,
-            num_fewshot: shots,
-            warnings,
-        })
-    }
-
     /// An example: its question and its answer.
-    fn example(&self, record: &Record, host: &dyn Host) -> Result<Example> {
+    pub(crate) fn example(&self, record: &Record, host: &dyn Host) -> Result<Example> {
         let prompting = &self.shot_prompting;
         let rendered = self.render(prompting, record, host)?;
         let choice = |target: &Value| -> Result<String> {
@@ -216,7 +134,7 @@ impl Task {
         })
     }
 
-    fn request(
+    pub(crate) fn request(
         &self,
         doc_id: usize,
         record: &Record,

@@ -351,23 +351,28 @@ impl Task {
 
     /// Answers that are not among the choices score 0; a user should know.
     pub fn missing_gold(&self, requests: &[Request]) -> Option<Warning> {
-        if self.output_type != OutputType::MultipleChoice {
-            return None;
-        }
-        let missing = requests.iter().filter(|request| {
-            let choices = request.choices.as_deref().unwrap_or_default();
-            score::gold(request.gold(), choices)
+        let missing = requests.iter().filter(|request| self.lacks_gold(request));
+        self.gold_warning(missing.count(), requests.len())
+    }
+
+    /// Whether the answer of a document is not among its choices.
+    pub fn lacks_gold(&self, request: &Request) -> bool {
+        let choices = request.choices.as_deref().unwrap_or_default();
+        self.output_type == OutputType::MultipleChoice
+            && score::gold(request.gold(), choices)
                 .iter()
                 .all(Option::is_none)
-        });
-        match missing.count() {
-            0 => None,
-            n => Some(Warning::new(format!(
-                "task `{}`: the answer of {n} of {} documents is not among the choices; they count as wrong",
-                self.name,
-                requests.len()
-            ))),
-        }
+    }
+
+    /// What to say about so many documents without an answer among the choices.
+    pub fn gold_warning(&self, missing: usize, documents: usize) -> Option<Warning> {
+        (missing > 0).then(|| {
+            Warning::new(format!(
+                "task `{}`: the answer of {missing} of {documents} documents is not among the \
+                 choices; they count as wrong",
+                self.name
+            ))
+        })
     }
 }
 

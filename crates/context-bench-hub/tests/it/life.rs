@@ -56,6 +56,32 @@ fn a_cold_fetch_gets_everything_and_a_warm_one_asks_once() {
     assert_eq!(fake.requests().len(), 0);
 }
 
+/// Whoever needs only the first files must not lose a whole split of an earlier commit.
+#[test]
+fn some_files_of_a_newer_commit_do_not_replace_all_of_an_older_one() {
+    let fake = FakeHub::start([repo()]);
+    let cache = tempfile::tempdir().expect("a folder");
+    let online = hub(&fake, cache.path());
+    let resolve = || online.resolve("org/set", None, None, "test");
+    let known = || {
+        let cached = offline(&fake, cache.path()).cached("org/set", None, None, "test");
+        (cached.commit.clone(), cached.is_complete())
+    };
+    // Where nothing is known yet, some files are better than none.
+    let first = resolve().expect("exists");
+    online.fetch_some(&first.files[..1], &()).expect("fetched");
+    assert_eq!(known(), (Some(first.commit.clone()), false));
+    online.fetch(&first.files, &()).expect("fetched");
+    assert_eq!(known(), (Some(first.commit.clone()), true));
+
+    fake.push(repo().large("data/test-00000-of-00002.parquet", &content(1000)));
+    let second = resolve().expect("exists");
+    assert_ne!(second.commit, first.commit);
+    let paths = online.fetch_some(&second.files[..1], &()).expect("fetched");
+    assert_eq!(read(&paths), [content(1000)]);
+    assert_eq!(known(), (Some(first.commit), true));
+}
+
 #[test]
 fn offline_sends_nothing_and_says_what_is_missing() {
     let fake = FakeHub::start([repo()]);

@@ -315,6 +315,10 @@ impl Records for ParquetRecords {
         Some(batch.map(Batch::table))
     }
 
+    fn known_len(&self) -> Option<usize> {
+        usize::try_from(self.n_rows()).ok()
+    }
+
     fn file(&self) -> &Path {
         &self.path
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
-use context_bench_records::{ReadAt, ReadSettings, Record, Source};
+use context_bench_records::{ReadAt, ReadSettings, Record, RecordSet, Records as _, Source};
 use parquet::basic::{BrotliLevel, Compression, GzipLevel, ZstdLevel};
 use parquet::data_type::{
     BoolType, ByteArray, ByteArrayType, DataType, DoubleType, FixedLenByteArray,
@@ -406,4 +406,24 @@ fn only_what_is_needed_is_fetched() {
         records(Watched::new(bytes), &settings),
         Err("no column `question` in `far/a.parquet`".into())
     );
+}
+
+/// One file says so itself; the first of several does not know about the others.
+#[test]
+fn how_many_records_there_are_is_known_without_reading_them() {
+    let folder = crate::Folder::new();
+    let bytes = large();
+    for name in ["a.parquet", "b.parquet"] {
+        folder.write(name, &bytes);
+    }
+    folder.write("c.jsonl", "{}\n");
+    for (names, expected) in [
+        (&["a.parquet"][..], Some(4000)),
+        (&["a.parquet", "b.parquet"], None),
+        (&["c.jsonl"], None),
+    ] {
+        let paths = names.iter().map(|name| folder.path(name)).collect();
+        let set = RecordSet::of_files(paths, crate::first(3)).expect("files");
+        assert_eq!(set.known_len(), expected, "{names:?}");
+    }
 }

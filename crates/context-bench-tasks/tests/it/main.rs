@@ -10,6 +10,7 @@
 
 mod examples;
 mod mmlu;
+mod parts;
 mod prompts;
 mod python;
 mod scoring;

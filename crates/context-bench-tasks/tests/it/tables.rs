@@ -58,7 +58,7 @@ fn results(case: &Value) -> Results {
             version: Some(case["versions"].get(name).cloned().unwrap_or(json!(1.0))),
             num_fewshot: Some(case["n_shot"].get(name).cloned().unwrap_or(json!(0))),
             higher_is_better: directions,
-            n_samples: (n, n),
+            n_samples: (Some(n), n),
             config: Map::from_iter([("task".to_owned(), json!(name))]),
         }
     };

@@ -330,7 +330,7 @@ impl ClassTask {
             version,
             num_fewshot: Some(json!(self.num_fewshot)),
             higher_is_better: higher,
-            n_samples: (self.n_documents(), self.n_documents()),
+            n_samples: (Some(self.n_documents()), self.n_documents()),
             config: self.config.clone(),
         }
     }

@@ -141,7 +141,7 @@ impl Benchmark for DatasetBenchmark {
                 version: None,
                 num_fewshot: None,
                 higher_is_better: values.keys().map(|name| (name.clone(), true)).collect(),
-                n_samples: (counts.planned, counts.planned),
+                n_samples: (Some(counts.planned), counts.planned),
                 scores,
                 config: config.as_object().cloned().unwrap_or_default(),
             },

@@ -8,6 +8,7 @@
 mod answer;
 mod class;
 mod dataset;
+mod documents;
 mod evaluator;
 mod evidence;
 pub mod examples;
@@ -28,11 +29,12 @@ use serde_json::Value;
 pub use answer::{Answer, Answered};
 pub use class::{ClassBenchmark, ClassTask};
 pub use dataset::DatasetBenchmark;
+pub use documents::TaskDocuments;
 pub use evaluator::SuiteEvaluator;
 pub use harness::{HarnessFacts, RunTime, TaskReport, file_name};
 pub use outcome::{BenchmarkOutcome, DocumentCounts, SuiteOutcome};
 pub use suite::{Suite, dataset_leaf};
-pub use task::{TaskBenchmark, TaskDocuments};
+pub use task::TaskBenchmark;
 pub use unavailable::UnavailableBenchmark;
 
 use crate::dataset::Dataset;

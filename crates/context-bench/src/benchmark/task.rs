@@ -16,8 +16,9 @@ use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
 
 use super::answer::{Answer, Answered};
+use super::documents::TaskDocuments;
 use super::evidence::{has_filtered, row_scores, score_name, scored};
-use super::examples::{REPEAT, example, request};
+use super::examples::{REPEAT, request};
 use super::outcome::{BenchmarkOutcome, DocumentCounts};
 use super::response::response;
 use super::{Benchmark, SumUp};
@@ -36,36 +37,12 @@ pub struct TaskBenchmark {
     scores_itself: bool,
 }
 
-/// The documents of a task in a run.
-#[derive(Debug, Default)]
-pub struct TaskDocuments {
-    /// How many are asked about.
-    pub planned: usize,
-    /// How many its split has, where that is known.
-    pub original: Option<usize>,
-    /// Examples per prompt.
-    pub num_fewshot: usize,
-    /// What is asked about each; nothing when answers come from a store.
-    pub requests: Option<Arc<Requests>>,
-}
-
-impl From<Requests> for TaskDocuments {
-    fn from(requests: Requests) -> Self {
-        Self {
-            planned: requests.requests.len(),
-            original: Some(requests.n_original),
-            num_fewshot: requests.num_fewshot,
-            requests: Some(Arc::new(requests)),
-        }
-    }
-}
-
 impl TaskBenchmark {
     /// A task under the key that results have for it. With `samples` what was asked and
     /// said is written down.
     pub fn new(
         key: impl Into<String>,
-        task: Task,
+        task: Arc<Task>,
         host: Arc<dyn Host>,
         documents: TaskDocuments,
         samples: bool,
@@ -110,22 +87,9 @@ impl Benchmark for TaskBenchmark {
     }
 
     fn examples(&self) -> Dataset {
-        let Some(requests) = self.documents.requests.clone() else {
-            return Vec::new().into();
-        };
-        let repeats = self.scorer.repeats();
         let unconditional = self.scorer.asks_unconditionally();
-        let tag = self.key.clone();
-        let one = move |at: usize| {
-            let request = requests.requests.get(at / repeats)?;
-            let record = requests.records.get(at / repeats)?;
-            Some(example(&tag, request, record, unconditional, at % repeats))
-        };
-        let n = self.documents.planned.saturating_mul(repeats);
-        let examples = (0..n).filter_map(one).map(Ok);
-        Dataset::from_results(examples)
-            .with_len(n)
-            .tagged(&*self.key)
+        self.documents
+            .examples(&self.key, unconditional, self.scorer.repeats())
     }
 
     fn documents(&self) -> Option<usize> {
@@ -217,10 +181,7 @@ impl Benchmark for TaskBenchmark {
                 version: task.version().cloned(),
                 num_fewshot: Some(task.shown_shots(num_fewshot)),
                 higher_is_better: summary.higher_is_better,
-                n_samples: (
-                    self.documents.original.unwrap_or(self.documents.planned),
-                    self.documents.planned,
-                ),
+                n_samples: (self.documents.original, self.documents.planned),
                 config: task.shown_config(num_fewshot),
             },
             counts,
@@ -293,7 +254,7 @@ fn documents<'a>(rows: &[Answered<'a>]) -> Vec<Document<'a>> {
 
 /// A task with who runs its Python: everything that scoring takes.
 struct Scorer {
-    task: Task,
+    task: Arc<Task>,
     host: Arc<dyn Host>,
 }
 
@@ -376,7 +337,7 @@ impl Scorer {
         let asked = Requests {
             requests: vec![request],
             records: vec![record],
-            n_original: 1,
+            n_original: None,
             num_fewshot: 0,
             warnings: Vec::new(),
         };
@@ -408,7 +369,7 @@ impl Scorer {
         let mut asked = Requests {
             requests: Vec::new(),
             records: Vec::new(),
-            n_original: documents.len(),
+            n_original: None,
             num_fewshot: 0,
             warnings: Vec::new(),
         };

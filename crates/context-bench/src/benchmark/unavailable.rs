@@ -58,7 +58,7 @@ impl Benchmark for UnavailableBenchmark {
                 version: None,
                 num_fewshot: None,
                 higher_is_better: Default::default(),
-                n_samples: (planned, planned),
+                n_samples: (Some(planned), planned),
                 config: Map::new(),
             },
             counts,

@@ -79,7 +79,10 @@ impl BadRecords {
     }
 
     /// The record, or nothing when it was left out.
-    fn pass<T>(&self, record: Result<T, DatasetError>) -> Result<Option<T>, DatasetError> {
+    pub(crate) fn pass<T>(
+        &self,
+        record: Result<T, DatasetError>,
+    ) -> Result<Option<T>, DatasetError> {
         match record {
             Ok(record) => Ok(Some(record)),
             Err(error) if self.skip => {
@@ -95,14 +98,26 @@ impl BadRecords {
         }
     }
 
-    /// The records that are good.
+    /// The records that are good, at most so many, and whether these are all there are:
+    /// nothing is read beyond the last that is wanted.
     pub(crate) fn good<T>(
         &self,
-        records: impl Iterator<Item = Result<T, DatasetError>>,
-    ) -> Result<Vec<T>, DatasetError> {
-        records
-            .filter_map(|record| self.pass(record).transpose())
-            .collect()
+        records: &mut impl Iterator<Item = Result<T, DatasetError>>,
+        most: Option<usize>,
+    ) -> Result<(Vec<T>, bool), DatasetError> {
+        let mut good = Vec::new();
+        while most.is_none_or(|most| good.len() < most) {
+            let Some(record) = records.next() else {
+                return Ok((good, true));
+            };
+            good.extend(self.pass(record)?);
+        }
+        Ok((good, false))
+    }
+
+    /// Whether bad records are left out.
+    pub(crate) fn skips(&self) -> bool {
+        self.skip
     }
 
     /// Those that were left out.

@@ -9,7 +9,7 @@ use context_bench_tasks::config::{Config as TaskConfig, Origin};
 use context_bench_tasks::generation::max_tokens;
 use context_bench_tasks::options::Limit;
 use context_bench_tasks::suggest::quoted_list;
-use context_bench_tasks::{Host, Leaf, Node, Options, Task, Tree};
+use context_bench_tasks::{Dataset as Records, Host, Leaf, Node, Options, Task, Tree};
 use serde_json::{Map, Value, json};
 
 use super::leaves::{ClassObject, check_copies, dataset_settings, fields_of_run};
@@ -382,22 +382,17 @@ impl Planner<'_> {
                 let class = self.class(leaf, &data, options, host)?;
                 gathered.add_class(&key, class, self.logs_samples());
             } else {
-                let task = self.task(leaf)?;
-                let requests = match self.around.given.records.get(&leaf.name) {
-                    Some(records) => task.requests(records, options, &**host)?,
-                    None => {
-                        let records = data.load(&task, options, &**host)?;
-                        task.requests(&records, options, &**host)?
-                    }
+                let task = Arc::new(self.task(leaf)?);
+                let records = match self.around.given.records.get(&leaf.name) {
+                    Some(records) => Records::clone(records),
+                    None => data.load(&task, options, &**host)?,
                 };
-                let noticed = task.warnings.iter().chain(&requests.warnings);
-                let noticed = noticed
-                    .cloned()
-                    .chain(task.missing_gold(&requests.requests));
+                let (documents, noticed) = TaskDocuments::plan(&task, records, options, host)?;
+                let noticed = task.warnings.iter().chain(&noticed);
                 self.notices
                     .extend(noticed.map(|warning| Notice::new(warning.to_string())));
                 let samples = self.logs_samples();
-                gathered.add_task(&key, task, Arc::clone(host), requests.into(), samples);
+                gathered.add_task(&key, task, Arc::clone(host), documents, samples);
             }
         }
         gathered.skipped = std::mem::take(&mut gathered.skipped).chain(data.skipped());
@@ -604,7 +599,7 @@ impl Gathered {
     fn add_task(
         &mut self,
         key: &str,
-        task: Task,
+        task: Arc<Task>,
         host: Arc<dyn Host>,
         documents: TaskDocuments,
         samples: bool,

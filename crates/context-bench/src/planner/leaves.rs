@@ -58,9 +58,8 @@ impl ClassObject {
         }
         let splits = match given {
             Some(records) => {
-                let rows = |rows: &Vec<Map<String, Value>>| {
-                    rows.iter().cloned().map(Value::Object).collect()
-                };
+                let rows =
+                    |rows: &[Map<String, Value>]| rows.iter().cloned().map(Value::Object).collect();
                 let splits = records.iter();
                 splits
                     .map(|(split, own)| (split.clone(), rows(own)))

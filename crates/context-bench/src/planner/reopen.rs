@@ -350,13 +350,13 @@ fn task_benchmark(
     host: &Arc<dyn Host>,
     samples: bool,
 ) -> TaskBenchmark {
-    let documents = TaskDocuments {
-        planned: planned.documents.unwrap_or(0),
-        original: planned.original,
-        num_fewshot: planned.num_fewshot.unwrap_or(0),
-        requests: None,
-    };
-    TaskBenchmark::new(&*planned.key, task, Arc::clone(host), documents, samples)
+    let documents = TaskDocuments::stored(
+        planned.documents.unwrap_or(0),
+        planned.original,
+        planned.num_fewshot.unwrap_or(0),
+    );
+    let (task, host) = (Arc::new(task), Arc::clone(host));
+    TaskBenchmark::new(&*planned.key, task, host, documents, samples)
 }
 
 /// How the prompts of a plan were made.

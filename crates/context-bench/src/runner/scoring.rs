@@ -123,7 +123,7 @@ impl Scorer {
             _ if !self.wiring.holds_answers(&prepared.dataset) => None,
             Source::Call(called) => called.result.ok(),
             Source::Store(stored) => stored.output,
-            Source::Lapse(_) | Source::Unusable => None,
+            Source::Lapse(_) | Source::Unusable | Source::Unread(_) => None,
         };
         Row {
             answer: answer.map(|output| held(prepared, output)),

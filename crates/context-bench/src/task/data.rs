@@ -1,21 +1,20 @@
 //! The records of a task, split by split: from the hub, from files, from Python.
 //!
-//! Only splits that prompts need are read, when they are needed.
+//! Only splits that prompts need are read, and no more of them than prompts need.
 
 use std::path::{Path, PathBuf};
 
 use context_bench_tasks::config::Config;
 use context_bench_tasks::function::Function;
-use context_bench_tasks::prompt::Dataset;
-use context_bench_tasks::suggest::quoted_list;
-use context_bench_tasks::{Error, Host, Leaf, Options, Result, Task};
+use context_bench_tasks::{Dataset, Error, Host, Leaf, Need, Options, Result, Split, Task};
 use serde_json::{Map, Value};
 
 use super::catalog::{config, told};
 use super::files::{self, Origin};
+use super::kwargs::Kwargs;
 use super::slice::Slice;
 use crate::dataset::catalogue::{
-    Catalogue, Config as DatasetConfig, HubAccess, LoadSettings, RawTables,
+    Catalogue, Config as DatasetConfig, HubAccess, LoadSettings, RawRecords, RawTables,
 };
 use crate::dataset::{BadRecords, Skipped};
 
@@ -42,7 +41,7 @@ pub struct DataSettings {
 #[derive(Debug)]
 pub struct TaskData {
     datasets: Catalogue,
-    settings: DataSettings,
+    pub(super) settings: DataSettings,
     tables: RawTables,
     bad: BadRecords,
 }
@@ -64,7 +63,8 @@ impl TaskData {
         self.bad.skipped()
     }
 
-    /// The splits that the prompts of a task are made of.
+    /// What the prompts of a task are made of: of each split that they need, as many
+    /// records as they need.
     ///
     /// # Errors
     ///
@@ -75,15 +75,16 @@ impl TaskData {
         self.check_replaced(task)?;
         let mut dataset = Dataset::new();
         let mut missing = Vec::new();
-        for split in needed {
+        for (split, need) in needed {
             match self.replacement(task, split) {
                 Some(path) => {
-                    let records = self.given(task, split, path).map_err(|error| {
+                    let read = |need| self.given(task, split, path, need);
+                    let records = enough(task, split, options, need, read).map_err(|error| {
                         named(error.prefixed(format!("`--data` for split `{split}`")))
                     })?;
                     dataset.insert(split.to_owned(), records);
                 }
-                None => missing.push(split),
+                None => missing.push((split, need)),
             }
         }
         if missing.is_empty() {
@@ -99,12 +100,15 @@ impl TaskData {
                 at(error, task, &["custom_dataset"])
             })?;
             for (split, records) in found {
-                dataset.entry(split).or_insert(records);
+                if dataset.get(&split).is_none() {
+                    dataset.insert(split, records);
+                }
             }
             return Ok(dataset);
         }
-        for split in missing {
-            let records = self.split(task, split).map_err(|error| {
+        for (split, need) in missing {
+            let read = |need| self.split(task, split, need);
+            let records = enough(task, split, options, need, read).map_err(|error| {
                 let error = named(error.prefixed(format!("split `{split}`")));
                 let error = at(error, task, &["dataset", "dataset_path"]);
                 advised(error, task, split)
@@ -159,9 +163,14 @@ impl TaskData {
             match self.replacement(&task, split) {
                 Some(path) => add(
                     split,
-                    files::read(path, &self.bad).map_err(|error| told(&error))?,
+                    files::read(path, None, &self.bad)
+                        .map_err(|error| told(&error))?
+                        .records,
                 ),
-                None if has_data => add(split, self.split(&task, split)?),
+                None if has_data => {
+                    let found = self.split(&task, split, Need::All)?;
+                    add(split, found.records().to_vec());
+                }
                 None => {}
             }
         }
@@ -170,75 +179,13 @@ impl TaskData {
             if !seen.contains(&split.as_str()) && !is_role {
                 add(
                     split,
-                    files::read(path, &self.bad).map_err(|error| told(&error))?,
+                    files::read(path, None, &self.bad)
+                        .map_err(|error| told(&error))?
+                        .records,
                 );
             }
         }
         Ok(splits)
-    }
-
-    /// The splits of a task by what they are for.
-    fn roles(task: &Task) -> Vec<(&'static str, &str)> {
-        let splits = &task.splits;
-        let shots = task.shots.split.as_deref().or(splits.fewshot.as_deref());
-        let roles = [
-            (
-                "test",
-                splits.test.as_deref().or(splits.validation.as_deref()),
-            ),
-            ("validation", splits.validation.as_deref()),
-            ("train", splits.training.as_deref()),
-            ("fewshot", shots),
-        ];
-        let named = roles.into_iter();
-        named
-            .filter_map(|(role, split)| Some((role, split?)))
-            .collect()
-    }
-
-    /// The file that stands for a split. A name means the split of that name, and only
-    /// where there is none, what a split is for.
-    fn replacement(&self, task: &Task, split: &str) -> Option<&Path> {
-        let given = |name: &str| {
-            let found = self.settings.replaced.iter().rfind(|(key, _)| key == name);
-            found.map(|(_, path)| path.as_path())
-        };
-        let roles = Self::roles(task);
-        let is_split = |name: &str| roles.iter().any(|(_, split)| *split == name);
-        given(split).or_else(|| {
-            let mut found = roles.iter().filter(|(_, own)| *own == split);
-            found.find_map(|(role, _)| given(role).filter(|_| !is_split(role)))
-        })
-    }
-
-    /// Files that replace no split of a task are mistakes.
-    fn check_replaced(&self, task: &Task) -> Result<()> {
-        let roles = Self::roles(task);
-        let fits = |key: &str| {
-            roles
-                .iter()
-                .any(|(role, split)| *role == key || *split == key)
-        };
-        let replaced = &self.settings.replaced;
-        if replaced.is_empty() || replaced.iter().any(|(key, _)| fits(key)) {
-            return Ok(());
-        }
-        let keys: Vec<&str> = replaced.iter().map(|(key, _)| key.as_str()).collect();
-        let mut splits: Vec<&str> = Vec::new();
-        for (_, split) in roles {
-            if !splits.contains(&split) {
-                splits.push(split);
-            }
-        }
-        Err(Error::new(format!(
-            "task `{}` has no split {}",
-            task.name,
-            quoted_list(&keys, "or")
-        ))
-        .with_hint(format!(
-            "its splits are {}; write `--data SPLIT=FILE`",
-            quoted_list(&splits, "and")
-        )))
     }
 
     fn copy_of(&self, name: &str) -> Option<&Path> {
@@ -246,17 +193,24 @@ impl TaskData {
         found.map(|(_, path)| path.as_path())
     }
 
-    fn split(&self, task: &Task, split: &str) -> Result<Vec<Record>> {
+    fn split(&self, task: &Task, split: &str, need: Need) -> Result<Split> {
         let slice = Slice::parse(split)?;
-        let records = match task.config.text("dataset") {
-            Some(dataset) => self.of_catalogue(task, dataset, slice.split)?,
-            None => self.of_path(task, slice.split)?,
+        let most = slice.most(need);
+        let found = match task.config.text("dataset") {
+            Some(dataset) => self.of_catalogue(task, dataset, slice.split, most)?,
+            None => self.of_path(task, slice.split, most)?,
         };
-        Ok(slice.apply(records))
+        Ok(slice.apply(found))
     }
 
     /// Records of a dataset that the catalogue describes.
-    fn of_catalogue(&self, task: &Task, dataset: &str, split: &str) -> Result<Vec<Record>> {
+    fn of_catalogue(
+        &self,
+        task: &Task,
+        dataset: &str,
+        split: &str,
+        most: Option<usize>,
+    ) -> Result<RawRecords> {
         let config = config(&self.datasets, dataset, Some(split))?;
         let copies = self.settings.copies.iter();
         let copy = copies.rev().find(|(name, _)| is_called(&config, name));
@@ -267,6 +221,7 @@ impl TaskData {
         }
         let settings = LoadSettings {
             path: copy.map(Path::to_owned),
+            max_examples: most,
             hub: self.settings.hub.clone(),
             ..LoadSettings::default()
         };
@@ -276,24 +231,30 @@ impl TaskData {
 
     /// Records of a file in place of a split. One file may serve many configs of a
     /// dataset (all subjects of MMLU); each gets its own.
-    fn given(&self, task: &Task, split: &str, path: &Path) -> Result<Vec<Record>> {
+    fn given(&self, task: &Task, split: &str, path: &Path, need: Need) -> Result<Split> {
+        let most = match need {
+            Need::First(n) => Some(n),
+            Need::All => None,
+        };
         let dataset = task.config.text("dataset").filter(|_| path.is_file());
         let records = match dataset {
             Some(dataset) => {
                 let settings = LoadSettings {
                     path: Some(path.to_owned()),
+                    max_examples: most,
                     ..LoadSettings::default()
                 };
                 let split = Slice::parse(split)?.split;
                 config(&self.datasets, dataset, Some(split))?.records(&settings, &self.tables)
             }
-            None => files::read(path, &self.bad),
+            None => files::read(path, most, &self.bad),
         };
-        records.map_err(|error| told(&error))
+        let found = records.map_err(|error| told(&error))?;
+        Ok(Split::first(found.records, found.n_original))
     }
 
     /// Records of what `dataset_path` names.
-    fn of_path(&self, task: &Task, split: &str) -> Result<Vec<Record>> {
+    fn of_path(&self, task: &Task, split: &str, most: Option<usize>) -> Result<RawRecords> {
         let Some(path) = task.config.text("dataset_path") else {
             return Err(Error::new("the task names no dataset")
                 .with_hint("set `dataset_path`, or `dataset` for one of the catalogue"));
@@ -307,7 +268,7 @@ impl TaskData {
             path,
             copy,
             name: task.config.text("dataset_name"),
-            kwargs: files::Kwargs::read(task)?,
+            kwargs: Kwargs::read(task)?,
             // Where relative paths begin that are not found from the working folder.
             folder: task
                 .config
@@ -316,7 +277,22 @@ impl TaskData {
             hub: self.settings.hub.as_ref(),
             bad: &self.bad,
         };
-        origin.records(split)
+        origin.records(split, most)
+    }
+}
+
+/// As much of a split as is needed, which for examples may show only in the records.
+fn enough(
+    task: &Task,
+    split: &str,
+    options: &Options,
+    need: Need,
+    read: impl Fn(Need) -> Result<Split>,
+) -> Result<Split> {
+    let found = read(need)?;
+    match found.is_whole() || task.has_examples_in(split, found.records(), options)? {
+        true => Ok(found),
+        false => read(Need::All),
     }
 }
 

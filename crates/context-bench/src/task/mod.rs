@@ -5,12 +5,15 @@
 //! and models are asked for answers and likelihoods (`model`, `likelihood`). How they
 //! are run and summed up is in `benchmark`.
 
+mod builder;
 pub mod catalog;
 pub mod data;
 mod files;
+mod kwargs;
 mod likelihood;
 mod logprobs;
 mod model;
+mod replaced;
 mod slice;
 
 pub use context_bench_tasks as tasks;

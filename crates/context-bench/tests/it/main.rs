@@ -27,5 +27,6 @@ mod properties_text;
 mod reuse;
 mod rouge;
 mod task;
+mod task_data;
 mod vectors;
 mod worked;

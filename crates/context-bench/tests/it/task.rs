@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use context_bench::benchmark::{Benchmark, Suite, SumUp, TaskBenchmark};
+use context_bench::benchmark::{Benchmark, Suite, SumUp, TaskBenchmark, TaskDocuments};
 use context_bench::system::OpenAiProxySettings;
-use context_bench::task::tasks::{NoHost, Options, Task};
+use context_bench::task::tasks::{Host, NoHost, Options, Task};
 use context_bench::task::{
     CatalogSettings, DataSettings, LikelihoodSettings, TaskCatalog, TaskData, TaskModel,
 };
@@ -78,10 +78,11 @@ fn suite(folder: &Path) -> Suite {
     let mut benchmarks: Vec<Arc<dyn Benchmark>> = Vec::new();
     let options = Options::default();
     for (leaf, key) in tree.leaves().into_iter().zip(tree.keys()) {
-        let task = Task::build(leaf).unwrap();
+        let task = Arc::new(Task::build(leaf).unwrap());
+        let host: Arc<dyn Host> = Arc::new(NoHost);
         let records = data.load(&task, &options, &NoHost).unwrap();
-        let requests = task.requests(&records, &options, &NoHost).unwrap();
-        let benchmark = TaskBenchmark::new(key, task, Arc::new(NoHost), requests.into(), false);
+        let (documents, _) = TaskDocuments::plan(&task, records, &options, &host).unwrap();
+        let benchmark = TaskBenchmark::new(key, task, host, documents, false);
         benchmarks.push(Arc::new(benchmark));
     }
     Suite::new(tree, benchmarks)

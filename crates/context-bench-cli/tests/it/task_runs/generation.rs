@@ -66,6 +66,29 @@ fn answers_over_chat_are_cut_scored_and_shown() {
     assert_eq!(results["counts"]["sums"]["scored"], json!(10));
 }
 
+/// A limit reads no further than its documents, so how many there are is not known, nor
+/// what is broken behind them.
+#[test]
+fn a_limit_reads_what_its_documents_need() {
+    let broken = sums() + "{\"q\": \n";
+    let tasks = Tasks::new(&[
+        ("sums.yaml", SUMS),
+        ("docs.jsonl", &broken),
+        ("shots.jsonl", &sums()),
+    ]);
+    let server = ChatServer::start(clerk);
+    let args = ["--proxy", &server.url(), "--model", "m"];
+    let results = tasks.results("sums", &[&args[..], &["--limit", "4"]].concat());
+    assert_eq!(
+        results["n-samples"]["sums"],
+        json!({"original": null, "effective": 4})
+    );
+    assert_eq!(results["counts"]["sums"]["scored"], json!(4));
+    let done = tasks.run("sums", &args);
+    assert_ne!(done.code, 0, "{done}");
+    assert!(done.stderr.contains("docs.jsonl:11"), "{done}");
+}
+
 #[test]
 fn the_words_of_lm_evaluation_harness_mean_the_same() {
     let tasks = tasks();

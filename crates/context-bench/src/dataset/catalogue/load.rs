@@ -225,7 +225,7 @@ impl LocalCopy {
         let wanted = config.records_wanted();
         let (records, folder) = if path.is_dir() {
             let found = locate::in_folder(path, &wanted)?;
-            (with_member(found, &wanted), path)
+            (with_member(found, wanted.member().as_deref()), path)
         } else {
             let found = context_bench_records::files(path).map_err(advised)?;
             (found, path.parent().unwrap_or(Path::new("")))
@@ -238,7 +238,7 @@ impl LocalCopy {
         let mut tables = Vec::new();
         for (name, wanted) in config.tables_wanted() {
             let mut files = match locate::in_folder(folder, &wanted) {
-                Ok(files) => with_member(files, &wanted),
+                Ok(files) => with_member(files, wanted.member().as_deref()),
                 Err(_) if wanted.table.optional => continue,
                 Err(error) => return Err(error.into()),
             };
@@ -270,8 +270,8 @@ impl LocalCopy {
 }
 
 /// Archives by the member that is meant.
-pub(super) fn with_member(files: Vec<PathBuf>, wanted: &Wanted<'_>) -> Vec<PathBuf> {
-    let Some(member) = wanted.member() else {
+pub(super) fn with_member(files: Vec<PathBuf>, member: Option<&str>) -> Vec<PathBuf> {
+    let Some(member) = member else {
         return files;
     };
     let is_zip = |file: &PathBuf| file.extension().is_some_and(|ending| ending == "zip");

@@ -18,6 +18,7 @@ mod raw;
 mod read;
 mod reader;
 mod remote;
+mod remote_files;
 mod row;
 mod rows;
 mod scope;
@@ -36,8 +37,8 @@ pub use context_bench_hub::{Event, Hub, HubError, HubSettings, Progress};
 pub use error::CatalogueError;
 pub use load::{LoadSettings, OPTION_SEED};
 pub(crate) use locate::{is_part, split_files};
-pub use raw::RawTables;
-pub(crate) use raw::{data_files, read_files};
+pub(crate) use raw::{Files, data_files, read_url};
+pub use raw::{RawRecords, RawTables};
 pub use remote::{CacheState, Fetched, HubAccess};
 pub use spec::{CATEGORIES, Config, Spec};
 

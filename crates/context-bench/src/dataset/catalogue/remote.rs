@@ -1,36 +1,28 @@
 //! The records of a dataset from the hub, or from a plain URL.
 //!
-//! A few examples are read in place, by ranges; otherwise files are fetched
-//! into the cache and read from there.
+//! Here files are found; how much of them is fetched is decided in `remote_files`.
 
 use std::fmt;
-use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use bytes::Bytes;
-use context_bench_hub::{Hub, HubError, Progress, RangedFile, RemoteFile};
-use context_bench_records::{Format, ReadAt};
+use context_bench_hub::{Hub, HubError, Progress, RemoteFile};
 
 use super::error::CatalogueError;
-use super::load::{LoadSettings, prepared, table_settings, with_member};
+use super::load::{LoadSettings, prepared, table_settings};
 use super::locate::Wanted;
 use super::prepare::Tables;
+use super::remote_files::RemoteFiles;
 use super::row::Rows;
-use super::rows::{self, TableSettings};
+use super::rows::TableSettings;
 use super::spec::Config;
 use crate::dataset::{DatasetError, Origin};
-
-/// Up to so many examples are read by ranges, when the files are larger than
-/// what is fetched in a moment anyway.
-const FEW_EXAMPLES: usize = 2000;
-const LARGE_BYTES: u64 = 4 << 20;
 
 /// The hub, and who is told about downloads.
 #[derive(Clone)]
 pub struct HubAccess {
-    hub: Arc<Hub>,
-    progress: Arc<dyn Progress + Send>,
+    pub(super) hub: Arc<Hub>,
+    pub(super) progress: Arc<dyn Progress + Send>,
 }
 
 impl HubAccess {
@@ -54,28 +46,27 @@ impl HubAccess {
         Ok(self.hub.fetch_url(url, &*self.progress)?)
     }
 
-    /// The files of a split, fetched.
-    pub(crate) fn fetch_split(
+    /// The files of a split.
+    pub(crate) fn split_files(
         &self,
         repo: &str,
         revision: Option<&str>,
         config: Option<&str>,
         split: &str,
-    ) -> Result<Vec<PathBuf>, CatalogueError> {
+    ) -> Result<RemoteFiles, CatalogueError> {
         let resolved = self.hub.resolve(repo, revision, config, split)?;
-        Ok(self.hub.fetch(&resolved.files, &*self.progress)?)
+        Ok(RemoteFiles::new(resolved.files))
     }
 
-    /// The files that patterns name, fetched.
-    pub(crate) fn fetch_files(
+    /// The files that patterns name.
+    pub(crate) fn named_files(
         &self,
         repo: &str,
         revision: Option<&str>,
         patterns: &[String],
-    ) -> Result<Vec<PathBuf>, CatalogueError> {
+    ) -> Result<RemoteFiles, CatalogueError> {
         let patterns: Vec<&str> = patterns.iter().map(String::as_str).collect();
-        let files = self.hub.files(repo, revision, &patterns)?;
-        Ok(self.hub.fetch(&files, &*self.progress)?)
+        Ok(RemoteFiles::new(self.hub.files(repo, revision, &patterns)?))
     }
 
     /// The hub.
@@ -102,6 +93,13 @@ struct Found {
 impl Found {
     fn bytes(&self) -> u64 {
         self.files.iter().map(|file| file.size).sum()
+    }
+
+    fn into_files(self, wanted: &Wanted<'_>) -> RemoteFiles {
+        RemoteFiles {
+            files: self.files,
+            member: wanted.member(),
+        }
     }
 }
 
@@ -200,7 +198,7 @@ impl Config {
         for (name, wanted) in self.tables_wanted() {
             if let Some(found) = find(self, &wanted, access)? {
                 let settings = table_settings(wanted.table);
-                let rows = fetched_rows(&found, &wanted, access, settings)?;
+                let rows = found.into_files(&wanted).rows(None, access, settings)?;
                 tables.insert(name.to_owned(), rows.collect::<Result<_, _>>()?);
             }
         }
@@ -208,12 +206,8 @@ impl Config {
             source: format!("hf://datasets/{}", found.repo),
             revision: found.commit.clone(),
         };
-        let few = settings.max_examples.is_some_and(|n| n <= FEW_EXAMPLES);
-        let rows = if few && is_worth_ranges(&found, access) {
-            ranged_rows(found.files, access, columns)
-        } else {
-            fetched_rows(&found, &wanted, access, columns)?
-        };
+        let files = found.into_files(&wanted);
+        let rows = files.rows(settings.max_examples, access, columns)?;
         Ok((prepared(self, rows, tables)?, origin))
     }
 }
@@ -281,62 +275,4 @@ fn in_repo(repo: &str, wanted: &Wanted<'_>, access: &HubAccess) -> Result<Found,
         commit: files.first().map(|file| file.commit.clone()),
         files,
     })
-}
-
-fn fetched_rows(
-    found: &Found,
-    wanted: &Wanted<'_>,
-    access: &HubAccess,
-    settings: TableSettings,
-) -> Result<Rows, DatasetError> {
-    let paths = access.hub.fetch(&found.files, &*access.progress);
-    let paths = with_member(paths.map_err(CatalogueError::from)?, wanted);
-    rows::of_files(paths, settings)
-}
-
-/// Whether a few examples cost less by ranges than by fetching everything.
-fn is_worth_ranges(found: &Found, access: &HubAccess) -> bool {
-    let is_readable = |file: &RemoteFile| Format::of(file.path.as_ref()).is_some();
-    found.bytes() > LARGE_BYTES
-        && found.files.iter().all(is_readable)
-        && found
-            .files
-            .iter()
-            .any(|file| access.hub.in_cache(file).is_none())
-}
-
-/// The records of files that stay where they are, each opened when its turn comes.
-fn ranged_rows(files: Vec<RemoteFile>, access: &HubAccess, settings: TableSettings) -> Rows {
-    let hub = Arc::clone(&access.hub);
-    Rows::new(files.into_iter().flat_map(move |file| {
-        let opened = hub.open_ranged(&file).map_err(CatalogueError::from);
-        let rows = opened.map_err(DatasetError::from).and_then(|ranged| {
-            let file = Arc::new(Ranged {
-                name: file.path.clone(),
-                ranged,
-            });
-            rows::of_read_at(file, settings.clone())
-        });
-        rows.unwrap_or_else(|error| Rows::new(std::iter::once(Err(error))))
-    }))
-}
-
-/// A file of the hub as readers of records see it.
-struct Ranged {
-    name: String,
-    ranged: RangedFile,
-}
-
-impl ReadAt for Ranged {
-    fn len(&self) -> io::Result<u64> {
-        Ok(self.ranged.len())
-    }
-
-    fn read_at(&self, offset: u64, len: usize) -> io::Result<Bytes> {
-        self.ranged.read_at(offset, len)
-    }
-
-    fn name(&self) -> &str {
-        &self.name
-    }
 }

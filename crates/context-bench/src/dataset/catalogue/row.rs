@@ -1,7 +1,7 @@
 //! `Row`: a raw record of a source on its way to becoming examples.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use context_bench_records::{Batch, Found, Record};
 use serde_json::{Map, Value};
@@ -46,7 +46,11 @@ impl Row {
 pub(super) struct Rows {
     batches: Box<dyn Iterator<Item = RowBatch> + Send>,
     current: Option<RowBatch>,
+    known_len: KnownLen,
 }
+
+/// How many rows a source says it has, good and bad, from when it is open.
+pub(super) type KnownLen = Arc<OnceLock<usize>>;
 
 /// Rows that were read together. What is left to do for them is done when they are
 /// taken, on whichever thread that is.
@@ -67,7 +71,19 @@ impl Rows {
         Self {
             batches: Box::new(batches),
             current: None,
+            known_len: KnownLen::default(),
         }
+    }
+
+    /// Rows of a source that says how many there are.
+    pub(super) fn with_known_len(mut self, known_len: KnownLen) -> Self {
+        self.known_len = known_len;
+        self
+    }
+
+    /// What the source says about how many rows it has.
+    pub(super) fn known_len(&self) -> &KnownLen {
+        &self.known_len
     }
 
     /// The batches that are left.

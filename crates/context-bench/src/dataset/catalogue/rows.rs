@@ -9,7 +9,7 @@ use context_bench_records::{
 };
 use serde_json::Map;
 
-use super::row::{Row, RowBatch, Rows};
+use super::row::{KnownLen, Row, RowBatch, Rows};
 use crate::dataset::DatasetError;
 use crate::dataset::local::advised;
 use crate::error::Location;
@@ -23,6 +23,9 @@ pub(super) struct TableSettings {
     pub(super) format: Option<Syntax>,
     /// Each file is one record with `path` and `text`.
     pub(super) is_text: bool,
+    /// No record is wanted beyond this one: of a table by columns, as much less is
+    /// fetched. Other formats are read only as far as their records are taken.
+    pub(super) most: Option<usize>,
 }
 
 /// The records of files, one after the other; each is opened when its turn comes.
@@ -46,10 +49,17 @@ pub(super) fn of_files(paths: Vec<PathBuf>, settings: TableSettings) -> Result<R
             rows.unwrap_or_else(|error| Rows::new(std::iter::once(Err(error))))
         })));
     }
-    let set = with_columns(settings.columns, |read| {
+    let most = settings
+        .most
+        .filter(|_| paths.iter().all(|path| is_parquet(path)));
+    let set = with_columns(settings.columns, most, |read| {
         RecordSet::of_files(paths.clone(), read.clone())
     })?;
     Ok(stream(Box::new(set)))
+}
+
+fn is_parquet(path: &Path) -> bool {
+    Format::of(path).is_some_and(|format| format.syntax == Syntax::Parquet)
 }
 
 /// Whether the name leaves open how a file is written: none, or `.json`, which
@@ -67,8 +77,9 @@ pub(super) fn of_read_at(
     file: Arc<dyn ReadAt>,
     settings: TableSettings,
 ) -> Result<Rows, DatasetError> {
+    let most = settings.most.filter(|_| is_parquet(Path::new(file.name())));
     let mut source = Source::from_read_at(file).map_err(advised)?;
-    let records = with_columns(settings.columns, |read| source.records(read))?;
+    let records = with_columns(settings.columns, most, |read| source.records(read))?;
     Ok(stream(records))
 }
 
@@ -76,10 +87,12 @@ pub(super) fn of_read_at(
 /// names in a template are no columns.
 fn with_columns<T>(
     columns: Option<Vec<String>>,
+    max_records: Option<usize>,
     mut open: impl FnMut(&ReadSettings) -> Result<T, RecordError>,
 ) -> Result<T, DatasetError> {
     let mut read = ReadSettings {
         columns,
+        max_records,
         ..ReadSettings::default()
     };
     let opened = match open(&read) {
@@ -103,7 +116,11 @@ const SHARED_BY: usize = 256;
 fn stream(mut records: Box<dyn Records>) -> Rows {
     let mut file: Arc<Path> = records.file().into();
     let mut sharing = 0;
-    Rows::of_batches(std::iter::from_fn(move || {
+    let known_len = KnownLen::default();
+    if let Some(len) = records.known_len() {
+        let _ = known_len.set(len);
+    }
+    let rows = Rows::of_batches(std::iter::from_fn(move || {
         let batch = match records.read_batch()? {
             Ok(batch) => batch,
             Err(error) => return Some(RowBatch::One(Some(Box::new(Err(advised(error)))))),
@@ -115,7 +132,8 @@ fn stream(mut records: Box<dyn Records>) -> Rows {
         }
         let file = Arc::clone(&file);
         Some(RowBatch::Read { file, batch })
-    }))
+    }));
+    rows.with_known_len(known_len)
 }
 
 fn text(path: &Path) -> Result<Row, DatasetError> {
