@@ -2,12 +2,14 @@
 //! they ended or were killed, and whoever wrote them.
 
 use std::collections::BTreeMap;
-use std::process::Stdio;
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use crate::bench::{BENCHMARKS, Bench, rows_of, same, tasks_of};
+use crate::program::{arg, command, run_with};
 use crate::task_runs::files;
 
 /// The summary of a result, but for how long things took.
@@ -203,4 +205,81 @@ fn a_task_whose_files_are_gone_costs_only_itself() {
     for name in ["tuples", "yes_no"] {
         assert!(done.stderr.contains(name), "{done}");
     }
+}
+
+/// Takes from the last run of a store what earlier versions did not keep, and `more`.
+fn make_earlier(folder: &Path, more: &[&str]) {
+    let mut python = Command::new("python3");
+    python.args(["-c", include_str!("earlier.py"), "cache/store.sqlite"]);
+    let done = run_with(python.current_dir(folder).args(more));
+    assert_eq!(done.code, 0, "{done}");
+}
+
+#[test]
+fn runs_of_earlier_versions_are_exported_and_scored_anew() {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../context-bench/tests/fixtures");
+    let gsm8k = format!("gsm8k={}", arg(&fixtures.join("datasets/gsm8k")));
+    // Datasets with the same evaluators, and with different ones.
+    for (datasets, lost) in [
+        (vec!["demo"], vec![]),
+        (vec!["demo"], vec!["scoring"]),
+        (vec!["demo", &gsm8k], vec![]),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let go = |args: &[&str]| {
+            let done = run_with(command().current_dir(folder.path()).args(args));
+            assert_eq!(done.code, 0, "{done}");
+            done
+        };
+        let mut line = vec!["run", "--system", "passthrough", "--system"];
+        line.extend([
+            "truncate:ratio=0.5",
+            "-n",
+            "3",
+            "-q",
+            "--cache-dir",
+            "cache",
+        ]);
+        line.extend(datasets.iter().flat_map(|dataset| ["--dataset", dataset]));
+        go(&line);
+        let export = ["export", "last", "--cache-dir", "cache"];
+        let before = go(&export).json();
+        make_earlier(folder.path(), &lost);
+        let after = go(&export).json();
+        for result in [&before, &after] {
+            assert_eq!(result["rows"].as_array().unwrap().len() % 2, 0);
+        }
+        same("rows", &before["rows"], &after["rows"]);
+        same("the summary", &before["summary"], &after["summary"]);
+        same("counts", &before["counts"], &after["counts"]);
+        let results = |result: &Value| result["tasks"]["passthrough"]["results"].clone();
+        same("results", &results(&before), &results(&after));
+        let rescored = go(&[
+            "rescore",
+            "last",
+            "--cache-dir",
+            "cache",
+            "--output",
+            "json",
+        ])
+        .json();
+        same("rows", &json!(rows_of(&before)), &json!(rows_of(&rescored)));
+        same("the summary", &summary_of(&before), &summary_of(&rescored));
+    }
+}
+
+#[test]
+fn tasks_of_earlier_versions_are_exported_and_not_scored_anew() {
+    let bench = Bench::new(Duration::ZERO);
+    let whole = bench.run("cache", &[]).json();
+    make_earlier(bench.tasks.folder.path(), &[]);
+    let done = bench.reopened("export", "cache", &[]);
+    assert_eq!(done.code, 0, "{done}");
+    same(
+        "rows",
+        &json!(rows_of(&whole)),
+        &json!(rows_of(&done.json())),
+    );
+    let done = bench.reopened("rescore", "cache", &[]);
+    done.is_error(&["the run is one of tasks", "`run --tasks`"]);
 }

@@ -7,6 +7,7 @@
 
 mod benchmarks;
 mod defaults;
+mod earlier;
 mod error;
 mod leaves;
 mod metrics;

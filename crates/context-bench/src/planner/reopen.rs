@@ -11,6 +11,7 @@ use context_bench_tasks::options::Chat;
 use context_bench_tasks::{Host, Leaf, Options, Task, Tree};
 
 use super::benchmarks::{Known, task_data};
+use super::earlier;
 use super::run::{counting, scored};
 use super::scoring::Scoring;
 use super::surroundings::Surroundings;
@@ -75,7 +76,10 @@ impl Reopened {
             id => id.to_owned(),
         };
         let replay = Replay::open(store, &id)?;
-        let record = RunRecord::of(&replay.run.config).unwrap_or_else(|| unplanned(&replay));
+        let record = match RunRecord::of(&replay.run.config) {
+            Some(record) => record,
+            None => earlier::record(&replay)?,
+        };
         Ok(Self { replay, record })
     }
 
@@ -127,6 +131,7 @@ impl Reopened {
     /// When something that is named does not exist, or the store cannot be read.
     pub fn rescore(&self, over: &RunSpec, around: &Surroundings) -> Result<Rescoring, PlanError> {
         let spec = self.record.spec.clone().with(over);
+        earlier::check(&self.replay, &spec)?;
         let names_evaluators = spec.scoring.evaluators.is_some();
         let mut planner = Planner {
             spec: &spec,
@@ -386,33 +391,4 @@ fn config_of(registry: &Registry, tag: &str) -> Option<Config> {
     };
     let mut configs = registry.configs(named).ok()?;
     configs.pop().filter(|_| configs.is_empty())
-}
-
-/// The record of a run that has none: a program that plans nothing, or an earlier
-/// version. Its rows say which datasets there are, and all its evaluators scored them.
-fn unplanned(replay: &Replay) -> RunRecord {
-    let provenance = replay.run.config.get("provenance");
-    let said = |key: &str| provenance.and_then(|map| map.get(key));
-    let mut plan = RunPlan::default();
-    let scoring = &mut plan.scoring;
-    scoring.threshold = said("threshold")
-        .and_then(serde_json::Value::as_f64)
-        .unwrap_or(crate::metric::DEFAULT_THRESHOLD);
-    let field = said("score_field").and_then(serde_json::Value::as_str);
-    scoring.score_field = field.map(str::to_owned);
-    scoring.is_common = field == Some(SCORE);
-    scoring.repeats = said("repeats")
-        .and_then(serde_json::Value::as_u64)
-        .unwrap_or(1);
-    scoring.tokenizer = said("tokenizer")
-        .and_then(serde_json::Value::as_str)
-        .unwrap_or_default()
-        .to_owned();
-    if field.is_none() {
-        scoring.metrics = Some(Vec::new());
-    }
-    RunRecord {
-        spec: RunSpec::default(),
-        plan,
-    }
 }
