@@ -19,6 +19,7 @@ mod faults;
 mod interrupt;
 mod judge;
 mod outputs;
+mod print_config;
 mod program;
 mod reopened;
 mod repeats;

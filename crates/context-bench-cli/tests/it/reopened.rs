@@ -207,6 +207,43 @@ fn a_task_whose_files_are_gone_costs_only_itself() {
     }
 }
 
+#[test]
+fn what_a_stored_run_has_decided_is_not_asked_for_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let go = |args: &[&str]| run_with(command().current_dir(folder.path()).args(args));
+    let line = [
+        "run",
+        "--system",
+        "passthrough",
+        "--dataset",
+        "demo",
+        "-n",
+        "2",
+    ];
+    assert_eq!(go(&[&line[..], &["--cache-dir", "cache"]].concat()).code, 0);
+    for (flags, text) in [
+        (
+            &["--system", "passthrough"][..],
+            "takes its systems from the stored run",
+        ),
+        (
+            &["--dataset", "demo"],
+            "takes its examples from the stored run",
+        ),
+        (
+            &["--tasks", "mmlu"],
+            "takes its examples from the stored run",
+        ),
+        (&["--dry-run"], "`--dry-run` is for `run`"),
+        (&["--print-config"], "`--print-config` is for `run`"),
+    ] {
+        let rescore = ["rescore", "last", "--cache-dir", "cache"];
+        go(&[&rescore[..], flags].concat()).is_error(&[text]);
+    }
+    let runs = go(&["runs", "--cache-dir", "cache", "--output", "json"]).json();
+    assert_eq!(runs.as_array().unwrap().len(), 1, "nothing was scored");
+}
+
 /// Takes from the last run of a store what earlier versions did not keep, and `more`.
 fn make_earlier(folder: &Path, more: &[&str]) {
     let mut python = Command::new("python3");

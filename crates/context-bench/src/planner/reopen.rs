@@ -344,7 +344,7 @@ impl Planner<'_> {
                 .any(|one| one.kind == BenchmarkKind::Dataset && one.key == node.id());
             is_dataset && !tasks.iter().any(|key| key == node.id())
         });
-        let nodes = datasets.cloned().chain(now.nodes.clone()).collect();
+        let nodes = datasets.cloned().chain(now.nodes).collect();
         Ok(Tree { nodes })
     }
 }
