@@ -74,7 +74,8 @@ async fn planned_run(spec: &RunSpec, how: &How<'_>, registry: &Registry) -> Resu
     let started = SystemTime::now();
     let out = &spec.output;
     let reporter = reporter(out.format.as_deref(), out.file.is_some(), registry)?;
-    let planned = planner::plan(spec, &surroundings::of(registry, how.quiet))?;
+    let planned = planner::plan(spec, &surroundings::of(registry, how.quiet));
+    let planned = planned.inspect_err(|error| tasks::notice(error.notices()))?;
     tasks::notice(&planned.notices);
     let plan = planned.plan().clone();
     if !plan.harness.has_tasks && planned.examples.known_len() == Some(0) {

@@ -66,18 +66,28 @@ impl Suite {
     /// about. The same examples under two keys are there once.
     pub fn examples(&self) -> Dataset {
         let chained = |makes_prompts: bool| {
-            let own = self.distinct();
-            let own = own.filter(|benchmark| benchmark.makes_prompts() == makes_prompts);
-            own.map(|benchmark| benchmark.examples())
+            let own = self
+                .distinct()
+                .filter(|one| one.makes_prompts() == makes_prompts);
+            let (as_they_are, own): (Vec<_>, Vec<_>) = own.partition(|one| one.keeps_ids());
+            let chained = |own: Vec<&Arc<dyn Benchmark>>| {
+                own.into_iter()
+                    .map(|one| one.examples())
+                    .reduce(Dataset::chain)
+            };
+            let own = chained(own);
+            let own = match makes_prompts {
+                true => own,
+                false => own.map(Dataset::with_distinct_ids),
+            };
+            own.into_iter()
+                .chain(chained(as_they_are))
                 .reduce(Dataset::chain)
         };
         let repeats = self.distinct().map(|benchmark| benchmark.repeats()).max();
-        let datasets = chained(false).map(|datasets| {
-            let datasets = datasets.with_distinct_ids();
-            match repeats.unwrap_or(1) {
-                1 => datasets,
-                n => datasets.times(n),
-            }
+        let datasets = chained(false).map(|datasets| match repeats.unwrap_or(1) {
+            1 => datasets,
+            n => datasets.times(n),
         });
         let all = chained(true).into_iter().chain(datasets);
         all.reduce(Dataset::chain)

@@ -58,17 +58,18 @@ pub struct Planner<'a> {
 /// When something that is named does not exist or does not fit the rest.
 pub fn plan(spec: &RunSpec, around: &Surroundings) -> Result<PlannedRun, PlanError> {
     let pace = Arc::new(Pace::new(spec.limits.rps, spec.limits.tpm));
-    let planner = Planner {
+    let mut planner = Planner {
         spec,
         around,
         pace,
         notices: Vec::new(),
     };
-    planner.run()
+    let planned = planner.run();
+    planned.map_err(|error| error.with_notices(planner.notices))
 }
 
 impl Planner<'_> {
-    fn run(mut self) -> Result<PlannedRun, PlanError> {
+    fn run(&mut self) -> Result<PlannedRun, PlanError> {
         let spec = self.spec;
         self.check()?;
         let counter = self.counter()?;
@@ -94,7 +95,7 @@ impl Planner<'_> {
             suite: found.suite,
             examples,
             counter,
-            notices: self.notices,
+            notices: std::mem::take(&mut self.notices),
         })
     }
 

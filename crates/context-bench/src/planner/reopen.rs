@@ -288,6 +288,7 @@ impl Planner<'_> {
                         documents: planned.documents,
                         repeats: planned.repeats,
                         is_open: planned.is_open,
+                        keeps_ids: planned.keeps_ids,
                         samples,
                         ..DatasetBenchmark::default()
                     })
