@@ -3,7 +3,7 @@
 //! `RunSpec` goes in, and a [`PlannedRun`] comes out: the `RunPlan` with every
 //! default filled in, and the systems, benchmarks and evaluators that it names,
 //! made and checked. Nothing is sent. The same module makes results again from
-//! a stored plan (`reopen`).
+//! a stored plan (`reopen`), or scores its answers anew (`rescore`).
 
 mod benchmarks;
 mod defaults;
@@ -12,6 +12,7 @@ mod leaves;
 mod metrics;
 mod preview;
 mod reopen;
+mod rescore;
 mod run;
 mod scoring;
 mod surroundings;
@@ -22,7 +23,8 @@ pub use defaults::{DEFAULT_MODEL, OPTION_SEED};
 pub use error::{Notice, PlanError};
 pub use leaves::{ClassObject, check_copies, dataset_settings, fields_of_run};
 pub use preview::{Preview, SystemPreview};
-pub use reopen::{Reopened, Rescoring, last_run};
+pub use reopen::{Reopened, last_run};
+pub use rescore::Rescoring;
 pub use run::PlannedRun;
 pub use surroundings::{
     CatalogSource, Given, GivenExamples, GivenSystem, HostSource, HubSource, Surroundings, Variable,
