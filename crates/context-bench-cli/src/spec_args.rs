@@ -89,7 +89,7 @@ fn flag(set: bool) -> Option<bool> {
 /// Proxies, then built-in systems, then commands.
 fn systems(args: &RunArgs) -> Vec<SystemSpec> {
     let reserved = usize::from(backend::names_endpoint(args));
-    let mut names = args.name.iter().cloned().skip(reserved);
+    let mut names = args.name.iter().skip(reserved).cloned();
     let mut systems = Vec::new();
     for url in &args.proxy {
         systems.push(SystemSpec {
