@@ -1,9 +1,8 @@
-//! Opening the run store, and naming runs in it.
+//! Opening the run store.
 
 use std::path::Path;
 
-use context_bench::planner::Reopened;
-use context_bench::store::{Store, StoredRun};
+use context_bench::store::Store;
 
 use crate::failure::Failure;
 use crate::output;
@@ -25,9 +24,4 @@ pub(crate) fn open(cache_dir: Option<&Path>) -> Result<Store, Failure> {
         output::warning(note);
     }
     Ok(opened.store)
-}
-
-/// The run that a user means: by its id, the beginning of it, or `last`.
-pub(crate) fn run(store: &Store, typed: &str) -> Result<StoredRun, Failure> {
-    Ok(Reopened::open(store, typed)?.replay.run)
 }
