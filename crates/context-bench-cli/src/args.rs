@@ -1,4 +1,4 @@
-//! Arguments as typed. Decisions are made in the commands, not here.
+//! Arguments as typed. Decisions are made by the planner, not here.
 
 use std::path::PathBuf;
 
@@ -132,7 +132,7 @@ pub(crate) struct RunArgs {
     #[arg(long, help_heading = "Data")]
     pub(crate) keep_order: bool,
 
-    /// Tasks to run, in place of datasets.
+    /// Tasks to run, beside datasets or in place of them.
     #[command(flatten)]
     pub(crate) task: TaskRunArgs,
 
