@@ -135,7 +135,9 @@ def _general(
 ) -> dict[str, Any]:
     """What every call of the package can say about a run, as a spec. Nothing is decided
     here: what is not said is left out."""
-    spec: dict[str, Any] = {"limits": {"max_workers": _workers(max_workers)}}
+    spec: dict[str, Any] = {"limits": {}}
+    if max_workers is not None:
+        spec["limits"]["max_workers"] = _workers(max_workers)
     if example_timeout is not None:
         spec["limits"]["example_timeout"] = example_timeout
     if cache_dir is not None:

@@ -1,11 +1,17 @@
 //! Opening the run store.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use context_bench::store::Store;
 
 use crate::failure::Failure;
-use crate::output;
+use crate::{env, output};
+
+/// The folder of the store: as typed, else as the environment says.
+pub(crate) fn folder(typed: Option<&Path>) -> Option<PathBuf> {
+    let said = || env::get("CONTEXT_BENCH_CACHE_DIR").map(PathBuf::from);
+    typed.map(Path::to_owned).or_else(said)
+}
 
 /// Opens the store that a command is about.
 pub(crate) fn open(cache_dir: Option<&Path>) -> Result<Store, Failure> {

@@ -198,7 +198,8 @@ impl<'py> Asked<'py> {
         }
         let fields = convert::to_fields(self.spec.cast::<PyDict>()?)?;
         let text = serde_json::to_vec(&fields).map_err(|error| bug(&error.to_string()))?;
-        RunSpec::parse(&text, "<spec>").map_err(|error| bad_value(&error))
+        // Its name says that it is JSON: numbers are then what JSON says, not YAML.
+        RunSpec::parse(&text, "<spec>.json").map_err(|error| bad_value(&error))
     }
 
     /// How many worker threads Python code needs: none when the calling thread
@@ -284,7 +285,9 @@ impl<'py> Asked<'py> {
                 given.records.insert(task.extract()?, Arc::new(splits));
             }
         }
-        given.counter = Some(tokens::counter(self.tokenizer.as_ref(), desk)?);
+        if self.tokenizer.is_some() {
+            given.counter = Some(tokens::counter(self.tokenizer.as_ref(), desk)?);
+        }
         let said = |notice: &Notice| match &notice.hint {
             Some(hint) => format!("{}\nhint: {hint}", notice.what),
             None => notice.what.clone(),

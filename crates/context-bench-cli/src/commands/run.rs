@@ -85,7 +85,7 @@ async fn planned_run(spec: &RunSpec, how: &How<'_>, registry: &Registry) -> Resu
     if how.dry_run {
         return dry_run::show(planned, spec);
     }
-    let files = task_files::open(out.harness_path.as_deref())?;
+    let files = task_files::open(out)?;
     let sink = Sink::open(out.file.as_deref())?;
     let stop = Stop::new();
     let done = match asked(planned, spec, how, stop.clone()).await {
@@ -150,7 +150,6 @@ async fn asked(
     let (store, store_failed) = open_store(spec.cache_dir.as_deref());
     let systems = planned.systems.systems.clone();
     let (skipped, repeated) = (planned.skipped.clone(), planned.repeated.clone());
-    let max_time = planned.plan().limits.max_time;
     let mut run = unreached.give_up(planned.evaluate(), &systems, store.as_ref())?;
     run = run
         .progress(progress::display(how.quiet))
@@ -159,8 +158,7 @@ async fn asked(
     if let Some(store) = store {
         run = run.store(store);
     }
-    let signals = signals::stop_on_interrupt(stop.clone());
-    signals::stop_after(max_time, stop);
+    let signals = signals::stop_on_interrupt(stop);
     let done = run.run().await;
     signals.abort();
     datasets::report_skipped(&skipped);

@@ -26,7 +26,7 @@ pub const SPEC_VERSION: u32 = 1;
 pub struct RunSpec {
     /// The format of this file: 1.
     pub version: u32,
-    /// What is compared. The first is the baseline.
+    /// What is compared.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub systems: Vec<SystemSpec>,
     /// The endpoint that answers for built-in systems; without it the baseline reader

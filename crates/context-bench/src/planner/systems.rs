@@ -50,11 +50,16 @@ impl Systems {
         })
     }
 
-    /// The model that each system asks for.
+    /// Who answers for each system: the model that it asks for, else what answers.
     pub(super) fn models(&self) -> IndexMap<String, String> {
+        let who = |system: &PlannedSystem| match &system.model {
+            Some(model) if !model.is_empty() => model.clone(),
+            _ if system.kind == "layer" => "baseline-reader".to_owned(),
+            _ => system.name.clone(),
+        };
         let systems = self.planned.iter();
         systems
-            .filter_map(|system| Some((system.name.clone(), system.model.clone()?)))
+            .map(|system| (system.name.clone(), who(system)))
             .collect()
     }
 
