@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from context_bench._native import __version__
 from context_bench.results import EvalResult, EvalRow, RowError
-from context_bench.runner import EvaluationWarning, evaluate
+from context_bench.runner import EvaluationWarning, evaluate, run
 from context_bench.systems import ClaudeCLI, OpenAIProxy, builtin_system
 from context_bench.types import Evaluator, MemorySystem, Metric, System
 
@@ -30,4 +30,5 @@ __all__ = [
     "__version__",
     "builtin_system",
     "evaluate",
+    "run",
 ]

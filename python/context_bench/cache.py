@@ -37,7 +37,8 @@ class Cache:
     def load(self, run: str = "last", metrics: Sequence[Metric] = ()) -> EvalResult:
         """A run as a result again, by its id, the beginning of it, or ``"last"``.
 
-        Nothing is called or scored; ``metrics`` are computed over the stored rows.
+        Nothing is called or scored; ``tasks`` are summed up as the run did, and
+        ``metrics`` are computed over the stored rows.
         """
         result = _from_parts(self._store.load(run))
         for name, numbers in result.summary.items():
@@ -45,3 +46,7 @@ class Cache:
             for metric in metrics:
                 numbers.update(metric.compute(rows))
         return result
+
+    def record(self, run: str = "last") -> dict[str, Any]:
+        """What was asked for in a run (``spec``) and what was decided (``plan``)."""
+        return self._store.record(run)

@@ -16,7 +16,7 @@ from context_bench.results import EvalResult, _from_parts
 from context_bench.types import Evaluator, Metric, System
 from context_bench.utils import tokens
 
-__all__ = ["EvaluationWarning", "evaluate"]
+__all__ = ["EvaluationWarning", "evaluate", "run"]
 
 
 class EvaluationWarning(UserWarning):
@@ -77,26 +77,104 @@ def evaluate(
             raise ValueError("`max_examples` of a dataset by name cannot be negative")
         examples = list(examples)[:max_examples]
         max_examples = None
-    return run(
+    spec = _general(max_workers, cache_dir, text_fields, example_timeout)
+    if names is not None:
+        spec["benchmarks"] = [{"dataset": name} for name in names]
+        if max_examples is not None:
+            spec["data"] = {"limit": max_examples}
+    return _asked(
+        spec,
         systems=_listed("systems", systems),
-        names=names,
-        dataset=examples,
+        dataset=examples if names is None else None,
+        max_examples=max_examples if names is None else None,
         evaluators=_listed("evaluators", evaluators),
         metrics=_listed("metrics", metrics or ()),
-        max_examples=max_examples,
-        max_workers=_workers(max_workers),
-        text_fields=None if text_fields is None else tokens.field_names(text_fields),
-        cache_dir=None if cache_dir is None else os.fspath(cache_dir),
         tokenizer=tokens.current() if tokenizer is None else tokenizer,
-        example_timeout=example_timeout,
-        display=Display() if progress else None,
-        tasks=None,
+        progress=progress,
     )
 
 
-def run(**plan: Any) -> EvalResult:
-    """Runs a plan with nothing left open. For the package itself."""
-    parts = _native.evaluate({**plan, "aio": Loop()})
+def run(
+    spec: Mapping[str, Any] | str | os.PathLike[str],
+    *,
+    systems: Sequence[System] = (),
+    dataset: Iterable[Mapping[str, Any]] | None = None,
+    evaluators: Sequence[Evaluator] | None = None,
+    metrics: Sequence[Metric] | None = None,
+    progress: bool = True,
+) -> EvalResult:
+    """Runs what a run file describes, as ``context-bench run bench.yaml`` does.
+
+    Args:
+        spec: The path of a run file, or the same as a dict
+            (``docs/reference/run-file.md`` has all keys).
+        systems: More systems, native or your own.
+        dataset: Examples of your own beside the benchmarks of the spec.
+        evaluators: Evaluators of your own, in place of those of the datasets.
+        metrics: Metrics of your own, in place of those that reports have.
+        progress: Whether to show on stderr how far the run is.
+
+    Raises:
+        ValueError: When a key, name, file or setting is wrong; nothing was sent then.
+    """
+    return _asked(
+        dict(spec) if isinstance(spec, Mapping) else os.fspath(spec),
+        systems=_listed("systems", systems),
+        dataset=dataset,
+        evaluators=None if evaluators is None else _listed("evaluators", evaluators),
+        metrics=None if metrics is None else _listed("metrics", metrics),
+        progress=progress,
+    )
+
+
+def _general(
+    max_workers: int | Literal["auto"] | None,
+    cache_dir: str | os.PathLike[str] | None,
+    text_fields: Sequence[str] | str | None,
+    example_timeout: float | None,
+) -> dict[str, Any]:
+    """What every call of the package can say about a run, as a spec. Nothing is decided
+    here: what is not said is left out."""
+    spec: dict[str, Any] = {"limits": {}}
+    if max_workers is not None:
+        spec["limits"]["max_workers"] = _workers(max_workers)
+    if example_timeout is not None:
+        spec["limits"]["example_timeout"] = example_timeout
+    if cache_dir is not None:
+        spec["cache_dir"] = os.fspath(cache_dir)
+    if text_fields is not None:
+        spec["scoring"] = {"text_fields": tokens.field_names(text_fields)}
+    return spec
+
+
+def _asked(
+    spec: dict[str, Any] | str,
+    *,
+    systems: list[Any],
+    dataset: Any = None,
+    max_examples: int | None = None,
+    evaluators: list[Any] | None = None,
+    metrics: list[Any] | None = None,
+    records: dict[str, Any] | None = None,
+    index: str | os.PathLike[str] | None = None,
+    tokenizer: Any = None,
+    progress: bool = True,
+) -> EvalResult:
+    """Plans and runs a spec, with the objects that no spec can hold."""
+    asked = {
+        "spec": spec,
+        "systems": systems,
+        "dataset": dataset,
+        "max_examples": max_examples,
+        "evaluators": evaluators,
+        "metrics": metrics,
+        "records": records,
+        "index": index,
+        "tokenizer": tokenizer,
+        "display": Display() if progress else None,
+        "aio": Loop(),
+    }
+    parts = _native.evaluate(asked)
     notes = parts.pop("_notes", [])
     result = _from_parts(parts)
     for note in [*notes, *_troubles(result)]:
@@ -120,9 +198,9 @@ def _registered(names: list[str]) -> Iterable[Mapping[str, Any]]:
             yield {**example, "dataset": name} if tagged else example
 
 
-def _workers(max_workers: int | Literal["auto"] | None) -> int | None:
+def _workers(max_workers: int | Literal["auto"] | None) -> int | Literal["auto"]:
     if max_workers == "auto":
-        return None
+        return "auto"
     try:
         return max(operator.index(max_workers or 1), 1)
     except TypeError:

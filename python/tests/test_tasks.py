@@ -38,7 +38,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_names_paths_tags_and_formats(folder: Path) -> None:
-    tm = TaskManager(include_path=folder)
+    tm = TaskManager(include_path=folder, include_defaults=False)
     assert tm.all_subtasks == ["blue", "red"]
     assert tm.all_groups == ["art", "paint"]
     assert tm.all_tags == ["colours"]
@@ -173,7 +173,7 @@ def test_groups_are_run_and_summed_up(functions: Path, counting: Counting, tmp_p
     remarked = pytest.warns(EvaluationWarning, match="changes the output type")
     with remarked, pytest.raises(ValueError, match="asks for likelihoods"):
         TaskManager(functions).evaluate(
-            [OpenAIProxy(counting.url)], "france@mcqa",
+            [OpenAIProxy(f"{counting.url}/v1/chat/completions")], "france@mcqa",
             data={"france": {"test": [{"question": "q", "choices": ["a", "b"], "answer": 0}]}},
             overrides={"doc_to_choice": "choices", "doc_to_text": "question",
                        "doc_to_target": "answer"},

@@ -1,4 +1,4 @@
-//! Arguments as typed. Decisions are made in the commands, not here.
+//! Arguments as typed. Decisions are made by the planner, not here.
 
 use std::path::PathBuf;
 
@@ -132,7 +132,7 @@ pub(crate) struct RunArgs {
     #[arg(long, help_heading = "Data")]
     pub(crate) keep_order: bool,
 
-    /// Tasks to run, in place of datasets.
+    /// Tasks to run, beside datasets or in place of them.
     #[command(flatten)]
     pub(crate) task: TaskRunArgs,
 
@@ -184,13 +184,10 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "SECONDS", value_parser = seconds, help_heading = "Requests", allow_negative_numbers = true)]
     pub(crate) max_time: Option<f64>,
 
-    /// Folder of the run store: keeps responses and scores, reuses what is there.
-    #[arg(
-        long,
-        value_name = "DIR",
-        env = "CONTEXT_BENCH_CACHE_DIR",
-        help_heading = "Store"
-    )]
+    /// Folder of the run store: keeps responses and scores, reuses what is there [env:
+    /// CONTEXT_BENCH_CACHE_DIR].
+    // Not by clap: a run file has the word before the variable.
+    #[arg(long, value_name = "DIR", help_heading = "Store")]
     pub(crate) cache_dir: Option<PathBuf>,
     /// Version of the programs given by --command; change it when their answers may change.
     #[arg(long, value_name = "TEXT", help_heading = "Store")]

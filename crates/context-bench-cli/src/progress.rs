@@ -12,12 +12,25 @@ use crate::output;
 
 /// The display that suits where stderr goes.
 pub(crate) fn display(quiet: bool) -> Box<dyn Progress> {
-    if quiet {
+    let display: Box<dyn Progress> = if quiet {
         Box::new(context_bench::NoProgress)
     } else if std::io::stderr().is_terminal() {
         Box::new(Bars::default())
     } else {
         Box::new(Lines::default())
+    };
+    Box::new(Announced(display))
+}
+
+/// A display with what everybody is told, however quiet the program is.
+struct Announced(Box<dyn Progress>);
+
+impl Progress for Announced {
+    fn on_event(&self, event: &RunEvent<'_>) {
+        if matches!(event, RunEvent::TimeIsOver) {
+            output::warning("the time of `--max-time` is over: finishing what is in flight");
+        }
+        self.0.on_event(event);
     }
 }
 

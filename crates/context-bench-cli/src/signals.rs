@@ -20,24 +20,6 @@ pub(crate) fn stop_on_interrupt(stop: Stop) -> tokio::task::JoinHandle<()> {
     })
 }
 
-/// How long what is in flight may go on after the time of a run is over.
-const GRACE: std::time::Duration = std::time::Duration::from_secs(30);
-
-/// Ends the run after some seconds.
-pub(crate) fn stop_after(seconds: Option<f64>, stop: Stop) {
-    let Some(seconds) = seconds else {
-        return;
-    };
-    let limit = std::time::Duration::from_secs_f64(seconds);
-    tokio::spawn(async move {
-        tokio::time::sleep(limit).await;
-        output::warning("the time of `--max-time` is over: finishing what is in flight");
-        stop.time_is_over();
-        tokio::time::sleep(GRACE).await;
-        stop.abort();
-    });
-}
-
 #[cfg(unix)]
 struct Interrupts {
     interrupt: tokio::signal::unix::Signal,

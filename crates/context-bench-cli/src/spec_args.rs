@@ -16,20 +16,33 @@ use crate::args::RunArgs;
 use crate::backend;
 use crate::failure::Failure;
 use crate::output;
+use crate::stores;
 use crate::task_args::{PromptArgs, PythonArgs};
 
 /// What a command line asks for: a file, and flags on top of it.
 pub(crate) fn spec(args: &RunArgs, file: Option<&Path>) -> Result<RunSpec, Failure> {
     let flags = flags(args)?;
-    Ok(match file {
+    let mut spec = match file {
         Some(path) => RunSpec::read(path)?.with(&flags),
         None => flags,
-    })
+    };
+    if spec.cache_dir.is_none() {
+        spec.cache_dir = stores::folder(None);
+    }
+    Ok(spec)
 }
 
 /// What the flags say.
 pub(crate) fn flags(args: &RunArgs) -> Result<RunSpec, Failure> {
     let task = &args.task;
+    let endpoint = usize::from(backend::names_endpoint(args));
+    let named = endpoint + args.proxy.len() + args.command.len();
+    if let Some(name) = args.name.get(named) {
+        return Err(Failure::bad_input(format!(
+            "`--name {name}` is for no `--proxy` and no `--command`"
+        ))
+        .hint("built-in systems are named as `--system NAME=…`, those of a run file there"));
+    }
     let mut spec = RunSpec {
         systems: systems(args),
         relay: args.relay.clone(),

@@ -1,12 +1,17 @@
-//! Opening the run store, and naming runs in it.
+//! Opening the run store.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use context_bench::planner::Reopened;
-use context_bench::store::{Store, StoredRun};
+use context_bench::store::Store;
 
 use crate::failure::Failure;
-use crate::output;
+use crate::{env, output};
+
+/// The folder of the store: as typed, else as the environment says.
+pub(crate) fn folder(typed: Option<&Path>) -> Option<PathBuf> {
+    let said = || env::get("CONTEXT_BENCH_CACHE_DIR").map(PathBuf::from);
+    typed.map(Path::to_owned).or_else(said)
+}
 
 /// Opens the store that a command is about.
 pub(crate) fn open(cache_dir: Option<&Path>) -> Result<Store, Failure> {
@@ -25,9 +30,4 @@ pub(crate) fn open(cache_dir: Option<&Path>) -> Result<Store, Failure> {
         output::warning(note);
     }
     Ok(opened.store)
-}
-
-/// The run that a user means: by its id, the beginning of it, or `last`.
-pub(crate) fn run(store: &Store, typed: &str) -> Result<StoredRun, Failure> {
-    Ok(Reopened::open(store, typed)?.replay.run)
 }

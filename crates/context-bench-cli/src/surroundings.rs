@@ -42,8 +42,9 @@ pub(crate) fn host(python: &PythonSpec) -> Arc<dyn Host> {
         return Arc::new(NoHost);
     }
     let mut settings = PythonSettings::default();
-    if let Some(interpreter) = &python.interpreter {
-        settings.interpreter.clone_from(interpreter);
+    let said = || env::get("CONTEXT_BENCH_PYTHON").map(PathBuf::from);
+    if let Some(interpreter) = python.interpreter.clone().or_else(said) {
+        settings.interpreter = interpreter;
     }
     Arc::new(PythonPool::new(settings))
 }

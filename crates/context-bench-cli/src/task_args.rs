@@ -78,13 +78,9 @@ pub(crate) struct PromptArgs {
 /// Whether and with what the Python code of tasks is run.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct PythonArgs {
-    /// Interpreter for Python functions of tasks; default: python3.
-    #[arg(
-        long = "python",
-        value_name = "PATH",
-        env = "CONTEXT_BENCH_PYTHON",
-        help_heading = "Tasks"
-    )]
+    /// Interpreter for Python functions of tasks [env: CONTEXT_BENCH_PYTHON]; default: python3.
+    // Not by clap: a run file has the word before the variable.
+    #[arg(long = "python", value_name = "PATH", help_heading = "Tasks")]
     pub(crate) interpreter: Option<PathBuf>,
     /// Load no Python: refuse to run tasks that need it, leave it unchecked in `validate`.
     #[arg(long, visible_alias = "no_python", help_heading = "Tasks")]

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use context_bench::benchmark::{TaskReport, file_name};
+use context_bench::plan::OutputSpec;
 use context_bench::task::tasks::sample::text;
 use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
@@ -18,7 +19,14 @@ pub(crate) struct TaskFiles {
 }
 
 /// Checks that results can be written where the user wants them.
-pub(crate) fn open(path: Option<&Path>) -> Result<TaskFiles, Failure> {
+pub(crate) fn open(spec: &OutputSpec) -> Result<TaskFiles, Failure> {
+    let path = spec.harness_path.as_deref();
+    if path.is_none() && spec.log_samples == Some(true) {
+        return Err(
+            Failure::bad_input("`--log-samples` needs a place for the samples")
+                .hint("add `--output-path FOLDER`"),
+        );
+    }
     let Some(path) = path else {
         return Ok(TaskFiles { path: None });
     };

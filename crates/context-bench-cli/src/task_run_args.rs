@@ -55,7 +55,6 @@ pub(crate) struct TaskRunArgs {
         short = 's',
         long,
         visible_alias = "log_samples",
-        requires = "output_path",
         help_heading = "Tasks"
     )]
     pub(crate) log_samples: bool,

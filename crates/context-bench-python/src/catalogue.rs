@@ -76,25 +76,6 @@ pub(crate) fn load_dataset<'py>(
     }
 }
 
-/// Opens datasets one after the other for a run.
-pub(crate) fn open(
-    py: Python<'_>,
-    names: &[String],
-    max_examples: Option<usize>,
-) -> PyResult<Dataset> {
-    let mut all: Option<Dataset> = None;
-    for typed in names {
-        for dataset in opened(py, typed, max_examples, false)? {
-            all = Some(match all {
-                None => dataset,
-                Some(all) => all.chain(dataset),
-            });
-        }
-    }
-    let all = all.unwrap_or_else(|| Vec::new().into());
-    Ok(all.with_distinct_ids())
-}
-
 fn opened(
     py: Python<'_>,
     typed: &str,

@@ -8,10 +8,10 @@ use std::path::PathBuf;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
+use context_bench::plan::{BenchmarkSpec, RunSpec, SystemSpec, Workers};
+use context_bench::planner::{self, GivenExamples, Notice};
 use context_bench::store::Store;
-use context_bench::task::{TaskEvaluator, TaskPlan};
-use context_bench::{Dataset, Error, EvalResult, Evaluate, MaxWorkers, Metric, RunEvent, Stop};
-use indexmap::IndexMap;
+use context_bench::{Error, EvalResult, Evaluate, Metric, RunEvent, Stop};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -26,44 +26,47 @@ use crate::metric::{Placed, Shared, complete};
 use crate::progress::{Shown, Tally};
 use crate::proxy::PyProxy;
 use crate::system::{Lossy, NativeSystem};
-use crate::task_run::NativePlan;
-use crate::{catalogue, evaluator, examples, proxy, result, system, task_run, tokens};
+use crate::{convert, evaluator, examples, result, surroundings, system, task_run, tokens};
 
-/// The most calls in flight when the number finds itself.
-const AUTO_UP_TO: usize = 256;
-/// The most worker threads for Python code then.
+/// The most worker threads for Python code when their number finds itself.
 const AUTO_THREADS: usize = 32;
 /// How long a run that is given up may take to put down what it has.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// What the face of the package asks for; everything is there.
+/// What the face of the package asks for: a spec, and the objects that no spec can hold.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub(crate) struct Plan<'py> {
+pub(crate) struct Asked<'py> {
+    /// A `RunSpec` as a dict, or the path of a run file.
+    spec: Bound<'py, PyAny>,
+    /// Systems beside those of the spec.
     systems: Vec<Bound<'py, PyAny>>,
-    /// Names of datasets, or an iterable.
-    names: Option<Vec<String>>,
-    dataset: Bound<'py, PyAny>,
-    /// Tasks in place of a dataset and evaluators.
-    tasks: Option<Bound<'py, NativePlan>>,
-    evaluators: Vec<Bound<'py, PyAny>>,
-    metrics: Vec<Bound<'py, PyAny>>,
+    /// Examples beside the benchmarks of the spec.
+    dataset: Option<Bound<'py, PyAny>>,
+    /// So many of them at most.
     max_examples: Option<usize>,
-    /// `None` lets the number find itself.
-    max_workers: Option<usize>,
-    text_fields: Option<Vec<String>>,
-    cache_dir: Option<PathBuf>,
+    /// Evaluators in place of the automatic choice.
+    evaluators: Option<Vec<Bound<'py, PyAny>>>,
+    /// Metrics in place of those of reports.
+    metrics: Option<Vec<Bound<'py, PyAny>>>,
+    /// Records by task and split, in place of those that tasks name.
+    records: Option<Bound<'py, PyDict>>,
+    /// The file that keeps the index of tasks.
+    index: Option<PathBuf>,
     tokenizer: Option<Bound<'py, PyAny>>,
-    example_timeout: Option<f64>,
     display: Option<Bound<'py, PyAny>>,
     aio: Bound<'py, PyAny>,
 }
 
+/// The name of examples that a program brings along.
+const EXAMPLES: &str = "examples";
+
 /// Runs a plan and gives the parts of its result.
 #[pyfunction]
-pub(crate) fn evaluate<'py>(py: Python<'py>, plan: Plan<'py>) -> PyResult<Bound<'py, PyDict>> {
+pub(crate) fn evaluate<'py>(py: Python<'py>, plan: Asked<'py>) -> PyResult<Bound<'py, PyDict>> {
     let home = Arc::new(Lane::default());
-    let crew = match plan.threads() {
+    let spec = plan.spec(py)?;
+    let crew = match plan.threads(&spec) {
         0 => None,
         n => Some(Crew::start(py, n)?),
     };
@@ -73,7 +76,7 @@ pub(crate) fn evaluate<'py>(py: Python<'py>, plan: Plan<'py>) -> PyResult<Bound<
         lane,
         plan.aio.clone().unbind(),
     ));
-    let prepared = plan.prepare(py, &desk)?;
+    let prepared = plan.prepare(py, &desk, spec)?;
     let stop = Stop::new();
     let tally = Arc::new(Tally::default());
     let told = Arc::clone(&tally);
@@ -129,9 +132,7 @@ pub(crate) fn evaluate<'py>(py: Python<'py>, plan: Plan<'py>) -> PyResult<Bound<
     match outcome {
         Ok(result) => {
             notes.extend(prepared.lossy.iter().filter_map(Lossy::note));
-            let tasks = plan.tasks.as_ref().zip(prepared.scorer.as_ref());
-            let tasks = tasks.map(|(tasks, scorer)| (&tasks.get().plan, &**scorer));
-            finish(py, &prepared.metrics, tasks, result, notes)
+            finish(py, prepared.metrics.as_deref(), result, notes)
         }
         Err(Error::Dataset { source, partial }) => {
             // What an iterable raised is raised again as it is.
@@ -180,95 +181,139 @@ fn serve(py: Python<'_>, desk: &Desk, tally: &Tally, shown: &mut Shown<'_>) -> P
 /// A run about to begin.
 struct Prepared {
     evaluate: Evaluate,
-    metrics: Vec<Placed>,
-    /// Scores tasks, and knows what they said.
-    scorer: Option<Arc<TaskEvaluator>>,
+    /// Those that the user brought; without them the run has its own.
+    metrics: Option<Vec<Placed>>,
     /// Sentences for the user.
     notes: Vec<String>,
     /// More of them, when the run is over.
     lossy: Vec<Lossy>,
 }
 
-impl<'py> Plan<'py> {
-    fn workers(&self) -> MaxWorkers {
-        match self.max_workers {
-            Some(n) => MaxWorkers::Fixed(n),
-            None => MaxWorkers::Auto { up_to: AUTO_UP_TO },
+impl<'py> Asked<'py> {
+    /// What was asked, but for the objects.
+    fn spec(&self, py: Python<'py>) -> PyResult<RunSpec> {
+        if let Ok(path) = self.spec.extract::<PathBuf>() {
+            let read = py.detach(|| RunSpec::read(&path));
+            return read.map_err(|error| bad_value(&error));
         }
+        let fields = convert::to_fields(self.spec.cast::<PyDict>()?)?;
+        let text = serde_json::to_vec(&fields).map_err(|error| bug(&error.to_string()))?;
+        // Its name says that it is JSON: numbers are then what JSON says, not YAML.
+        RunSpec::parse(&text, "<spec>.json").map_err(|error| bad_value(&error))
     }
 
     /// How many worker threads Python code needs: none when the calling thread
     /// can do it all, or when everything is native.
-    fn threads(&self) -> usize {
+    fn threads(&self, spec: &RunSpec) -> usize {
         let is_native = |object: &Bound<'_, PyAny>| {
             object.is_instance_of::<PyProxy>()
                 || object.is_instance_of::<NativeSystem>()
                 || object.is_instance_of::<NativeEvaluator>()
         };
-        let all_native =
-            self.systems.iter().all(is_native) && self.evaluators.iter().all(is_native);
-        let workers = match self.workers() {
-            MaxWorkers::Auto { .. } => AUTO_THREADS,
-            fixed => fixed.most(),
+        let evaluators = self.evaluators.iter().flatten();
+        let all_native = self.systems.iter().chain(evaluators).all(is_native);
+        let workers = match spec.limits.max_workers {
+            Some(Workers::Auto) => AUTO_THREADS,
+            Some(Workers::Number(n)) => n,
+            None => 1,
         };
         if all_native || workers < 2 {
             return 0;
         }
         // Scoring must go on while every worker waits inside a slow system.
         let wanted = workers + workers.min(4);
-        let rows = self.dataset.len().map(|n| n * self.systems.len() + 1);
+        let len = self.dataset.as_ref().and_then(|dataset| dataset.len().ok());
+        let rows = len.map(|n| n * self.systems.len() + 1);
         wanted.min(rows.unwrap_or(wanted).max(2))
     }
 
-    fn prepare(&self, py: Python<'py>, desk: &Arc<Desk>) -> PyResult<Prepared> {
+    fn prepare(&self, py: Python<'py>, desk: &Arc<Desk>, mut spec: RunSpec) -> PyResult<Prepared> {
+        let mut around = surroundings::of(py, self.index.clone())?;
         let mut notes = Vec::new();
-        let mut evaluate = context_bench::evaluate().max_workers(self.workers());
+        let has_tasks = spec.benchmarks.iter().any(|one| one.task.is_some());
+        let given = &mut around.given;
         let (mut nameless, mut lossy) = (Vec::new(), Vec::new());
         for object in &self.systems {
-            let tasks = self.tasks.as_ref().map(|tasks| &tasks.get().plan);
-            let made = system::of_object(object, desk, tasks)?;
-            if made.system.identity().is_none() {
-                nameless.push(made.system.name().to_owned());
+            let made = system::of_object(object, desk, has_tasks)?;
+            let name = made.given.system.name().to_owned();
+            if made.given.system.identity().is_none() {
+                nameless.push(name.clone());
             }
             lossy.extend(made.lossy);
-            evaluate = evaluate.systems([made.system]);
+            // Two of one name are told apart here, and refused by the run.
+            let key = free(&name, |key| given.systems.contains_key(key));
+            spec.systems.push(SystemSpec {
+                given: Some(key.clone()),
+                ..SystemSpec::default()
+            });
+            given.systems.insert(key, made.given);
         }
-        let mut checked = self.tasks.is_none();
-        let mut scorer = None;
-        if let Some(tasks) = &self.tasks {
-            let (wired, made) = tasks.get().wire(evaluate);
-            (evaluate, scorer) = (wired, Some(made));
+        let mut checked = !has_tasks && self.evaluators.is_some();
+        if let Some(objects) = &self.evaluators {
+            let mut names = Vec::new();
+            for object in objects {
+                let (made, native) = evaluator::of_object(object, desk)?;
+                checked &= native || !made.score_names().is_empty();
+                let key = free(made.name(), |key| given.evaluators.contains_key(key));
+                given.evaluators.insert(key.clone(), made);
+                names.push(key);
+            }
+            spec.scoring.evaluators = Some(names);
         }
-        for object in &self.evaluators {
-            let (made, native) = evaluator::of_object(object, desk)?;
-            checked &= native || !made.score_names().is_empty();
-            evaluate = evaluate.evaluators([made]);
+        let metrics = self.metrics.as_ref().map(|objects| {
+            let placed = objects.iter().map(|object| Placed::new(object, checked));
+            placed.collect::<PyResult<Vec<_>>>()
+        });
+        let metrics = metrics.transpose()?;
+        if let Some(metrics) = &metrics {
+            let names = metrics.iter().map(|metric| metric.name().to_owned());
+            spec.scoring.metrics = Some(names.collect());
         }
-        let metrics: Vec<Placed> = self
-            .metrics
-            .iter()
-            .map(|object| Placed::new(object, checked))
-            .collect::<PyResult<_>>()?;
-        for metric in &metrics {
+        if let Some(dataset) = &self.dataset {
+            let dataset = examples::dataset(dataset, self.max_examples, desk)?;
+            given
+                .examples
+                .insert(EXAMPLES.to_owned(), GivenExamples::new(dataset));
+            spec.benchmarks.push(BenchmarkSpec {
+                given: Some(EXAMPLES.to_owned()),
+                ..BenchmarkSpec::default()
+            });
+        }
+        if let Some(records) = &self.records {
+            for (task, splits) in records.iter() {
+                let splits = task_run::records(&splits.cast_into::<PyDict>()?)?;
+                given.records.insert(task.extract()?, Arc::new(splits));
+            }
+        }
+        if self.tokenizer.is_some() {
+            given.counter = Some(tokens::counter(self.tokenizer.as_ref(), desk)?);
+        }
+        let said = |notice: &Notice| match &notice.hint {
+            Some(hint) => format!("{}\nhint: {hint}", notice.what),
+            None => notice.what.clone(),
+        };
+        let planned = match py.detach(|| planner::plan(&spec, &around)) {
+            Ok(planned) => planned,
+            Err(error) => {
+                for notice in error.notices() {
+                    warn(py, &said(notice))?;
+                }
+                return Err(bad_value(&error));
+            }
+        };
+        notes.extend(planned.notices.iter().map(said));
+        let mut evaluate = planned.evaluate();
+        for metric in metrics.iter().flatten() {
             if let Placed::Native(noted) = metric {
                 evaluate =
                     evaluate.metrics([Arc::new(Shared(Arc::clone(noted))) as Arc<dyn Metric>]);
             }
         }
-        evaluate = evaluate.dataset(self.open(py, desk)?);
-        if let Some(max) = self.max_examples {
+        if let Some(max) = self.max_examples.filter(|_| self.dataset.is_some()) {
             evaluate = evaluate.max_examples(max);
         }
-        if let Some(fields) = &self.text_fields {
-            evaluate = evaluate.text_fields(fields.iter().cloned());
-        }
-        if let Some(seconds) = self.example_timeout {
-            evaluate = evaluate.example_timeout(proxy::seconds("example_timeout", seconds)?);
-        }
-        evaluate = evaluate
-            .token_counter(tokens::counter(self.tokenizer.as_ref(), desk)?)
-            .command("python: context_bench.evaluate()");
-        if let Some(dir) = &self.cache_dir {
+        evaluate = evaluate.command("python: context_bench.evaluate()");
+        if let Some(dir) = &spec.cache_dir {
             match py.detach(|| Store::open(dir)) {
                 Ok(opened) => {
                     notes.extend(opened.notes);
@@ -289,21 +334,27 @@ impl<'py> Plan<'py> {
         Ok(Prepared {
             evaluate,
             metrics,
-            scorer,
             notes,
             lossy,
         })
     }
+}
 
-    fn open(&self, py: Python<'py>, desk: &Arc<Desk>) -> PyResult<Dataset> {
-        if let Some(tasks) = &self.tasks {
-            return Ok(tasks.get().dataset());
-        }
-        match &self.names {
-            Some(names) => catalogue::open(py, names, self.max_examples),
-            None => examples::dataset(&self.dataset, self.max_examples, desk),
-        }
-    }
+/// Warns as the face of the package does.
+fn warn(py: Python<'_>, note: &str) -> PyResult<()> {
+    let kind = py
+        .import("context_bench.runner")?
+        .getattr("EvaluationWarning")?;
+    py.import("warnings")?.call_method1("warn", (note, kind))?;
+    Ok(())
+}
+
+/// A name, with a number behind it when it is taken.
+fn free(name: &str, is_taken: impl Fn(&str) -> bool) -> String {
+    let numbered = (2..).map(|n| format!("{name}#{n}"));
+    let mut names = std::iter::once(name.to_owned()).chain(numbered);
+    let found = names.find(|name| !is_taken(name));
+    found.unwrap_or_else(|| name.to_owned())
 }
 
 /// What to tell about systems whose answers cannot be found again.
@@ -321,17 +372,16 @@ fn not_reused(nameless: &[String]) -> Option<String> {
 /// The parts of the result, with the metrics that Python computes.
 fn finish<'py>(
     py: Python<'py>,
-    metrics: &[Placed],
-    tasks: Option<(&TaskPlan, &TaskEvaluator)>,
+    own_metrics: Option<&[Placed]>,
     mut result: EvalResult,
     mut notes: Vec<String>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let found = match tasks {
-        Some((plan, scorer)) => task_run::sum_up(py, plan, scorer, &mut result),
-        None => IndexMap::new(),
-    };
-    let names: Vec<&str> = metrics.iter().map(Placed::name).collect();
-    result.config.insert("metrics".into(), json!(names));
+    let metrics = own_metrics.unwrap_or_default();
+    let found = task_run::shown(&result);
+    if own_metrics.is_some() {
+        let names: Vec<&str> = metrics.iter().map(Placed::name).collect();
+        result.config.insert("metrics".into(), json!(names));
+    }
     let seen = result.score_names();
     let any = result.rows.iter().any(context_bench::EvalRow::is_completed);
     for metric in metrics {
@@ -351,7 +401,8 @@ fn finish<'py>(
     let rows = std::mem::take(&mut result.rows);
     let rows = result::rows(py, rows, systems.into_iter())?;
     match complete(py, metrics, &result.summary, &rows) {
-        Ok(summary) => result.summary = summary,
+        Ok(summary) if own_metrics.is_some() => result.summary = summary,
+        Ok(_) => {}
         Err(error) => {
             let parts = result::parts(py, result, &rows)?;
             return Err(attach(py, error, &parts));

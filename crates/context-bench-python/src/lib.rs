@@ -26,6 +26,7 @@ mod render;
 mod result;
 mod row;
 mod store;
+mod surroundings;
 mod system;
 mod task_run;
 mod tasks;
@@ -49,7 +50,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<tasks::NativeTasks>()?;
     module.add_class::<tasks::NativeTask>()?;
     module.add_class::<tasks::NativeRequests>()?;
-    module.add_class::<task_run::NativePlan>()?;
     module.add_function(wrap_pyfunction!(lane::work, module)?)?;
     module.add_function(wrap_pyfunction!(evaluate::evaluate, module)?)?;
     module.add_function(wrap_pyfunction!(render::render, module)?)?;

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use context_bench::chat::{Endpoint, Secret};
+use context_bench::planner::{GivenSystem, gives_likelihoods};
 use context_bench::system::{Conversation, OpenAiProxy, OpenAiProxySettings, Replies, SystemError};
-use context_bench::task::{LikelihoodSettings, TaskModel, TaskPlan, check_likelihoods};
+use context_bench::task::{LikelihoodSettings, TaskModel};
 use context_bench::{Example, FailureKind, Identity, Output, System, Turn};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -387,16 +388,21 @@ impl PyProxy {
 
     /// The model behind the endpoint, for tasks: likelihoods are asked for where the
     /// address continues plain text.
-    pub(crate) fn task_model(&self, name: String, plan: &TaskPlan) -> PyResult<Arc<dyn System>> {
+    pub(crate) fn task_model(&self, name: String) -> PyResult<GivenSystem> {
         let mut settings = self.made()?.settings;
         settings.name = Some(name);
         let endpoint = Endpoint::parse(&settings.base_url);
         let endpoint = endpoint.map_err(|error| bad_value(&error))?;
-        let likelihoods = (!endpoint.is_chat()).then(LikelihoodSettings::default);
-        check_likelihoods(plan, likelihoods.is_some(), &endpoint.to_string())
-            .map_err(|error| crate::tasks::problem(&error))?;
-        let model = TaskModel::new(settings, likelihoods);
-        Ok(Arc::new(model.map_err(|error| bad_value(&error))?))
+        let gives_likelihoods = gives_likelihoods(&settings.base_url);
+        let model = settings.model.clone();
+        let likelihoods = gives_likelihoods.then(LikelihoodSettings::default);
+        let system = TaskModel::new(settings, likelihoods);
+        Ok(GivenSystem {
+            system: Arc::new(system.map_err(|error| bad_value(&error))?),
+            endpoint: Some(endpoint),
+            model: Some(model),
+            gives_likelihoods,
+        })
     }
 
     /// The proxy for direct calls of this process.

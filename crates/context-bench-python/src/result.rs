@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use context_bench::benchmark::TaskReport;
 use context_bench::dataset::UsedDataset;
 use context_bench::{Counts, EvalResult, EvalRow, Failure, Kept, Measurement, Summary};
 use indexmap::IndexMap;
@@ -48,7 +49,7 @@ struct Pickled {
     summary: IndexMap<String, IndexMap<String, Measurement>>,
     counts: IndexMap<String, Counts>,
     datasets: Vec<UsedDataset>,
-    tasks: IndexMap<String, Map<String, Value>>,
+    tasks: IndexMap<String, TaskReport>,
     provenance: Map<String, Value>,
     gave_up: IndexMap<String, Failure>,
     kept: Option<Kept>,

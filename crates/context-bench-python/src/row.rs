@@ -262,7 +262,7 @@ impl PyRow {
             let unscored: Vec<_> = row
                 .scores
                 .iter()
-                .filter(|(_, score)| score.get().is_none())
+                .filter(|(_, score)| score.is_unscored())
                 .map(|(name, score)| (name.clone(), score.clone()))
                 .collect();
             row.scores = read_scores(dict.bind(py))?;

@@ -3,16 +3,16 @@
 use std::path::PathBuf;
 use std::time::UNIX_EPOCH;
 
-use context_bench::replay::Replay;
+use context_bench::EvalResult;
+use context_bench::planner::Reopened;
 use context_bench::store::Store;
-use context_bench::{EvalResult, evaluate};
 use pyo3::exceptions::PyFileNotFoundError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use serde_json::json;
 
-use crate::error::bad_value;
-use crate::{convert, result};
+use crate::error::{bad_value, bug};
+use crate::{convert, result, surroundings, task_run};
 
 /// A store of earlier runs. Opened for every question, so that nothing is held.
 #[pyclass(frozen, name = "NativeStore", module = "context_bench._native")]
@@ -59,14 +59,29 @@ impl NativeStore {
         Ok(list)
     }
 
-    /// A run as the parts of a result, without metrics.
+    /// A run as the parts of a result: its rows, its tasks, and the metrics of its plan.
     fn load<'py>(&self, py: Python<'py>, run: &str) -> PyResult<Bound<'py, PyDict>> {
-        let loaded = py.detach(|| self.replay(run));
-        let mut loaded = loaded.map_err(|error| error.0)?;
+        let around = surroundings::of(py, None)?;
+        let loaded = py.detach(|| {
+            let reopened = Reopened::open(&self.open()?, run)?;
+            Ok(reopened.result(&around)?)
+        });
+        let mut loaded: EvalResult = loaded.map_err(|error: Problem| error.0)?;
+        let tasks = task_run::shown(&loaded);
         let systems = loaded.summary.keys().cloned().collect::<Vec<_>>();
         let rows = std::mem::take(&mut loaded.rows);
         let rows = result::rows(py, rows, systems.into_iter())?;
-        result::parts(py, loaded, &rows)
+        let parts = result::parts(py, loaded, &rows)?;
+        task_run::put(&parts, &tasks)?;
+        Ok(parts)
+    }
+
+    /// What was asked for in a run and what was decided.
+    fn record<'py>(&self, py: Python<'py>, run: &str) -> PyResult<Bound<'py, PyAny>> {
+        let record = py.detach(|| Ok(Reopened::open(&self.open()?, run)?.record));
+        let record = record.map_err(|error: Problem| error.0)?;
+        let record = serde_json::to_value(&record).map_err(|error| bug(&error.to_string()))?;
+        convert::to_python(py, &record)
     }
 }
 
@@ -79,23 +94,14 @@ impl From<context_bench::store::StoreError> for Problem {
     }
 }
 
+impl From<context_bench::planner::PlanError> for Problem {
+    fn from(error: context_bench::planner::PlanError) -> Self {
+        Self(bad_value(&error))
+    }
+}
+
 impl NativeStore {
     fn open(&self) -> Result<Store, Problem> {
         Ok(Store::open(&self.dir)?.store)
-    }
-
-    fn replay(&self, run: &str) -> Result<EvalResult, Problem> {
-        let store = self.open()?;
-        let id = match run {
-            "last" => {
-                let runs = store.runs()?;
-                let last = runs.last().map(|run| run.run.id().to_string());
-                last.unwrap_or_else(|| run.to_owned())
-            }
-            id => id.to_owned(),
-        };
-        let replay = Replay::open(&store, &id)?;
-        let plan = evaluate().evaluators(replay.evaluators());
-        Ok(plan.recall(&replay)?)
     }
 }

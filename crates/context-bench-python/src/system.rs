@@ -5,9 +5,9 @@ use std::time::Instant;
 
 use async_trait::async_trait;
 use context_bench::mask::Mask;
+use context_bench::planner::GivenSystem;
 use context_bench::registry::{Registry, SystemContext, SystemRef};
 use context_bench::system::{Conversation, Reader, Replies, SystemError};
-use context_bench::task::TaskPlan;
 use context_bench::tokens::Tokenizer;
 use context_bench::{CallStats, Example, FailureKind, Identity, Output, System, Turn};
 use pyo3::PyTypeInfo;
@@ -361,7 +361,7 @@ pub(crate) fn example_of(object: &Bound<'_, PyAny>) -> PyResult<Example> {
 
 /// A system of a run.
 pub(crate) struct OfRun {
-    pub(crate) system: Arc<dyn System>,
+    pub(crate) given: GivenSystem,
     /// Of Python code: what it returned that the store cannot hold.
     pub(crate) lossy: Option<Lossy>,
 }
@@ -369,7 +369,7 @@ pub(crate) struct OfRun {
 impl OfRun {
     fn native(system: Arc<dyn System>) -> Self {
         Self {
-            system,
+            given: answering(system),
             lossy: None,
         }
     }
@@ -381,8 +381,18 @@ impl OfRun {
                 identified: system.identity.is_some(),
                 field: Arc::clone(&system.lossy),
             }),
-            system: Arc::new(system),
+            given: answering(Arc::new(system)),
         }
+    }
+}
+
+/// A system without an endpoint that plans need to know of.
+fn answering(system: Arc<dyn System>) -> GivenSystem {
+    GivenSystem {
+        system,
+        endpoint: None,
+        model: None,
+        gives_likelihoods: false,
     }
 }
 
@@ -390,7 +400,7 @@ impl OfRun {
 pub(crate) fn of_object(
     object: &Bound<'_, PyAny>,
     desk: &Arc<Desk>,
-    tasks: Option<&TaskPlan>,
+    has_tasks: bool,
 ) -> PyResult<OfRun> {
     if let Ok(proxy) = object.cast::<PyProxy>()
         && is_own::<PyProxy>(object, "process")?
@@ -398,10 +408,14 @@ pub(crate) fn of_object(
     {
         // A subclass may have a name of its own.
         let name = name_of(object, "system", "process")?;
-        return Ok(OfRun::native(match tasks {
-            Some(plan) => proxy.get().task_model(name, plan)?,
-            None => proxy.get().build(name, Some((desk, identity(object)?)))?,
-        }));
+        if has_tasks {
+            return Ok(OfRun {
+                given: proxy.get().task_model(name)?,
+                lossy: None,
+            });
+        }
+        let system = proxy.get().build(name, Some((desk, identity(object)?)))?;
+        return Ok(OfRun::native(system));
     }
     if let Ok(native) = object.cast::<NativeSystem>()
         && is_own::<NativeSystem>(object, "process")?

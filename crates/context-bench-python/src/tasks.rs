@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use context_bench::registry::Registry;
+use context_bench::task::{CatalogSettings, TaskCatalog};
 use context_bench_tasks::config::{Config, Origin};
 use context_bench_tasks::options::Limit;
 use context_bench_tasks::outcome::Resampling;
@@ -10,22 +12,20 @@ use context_bench_tasks::{
     Catalog, Error, Group, Index, IndexOptions, Leaf, Node, Options, OutputType, Requests,
     Response, Task, Warning, select,
 };
-use indexmap::IndexMap;
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use serde_json::{Map, Value, json};
 
 use crate::host::{self, Here};
-use crate::task_run::{self, NativePlan, Wanted};
-use crate::{catalogue, convert};
+use crate::{convert, task_run};
 
 /// The names of one or more trees of task files.
 #[pyclass(frozen, name = "NativeTasks", module = "context_bench._native")]
 pub(crate) struct NativeTasks {
     roots: Vec<PathBuf>,
     cache: Option<PathBuf>,
-    index: Index,
+    catalog: Catalog,
     host: OnceLock<Arc<Here>>,
 }
 
@@ -53,19 +53,38 @@ fn warning_texts(warnings: &[Warning]) -> Vec<String> {
 #[pymethods]
 impl NativeTasks {
     #[new]
-    #[pyo3(signature = (roots, cache=None))]
-    fn new(py: Python<'_>, roots: Vec<PathBuf>, cache: Option<PathBuf>) -> PyResult<Self> {
-        let options = IndexOptions {
-            roots: roots.clone(),
-            cache: cache.clone(),
-            home: std::env::home_dir(),
-            threads: 0,
-        };
-        let index = py.detach(|| Index::build(&options));
+    #[pyo3(signature = (roots, cache=None, defaults=true))]
+    fn new(
+        py: Python<'_>,
+        roots: Vec<PathBuf>,
+        cache: Option<PathBuf>,
+        defaults: bool,
+    ) -> PyResult<Self> {
+        let home = std::env::home_dir();
+        let catalog = py.detach(|| match defaults {
+            true => {
+                let settings = CatalogSettings {
+                    include: roots.clone(),
+                    cache: cache.clone(),
+                    home,
+                };
+                let datasets = &Registry::builtin().catalogue;
+                TaskCatalog::build(datasets, &settings).map(|catalog| catalog.tasks)
+            }
+            false => {
+                let options = IndexOptions {
+                    roots: roots.clone(),
+                    cache: cache.clone(),
+                    home: home.clone(),
+                    threads: 0,
+                };
+                Index::build(&options).map(|index| Catalog::new(index, home))
+            }
+        });
         Ok(Self {
             roots,
             cache,
-            index: index.map_err(|error| problem(&error))?,
+            catalog: catalog.map_err(|error| problem(&error))?,
             host: OnceLock::new(),
         })
     }
@@ -73,12 +92,13 @@ impl NativeTasks {
     /// What was noticed while reading the files.
     #[getter]
     fn warnings(&self) -> Vec<String> {
-        warning_texts(&self.index.warnings)
+        warning_texts(&self.catalog.index.warnings)
     }
 
     /// Names of tasks.
     fn tasks(&self) -> Vec<String> {
-        self.index
+        self.catalog
+            .index
             .tasks()
             .map(|(name, _)| name.to_owned())
             .collect()
@@ -86,7 +106,8 @@ impl NativeTasks {
 
     /// Names of groups.
     fn groups(&self) -> Vec<String> {
-        self.index
+        self.catalog
+            .index
             .groups()
             .map(|(name, _)| name.to_owned())
             .collect()
@@ -95,7 +116,7 @@ impl NativeTasks {
     /// Tags with the names of their tasks.
     fn tags<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
-        for (tag, tasks) in self.index.tags() {
+        for (tag, tasks) in self.catalog.index.tags() {
             dict.set_item(tag, tasks.iter().collect::<Vec<_>>())?;
         }
         Ok(dict)
@@ -103,7 +124,7 @@ impl NativeTasks {
 
     /// The file that defines a name.
     fn path(&self, name: &str) -> PyResult<PathBuf> {
-        match self.index.entry(name) {
+        match self.catalog.index.entry(name) {
             Some(entry) => Ok(entry.path.clone()),
             None => Err(PyKeyError::new_err(format!("no task or group `{name}`"))),
         }
@@ -118,8 +139,8 @@ impl NativeTasks {
         overrides: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<(Bound<'py, PyList>, Tasks, Vec<String>)> {
         let overrides = overrides.map(convert::to_fields).transpose()?;
-        let catalog = Catalog::new(self.index.clone(), std::env::home_dir());
-        let (tree, mut warnings) = select(&catalog, &specs).map_err(|error| problem(&error))?;
+        let (tree, mut warnings) =
+            select(&self.catalog, &specs).map_err(|error| problem(&error))?;
         let list = PyList::empty(py);
         let mut tasks = Vec::new();
         for node in &tree.nodes {
@@ -129,37 +150,9 @@ impl NativeTasks {
         Ok((list, self.ready(py, tasks)?, warning_texts(&warnings)))
     }
 
-    /// Selects tasks, loads their records and renders all prompts.
-    #[pyo3(signature = (specs, *, data, overrides=None, num_fewshot=None, limit=None, seed=None))]
-    #[allow(clippy::too_many_arguments, reason = "each is a setting of its own")]
-    fn plan<'py>(
-        &self,
-        py: Python<'py>,
-        specs: Vec<String>,
-        data: &Bound<'py, PyDict>,
-        overrides: Option<&Bound<'py, PyDict>>,
-        num_fewshot: Option<usize>,
-        limit: Option<f64>,
-        seed: Option<i64>,
-    ) -> PyResult<(NativePlan, Vec<String>)> {
-        let mut records = IndexMap::new();
-        for (task, splits) in data.iter() {
-            let splits = splits.cast_into::<PyDict>()?;
-            records.insert(task.extract()?, task_run::records(&splits)?);
-        }
-        let wanted = Wanted {
-            roots: self.roots.clone(),
-            cache: self.cache.clone(),
-            specs,
-            overrides: overrides.map(convert::to_fields).transpose()?,
-            records,
-            options: read_options(num_fewshot, limit, seed)?,
-            hub: Some(catalogue::hub_access()?),
-        };
-        let host = self.host(py)?;
-        let planned = py.detach(|| task_run::plan(&wanted, host));
-        let (plan, warnings) = planned.map_err(|error| problem(&error))?;
-        Ok((plan, warning_texts(&warnings)))
+    /// The folders and files of tasks, and where their index is kept.
+    fn settings(&self) -> (Vec<PathBuf>, Option<PathBuf>) {
+        (self.roots.clone(), self.cache.clone())
     }
 
     /// Resolves a definition given as a dict.
@@ -170,8 +163,7 @@ impl NativeTasks {
         directory: PathBuf,
     ) -> PyResult<(Bound<'py, PyAny>, Tasks, Vec<String>)> {
         let definition = convert::to_fields(definition)?;
-        let catalog = Catalog::new(self.index.clone(), std::env::home_dir());
-        let loaded = catalog.load_inline(&definition, Path::new(&directory));
+        let loaded = self.catalog.load_inline(&definition, Path::new(&directory));
         let (node, mut warnings) = loaded.map_err(|error| problem(&error))?;
         let mut tasks = Vec::new();
         let shown = described(&node, None, &mut warnings, &mut tasks)?;
@@ -180,7 +172,7 @@ impl NativeTasks {
     }
 
     fn __repr__(&self) -> String {
-        let n = self.index.names().len();
+        let n = self.catalog.index.names().len();
         let cached = if self.cache.is_some() { ", cached" } else { "" };
         format!("<{n} names in {} folders{cached}>", self.roots.len())
     }
@@ -238,7 +230,7 @@ impl NativeTask {
     }
 
     /// Scores responses and sums up: `"metric,filter"` to values.
-    #[pyo3(signature = (requests, responses, iterations=1000))]
+    #[pyo3(signature = (requests, responses, iterations=100_000))]
     fn score<'py>(
         &self,
         py: Python<'py>,
@@ -380,7 +372,8 @@ fn task(
         let origin = Origin::other("<overrides>");
         leaf.config.extend(&Config::from_json(overrides, &origin));
     }
-    let output_type = if leaf.python {
+    // A dataset of the catalogue is asked in its own way, as a class is.
+    let output_type = if leaf.python || leaf.is_native() {
         tasks.push(None);
         None
     } else {
@@ -398,6 +391,7 @@ fn task(
         "alias": leaf.alias(),
         "format": leaf.format,
         "python": leaf.python,
+        "dataset": leaf.dataset().filter(|_| leaf.is_native()),
         "output_type": output_type,
         "config": leaf.config.to_json(),
     }))

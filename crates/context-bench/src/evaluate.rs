@@ -22,8 +22,8 @@ use crate::plan::RunRecord;
 use crate::replay::Replay;
 use crate::result::{EvalResult, Kept};
 use crate::runner::{
-    self, MaxWorkers, NoProgress, Outcome, Progress, Recorded, Reuse, ReuseSettings, RunSettings,
-    Stop, Wiring,
+    self, MaxWorkers, NoProgress, Outcome, Progress, Recorded, Reuse, ReuseSettings, RunEvent,
+    RunSettings, Stop, Wiring,
 };
 use crate::store::{RunStatus, Store, StoreError};
 use crate::system::System;
@@ -63,6 +63,7 @@ pub struct Evaluate {
     max_examples: Option<usize>,
     max_workers: MaxWorkers,
     example_timeout: Option<Duration>,
+    max_time: Option<Duration>,
     text_fields: TextFields,
     counter: Arc<dyn TokenCounter>,
     progress: Arc<dyn Progress>,
@@ -86,6 +87,7 @@ impl Default for Evaluate {
             max_examples: None,
             max_workers: MaxWorkers::Fixed(1),
             example_timeout: None,
+            max_time: None,
             text_fields: TextFields::All,
             counter: Tokenizer::default().counter(),
             progress: Arc::new(NoProgress),
@@ -224,6 +226,14 @@ impl Evaluate {
     #[must_use]
     pub fn example_timeout(mut self, limit: Duration) -> Self {
         self.example_timeout = Some(limit);
+        self
+    }
+
+    /// How long the whole run may take; then what is in flight is finished, for half a
+    /// minute more at the most.
+    #[must_use]
+    pub fn max_time(mut self, limit: Duration) -> Self {
+        self.max_time = Some(limit);
         self
     }
 
@@ -378,6 +388,7 @@ impl Evaluate {
             found.map(|(_, failure)| failure.clone())
         };
         let given_up = self.systems.iter().map(given_up).collect();
+        let timer = self.start_timer();
         let dataset = self.dataset.take().unwrap_or_else(|| Vec::new().into());
         let used = Used::of(&dataset);
         let outcome = runner::run(RunSettings {
@@ -397,6 +408,7 @@ impl Evaluate {
         })
         .await
         .map_err(Error::Start)?;
+        drop(timer);
 
         let mut result = EvalResult {
             config,
@@ -447,6 +459,19 @@ impl Evaluate {
             }),
             (None, None) => Ok(result),
         }
+    }
+
+    /// Ends the run when its time is over; the timer ends with the run.
+    fn start_timer(&self) -> Option<Timer> {
+        let limit = self.max_time?;
+        let (stop, progress) = (self.stop.clone(), Arc::clone(&self.progress));
+        Some(Timer(tokio::spawn(async move {
+            tokio::time::sleep(limit).await;
+            progress.on_event(&RunEvent::TimeIsOver);
+            stop.time_is_over();
+            tokio::time::sleep(GRACE).await;
+            stop.abort();
+        })))
     }
 
     /// Begins the run in the store. One that cannot be written does not end the
@@ -560,6 +585,18 @@ impl Evaluate {
             provenance.extend(record.provenance());
         }
         provenance
+    }
+}
+
+/// How long what is in flight may go on after the time of a run is over.
+const GRACE: Duration = Duration::from_secs(30);
+
+/// A task that ends with its owner.
+struct Timer(tokio::task::JoinHandle<()>);
+
+impl Drop for Timer {
+    fn drop(&mut self) {
+        self.0.abort();
     }
 }
 

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! This page is the whole public API. Layers point one way: `model` knows
-//! nothing, `evaluate` knows everything; see `ARCHITECTURE.md`.
+//! nothing, `planner` knows everything; see `ARCHITECTURE.md`.
 
 pub mod benchmark;
 pub mod chat;

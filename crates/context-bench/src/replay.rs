@@ -19,7 +19,7 @@ use crate::model::{
     CallStats, Counts, EvalRow, Example, ExampleId, Failure, FailureKind, Identity, Output,
     ScoreName, Scores,
 };
-use crate::runner::{Lapse, Outcome, Recorded, Wiring, unscored, usage_metadata};
+use crate::runner::{Lapse, Outcome, Recorded, Wiring, is_inapplicable, unscored, usage_metadata};
 use crate::store::{
     ScorerEntry, Store, StoreError, StoredOutcome, StoredRow, StoredRun, SystemEntry,
 };
@@ -228,9 +228,13 @@ fn recalled(system: Arc<str>, stored: &StoredRow, wiring: &Wiring) -> EvalRow {
             row.metadata = usage.map(|usage| Box::new(usage_metadata(usage)));
             for (index, evaluator) in wiring.evaluators.iter().enumerate() {
                 if !wiring.is_wired(index, &stored.dataset) {
-                    row.not_applicable += 1;
-                } else if let Some(Some(scores)) = scores.get(index) {
-                    row.scores.merge(scores.clone());
+                    continue;
+                }
+                if let Some(Some(scores)) = scores.get(index) {
+                    match is_inapplicable(scores) {
+                        true => row.not_applicable += 1,
+                        false => row.scores.merge(scores.clone()),
+                    }
                 } else {
                     row.scores.merge(unscored(&**evaluator, NO_SCORE));
                 }

@@ -11,7 +11,6 @@ nothing of the harness needs to be installed. Functions that files name with
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -43,6 +42,8 @@ class Task:
     config: dict[str, Any] = field(repr=False)
     #: Whether a Python class is the task.
     python: bool = False
+    #: The dataset of the catalogue that is the task, asked and scored in its own way.
+    dataset: str | None = None
     _native: NativeTask | None = field(default=None, repr=False, compare=False)
 
     def tasks(self) -> Iterator[Task]:
@@ -70,7 +71,7 @@ class Task:
         return Requests(shown, warnings, made)
 
     def score(
-        self, requests: Requests, responses: Sequence[Any], *, iterations: int = 1000
+        self, requests: Requests, responses: Sequence[Any], *, iterations: int = 100_000
     ) -> Scores:
         """Scores responses, one per request: a text or a list of texts for generation,
         a list of ``(log-likelihood, is_greedy)`` for choices, ``None`` for a failure.
@@ -82,6 +83,11 @@ class Task:
         return Scores(summed, documents, warnings)
 
     def _ready(self) -> NativeTask:
+        if self.dataset is not None:
+            raise NotImplementedError(
+                f"`{self.name}` is a dataset of the catalogue, asked in its own way\n"
+                "hint: `TaskManager.evaluate` runs it; `name@generate` has prompts of its own"
+            )
         if self._native is None:
             raise NotImplementedError(
                 f"`{self.name}` is a Python class\n"
@@ -171,6 +177,8 @@ class TaskManager:
         include_path: A folder of YAML files, or several; of equal names the one of
             the later folder counts.
         cache: A file that keeps the index, for trees of thousands of files.
+        include_defaults: Whether the tasks and groups that come with the package, and
+            its datasets, are known too; what is evaluated always knows them.
     """
 
     def __init__(
@@ -178,10 +186,12 @@ class TaskManager:
         include_path: _Paths | None = None,
         *,
         cache: str | os.PathLike[str] | None = None,
+        include_defaults: bool = True,
     ) -> None:
         self._native = NativeTasks(
             [os.fspath(path) for path in _listed(include_path)],
             None if cache is None else os.fspath(cache),
+            include_defaults,
         )
 
     @property
@@ -259,6 +269,7 @@ class TaskManager:
         progress: bool = True,
         text_fields: Sequence[str] | None = None,
         example_timeout: float | None = None,
+        confirm_run_unsafe_code: bool = False,
     ) -> EvalResult:
         """Runs systems over tasks and groups; ``result.tasks`` has their results.
 
@@ -273,12 +284,12 @@ class TaskManager:
             overrides: Settings of every task.
             num_fewshot: Examples per prompt; does not replace a 0 of a task.
             limit: So many documents per task, or a share of them below 1.
-            seed: Decides which examples are drawn.
+            seed: Decides which examples are drawn, and the order of options.
+            confirm_run_unsafe_code: Allows tasks that run code which a model wrote.
 
         The other arguments are those of ``context_bench.evaluate``.
         """
         from context_bench import runner
-        from context_bench._progress import Display
         from context_bench.utils import tokens
 
         records = {
@@ -286,34 +297,31 @@ class TaskManager:
             for task, splits in (data or {}).items()
         }
         names = [tasks] if isinstance(tasks, str) else list(tasks)
-        plan, noticed = self._native.plan(
-            names,
-            data=records,
-            overrides=_plain(overrides),
-            num_fewshot=num_fewshot,
-            limit=limit,
-            seed=seed,
-        )
-        for remark in noticed:
-            warnings.warn(remark, runner.EvaluationWarning, stacklevel=2)
-        return runner.run(
+        include, index = self._native.settings()
+        spec = runner._general(max_workers, cache_dir, text_fields, example_timeout)
+        spec["benchmarks"] = [{"task": name} for name in names]
+        spec["data"] = _said(include_path=[os.fspath(path) for path in include], limit=limit)
+        spec["prompts"] = _said(num_fewshot=num_fewshot, overrides=_plain(overrides))
+        spec["seeds"] = _said(options=seed, fewshot=seed)
+        if confirm_run_unsafe_code:
+            spec.setdefault("scoring", {})["confirm_run_unsafe_code"] = True
+        return runner._asked(
+            spec,
             systems=list(systems),
-            names=None,
-            dataset=(),
-            evaluators=[],
             metrics=list(metrics),
-            max_examples=None,
-            max_workers=None if max_workers == "auto" else max(max_workers or 1, 1),
-            text_fields=None if text_fields is None else list(text_fields),
-            cache_dir=None if cache_dir is None else os.fspath(cache_dir),
+            records=records,
+            index=index,
             tokenizer=tokens.current(),
-            example_timeout=example_timeout,
-            display=Display() if progress else None,
-            tasks=plan,
+            progress=progress,
         )
 
     def __repr__(self) -> str:
         return f"TaskManager({self._native!r})"
+
+
+def _said(**settings: Any) -> dict[str, Any]:
+    """What was said of some settings."""
+    return {name: value for name, value in settings.items() if value is not None}
 
 
 def _plain(overrides: Mapping[str, Any] | None) -> dict[str, Any] | None:

@@ -69,7 +69,13 @@ fn text(plan: &RunPlan, preview: &Preview) -> String {
     }
     text += "\nBenchmarks\n";
     for benchmark in &plan.benchmarks {
-        let documents = preview.by_tag.get(&benchmark.tag).copied().unwrap_or(0);
+        let own = preview.by_tag.get(&benchmark.tag).copied();
+        let documents = match (own, benchmark.is_open) {
+            (Some(n), _) => n,
+            // Its examples say themselves which dataset they are of.
+            (None, true) => benchmark.documents.unwrap_or(0),
+            (None, false) => 0,
+        };
         let scored = match benchmark.evaluators.is_empty() {
             true => "its own metrics".to_owned(),
             false => benchmark.evaluators.join(", "),

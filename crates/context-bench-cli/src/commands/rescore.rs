@@ -24,11 +24,12 @@ pub(crate) fn main(
     let over = spec_args::flags(flags)?;
     let out = &over.output;
     let reporter = run::reporter(out.format.as_deref(), out.file.is_some(), registry)?;
-    let store = stores::open(flags.cache_dir.as_deref())?;
+    let folder = stores::folder(flags.cache_dir.as_deref());
+    let store = stores::open(folder.as_deref())?;
     let reopened = Reopened::open(&store, &args.run_id)?;
     let rescoring = reopened.rescore(&over, &surroundings::of(registry, flags.quiet))?;
     tasks::notice(&rescoring.notices);
-    let files = task_files::open(out.harness_path.as_deref())?;
+    let files = task_files::open(out)?;
     let sink = Sink::open(out.file.as_deref())?;
     let stop = Stop::new();
     let rescored = rescoring
@@ -55,7 +56,8 @@ pub(crate) fn main(
     let plan = &rescoring.record.plan;
     let exit = run::finish(plan, &*reporter, sink, &result, broken, stop.is_stopped())?;
     files.write(started, &result.tasks)?;
-    let lacking = task_reports::without_values(&result);
+    let lacking =
+        task_reports::without_values(&result) || task_reports::lacks_documents(plan, &result);
     Ok(match exit {
         Exit::Done if lacking => Exit::RowsFailed,
         exit => exit,

@@ -80,7 +80,8 @@ async fn planned_run(spec: &RunSpec, how: &How<'_>, registry: &Registry) -> Resu
     let started = SystemTime::now();
     let out = &spec.output;
     let reporter = reporter(out.format.as_deref(), out.file.is_some(), registry)?;
-    let planned = planner::plan(spec, &surroundings::of(registry, how.quiet))?;
+    let planned = planner::plan(spec, &surroundings::of(registry, how.quiet));
+    let planned = planned.inspect_err(|error| tasks::notice(error.notices()))?;
     tasks::notice(&planned.notices);
     let plan = planned.plan().clone();
     if !plan.harness.has_tasks && planned.examples.known_len() == Some(0) {
@@ -90,7 +91,7 @@ async fn planned_run(spec: &RunSpec, how: &How<'_>, registry: &Registry) -> Resu
     if how.dry_run {
         return dry_run::show(planned, spec);
     }
-    let files = task_files::open(out.harness_path.as_deref())?;
+    let files = task_files::open(out)?;
     let sink = Sink::open(out.file.as_deref())?;
     let stop = Stop::new();
     let done = match asked(planned, spec, how, stop.clone()).await {
@@ -155,7 +156,6 @@ async fn asked(
     let (store, store_failed) = open_store(spec.cache_dir.as_deref());
     let systems = planned.systems.systems.clone();
     let (skipped, repeated) = (planned.skipped.clone(), planned.repeated.clone());
-    let max_time = planned.plan().limits.max_time;
     let mut run = unreached.give_up(planned.evaluate(), &systems, store.as_ref())?;
     run = run
         .progress(progress::display(how.quiet))
@@ -164,8 +164,7 @@ async fn asked(
     if let Some(store) = store {
         run = run.store(store);
     }
-    let signals = signals::stop_on_interrupt(stop.clone());
-    signals::stop_after(max_time, stop);
+    let signals = signals::stop_on_interrupt(stop);
     let done = run.run().await;
     signals.abort();
     datasets::report_skipped(&skipped);

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use context_bench::planner::Reopened;
 use context_bench::store::{Store, StoredRun};
 use serde_json::{Value, json};
 
@@ -47,8 +48,9 @@ fn list(store: &Store, format: ListFormat) -> Result<Exit, Failure> {
 }
 
 fn show(store: &Store, typed: &str, format: ListFormat) -> Result<Exit, Failure> {
-    let run = stores::run(store, typed)?;
-    let json = to_json(&run);
+    let reopened = Reopened::open(store, typed)?;
+    let (run, plan) = (&reopened.replay.run, &reopened.record.plan);
+    let json = to_json(run);
     if format == ListFormat::Json {
         output::stdout(&format!("{json:#}\n"))?;
         return Ok(Exit::Done);
@@ -66,6 +68,22 @@ fn show(store: &Store, typed: &str, format: ListFormat) -> Result<Exit, Failure>
             system.name, system.kind, system.settings
         );
     }
+    for planned in &plan.systems {
+        if let Some(endpoint) = &planned.endpoint {
+            let model = planned.model.as_deref().unwrap_or("no model");
+            text += &format!("asked     {} at {endpoint}, {model}\n", planned.name);
+        }
+    }
+    for benchmark in &plan.benchmarks {
+        let documents = benchmark.documents.map(|n| format!("{n} documents, "));
+        let field = benchmark.score_field.as_deref();
+        text += &format!(
+            "benchmark {} ({}{})\n",
+            benchmark.key,
+            documents.unwrap_or_default(),
+            field.map_or_else(|| "no score of its own".to_owned(), |f| format!("by {f}"))
+        );
+    }
     for scorer in &run.scorers {
         text += &format!(
             "scorer    {} v{} {}\n",
@@ -77,7 +95,7 @@ fn show(store: &Store, typed: &str, format: ListFormat) -> Result<Exit, Failure>
 }
 
 fn remove(store: &Store, typed: &str) -> Result<Exit, Failure> {
-    let run = stores::run(store, typed)?;
+    let run = Reopened::open(store, typed)?.replay.run;
     let removed = store.remove_run(&run.run)?;
     output::note(&format!(
         "removed run {}: {} rows, {} responses that no other run refers to, {} bytes",

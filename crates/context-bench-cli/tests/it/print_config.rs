@@ -209,7 +209,7 @@ fn flags_are_put_on_top_of_a_file() {
         "version": 1,
         "systems": [{"system": "extractive:ratio=0.3"}],
         "benchmarks": [{"dataset": "x.jsonl"}],
-        "data": {"limit": 2.0, "files": {"test": "a.jsonl", "validation": "b.jsonl"}},
+        "data": {"limit": 2, "files": {"test": "a.jsonl", "validation": "b.jsonl"}},
         "scoring": {"evaluators": ["f1"], "threshold": 0.5},
         "requests": {"model": "m", "extra_body": {"top_p": 1, "temperature": 0}},
         "limits": {"max_workers": 8},

@@ -1,4 +1,4 @@
-//! The files under `examples/` that define tasks and groups, through the program.
+//! The files under `examples/`, through the program.
 
 use serde_json::{Value, json};
 
@@ -7,6 +7,8 @@ use crate::tasks::{ok, rendered};
 
 const GROUPS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/groups");
 const BENCHMARKS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/benchmarks");
+const RUN_FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/bench.yaml");
+const GUIDE: &str = include_str!("../../../../docs/guide/run-files.md");
 
 fn group(name: &str, folder: &str) -> Value {
     let done = ok(&[
@@ -214,4 +216,23 @@ fn a_benchmark_of_built_in_parts() {
     );
     assert_eq!(found[0]["target"], "Me");
     assert_eq!(found[0]["generation_kwargs"]["until"], json!(["\n"]));
+}
+
+#[test]
+fn the_run_file_can_be_planned_and_is_the_one_of_the_guide() {
+    let done = ok(&["run", RUN_FILE, "--dry-run"]);
+    for said in [
+        "demo: 20 examples, scored by answer_quality",
+        "cats_or_dogs: 3 examples",
+        "birds: 3 examples",
+        "nothing was asked",
+    ] {
+        assert!(done.stdout.contains(said), "{said}: {done}");
+    }
+    let file = std::fs::read_to_string(RUN_FILE).unwrap();
+    let (_, below_comment) = file.split_once("\nversion: 1\n").unwrap();
+    assert!(
+        GUIDE.contains(below_comment),
+        "the guide shows another file"
+    );
 }

@@ -378,6 +378,15 @@ impl Benchmark for ClassBenchmark {
         Some(self.task.n_documents())
     }
 
+    /// Rows have no scores: the object makes them of all responses.
+    fn scores_itself(&self) -> bool {
+        true
+    }
+
+    fn scoring(&self) -> Option<Value> {
+        Some(json!("class"))
+    }
+
     fn score_field(&self) -> Option<&str> {
         None
     }

@@ -1,6 +1,7 @@
 //! `DatasetBenchmark`: a dataset of the catalogue, a file of examples, or examples that
 //! a program brings along: asked and scored in its own way.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use context_bench_tasks::TaskResult;
@@ -15,6 +16,7 @@ use super::{Benchmark, SumUp};
 use crate::dataset::Dataset;
 use crate::evaluator::Evaluator;
 use crate::model::{Example, ExampleId};
+use crate::stats::clustered_mean;
 use crate::system::{generation, messages};
 
 /// A dataset with its evaluators.
@@ -38,6 +40,9 @@ pub struct DatasetBenchmark {
     pub repeats: usize,
     /// Whether its examples may say themselves which dataset they are of.
     pub is_open: bool,
+    /// Whether examples of one id are attempts at one document: those that a program
+    /// brings along are taken as they are.
+    pub keeps_ids: bool,
     /// Whether what was asked and said is written down.
     pub samples: bool,
     /// The examples, until a run takes them.
@@ -78,6 +83,10 @@ impl Benchmark for DatasetBenchmark {
         false
     }
 
+    fn keeps_ids(&self) -> bool {
+        self.keeps_ids
+    }
+
     fn is_open(&self) -> bool {
         self.is_open
     }
@@ -92,7 +101,9 @@ impl Benchmark for DatasetBenchmark {
         let mut found = Found::default();
         match repeats {
             1 => {
-                for one in rows {
+                let attempts = self.keeps_ids.then(|| attempts(rows)).flatten();
+                for (at, one) in rows.iter().enumerate() {
+                    found.number = attempts.as_ref().map(|numbers| numbers[at]);
                     found.add(self, std::slice::from_ref(one), how.samples);
                 }
             }
@@ -112,6 +123,8 @@ impl Benchmark for DatasetBenchmark {
             values,
             samples,
             documents,
+            clusters,
+            ..
         } = found;
         counts.planned = self.documents.unwrap_or(0).max(documents);
         counts.not_run += counts.planned - documents;
@@ -121,7 +134,12 @@ impl Benchmark for DatasetBenchmark {
             let mean = values.iter().sum::<f64>() / values.len() as f64;
             sizes.insert(format!("{name},none"), values.len());
             scores.insert(format!("{name},none"), json!(mean));
-            let error = sample_error(values).map_or_else(|| json!("N/A"), |error| json!(error));
+            // Attempts at one example resemble each other: errors rest on examples.
+            let error = match clusters.get(name) {
+                Some(clusters) => clustered_mean(values, clusters).and_then(|mean| mean.stderr),
+                None => sample_error(values),
+            };
+            let error = error.map_or_else(|| json!("N/A"), |error| json!(error));
             scores.insert(format!("{name}_stderr,none"), error);
         }
         let evaluators: Vec<&str> = self.evaluators.iter().map(|e| e.name()).collect();
@@ -158,6 +176,10 @@ impl Benchmark for DatasetBenchmark {
 struct Found {
     counts: DocumentCounts,
     values: IndexMap<String, Vec<f64>>,
+    /// Per score the number of the example of each value, where examples have several.
+    clusters: IndexMap<String, Vec<u32>>,
+    /// The number of the example that is added next.
+    number: Option<u32>,
     samples: Vec<Map<String, Value>>,
     documents: usize,
 }
@@ -190,12 +212,29 @@ impl Found {
             self.samples.push(sample);
         }
         for (name, mean) in means {
+            if let Some(number) = self.number {
+                self.clusters
+                    .entry(name.to_owned())
+                    .or_default()
+                    .push(number);
+            }
             match self.values.get_mut(name) {
                 Some(values) => values.push(mean),
                 None => drop(self.values.insert(name.to_owned(), vec![mean])),
             }
         }
     }
+}
+
+/// Per row the number of its example; `None` when no example has two rows.
+fn attempts(rows: &[Answered<'_>]) -> Option<Vec<u32>> {
+    let mut known: HashMap<&ExampleId, u32> = HashMap::with_capacity(rows.len());
+    let mut numbers = Vec::with_capacity(rows.len());
+    for one in rows {
+        let next = u32::try_from(known.len()).unwrap_or(u32::MAX);
+        numbers.push(*known.entry(&one.row.example_id).or_insert(next));
+    }
+    (known.len() < rows.len()).then_some(numbers)
 }
 
 /// What a document was asked and answered, in the reference's schema.

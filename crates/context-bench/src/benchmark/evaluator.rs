@@ -7,9 +7,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::Benchmark;
+use crate::digest;
 use crate::evaluator::{Evaluator, EvaluatorError};
 use crate::model::{Example, Identity, Output, ScoreName, Scores};
 
@@ -34,7 +35,11 @@ impl SuiteEvaluator {
             .collect();
         let mut tags: Vec<&String> = own.keys().collect();
         tags.sort_unstable();
-        let scoring = |tag: &&String| Some(((*tag).clone(), own[*tag].scoring()?));
+        // A digest each: settings of hundreds of tasks are kept with the plan.
+        let scoring = |tag: &&String| {
+            let settings = own[*tag].scoring()?.to_string();
+            Some(((*tag).clone(), json!(digest::hex(settings.as_bytes()))))
+        };
         let settings: Option<Map<String, Value>> = tags.iter().map(scoring).collect();
         let identity = settings.map(|settings| Identity::new(Self::NAME, VERSION, settings));
         (!own.is_empty()).then_some(Self {

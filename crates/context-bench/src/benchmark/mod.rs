@@ -67,6 +67,11 @@ pub trait Benchmark: Send + Sync {
         1
     }
 
+    /// Whether examples of one id are attempts at one document and not a mistake.
+    fn keeps_ids(&self) -> bool {
+        false
+    }
+
     /// The evaluators that score its examples.
     fn evaluators(&self) -> &[Arc<dyn Evaluator>] {
         &[]

@@ -21,7 +21,8 @@ use crate::model::EvalRow;
 pub struct Suite {
     tree: Tree,
     benchmarks: IndexMap<String, Arc<dyn Benchmark>>,
-    evaluator: Option<Arc<SuiteEvaluator>>,
+    /// Scores the rows of benchmarks that score themselves.
+    evaluator: Option<Arc<dyn Evaluator>>,
 }
 
 impl Suite {
@@ -32,7 +33,8 @@ impl Suite {
             .map(|benchmark| (benchmark.key().to_owned(), benchmark))
             .collect();
         Self {
-            evaluator: SuiteEvaluator::of(benchmarks.values()).map(Arc::new),
+            evaluator: SuiteEvaluator::of(benchmarks.values())
+                .map(|own| Arc::new(own) as Arc<dyn Evaluator>),
             tree,
             benchmarks,
         }
@@ -42,6 +44,14 @@ impl Suite {
     pub fn of(benchmark: Arc<dyn Benchmark>) -> Self {
         let nodes = vec![dataset_leaf(benchmark.key())];
         Self::new(Tree { nodes }, [benchmark])
+    }
+
+    /// Takes the rows of benchmarks that score themselves as this one scored them, such
+    /// as in a stored run; `None` when nobody did.
+    #[must_use]
+    pub(crate) fn scored_by(mut self, evaluator: Option<Arc<dyn Evaluator>>) -> Self {
+        self.evaluator = evaluator;
+        self
     }
 
     /// What was selected.
@@ -66,18 +76,28 @@ impl Suite {
     /// about. The same examples under two keys are there once.
     pub fn examples(&self) -> Dataset {
         let chained = |makes_prompts: bool| {
-            let own = self.distinct();
-            let own = own.filter(|benchmark| benchmark.makes_prompts() == makes_prompts);
-            own.map(|benchmark| benchmark.examples())
+            let own = self
+                .distinct()
+                .filter(|one| one.makes_prompts() == makes_prompts);
+            let (as_they_are, own): (Vec<_>, Vec<_>) = own.partition(|one| one.keeps_ids());
+            let chained = |own: Vec<&Arc<dyn Benchmark>>| {
+                own.into_iter()
+                    .map(|one| one.examples())
+                    .reduce(Dataset::chain)
+            };
+            let own = chained(own);
+            let own = match makes_prompts {
+                true => own,
+                false => own.map(Dataset::with_distinct_ids),
+            };
+            own.into_iter()
+                .chain(chained(as_they_are))
                 .reduce(Dataset::chain)
         };
         let repeats = self.distinct().map(|benchmark| benchmark.repeats()).max();
-        let datasets = chained(false).map(|datasets| {
-            let datasets = datasets.with_distinct_ids();
-            match repeats.unwrap_or(1) {
-                1 => datasets,
-                n => datasets.times(n),
-            }
+        let datasets = chained(false).map(|datasets| match repeats.unwrap_or(1) {
+            1 => datasets,
+            n => datasets.times(n),
         });
         let all = chained(true).into_iter().chain(datasets);
         all.reduce(Dataset::chain)
@@ -96,7 +116,7 @@ impl Suite {
                 .as_ref()
                 .filter(|_| benchmark.scores_itself())
             {
-                evaluators.push(Arc::clone(own) as Arc<dyn Evaluator>);
+                evaluators.push(Arc::clone(own));
             }
             let field = benchmark.score_field();
             (

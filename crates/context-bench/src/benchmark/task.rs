@@ -34,7 +34,6 @@ pub struct TaskBenchmark {
     score_field: Option<String>,
     samples: bool,
     evaluators: Vec<Arc<dyn Evaluator>>,
-    scores_itself: bool,
 }
 
 impl TaskBenchmark {
@@ -55,7 +54,6 @@ impl TaskBenchmark {
             documents,
             samples,
             evaluators: Vec::new(),
-            scores_itself: true,
         }
     }
 
@@ -63,14 +61,6 @@ impl TaskBenchmark {
     #[must_use]
     pub fn with_evaluators(mut self, evaluators: Vec<Arc<dyn Evaluator>>) -> Self {
         self.evaluators = evaluators;
-        self
-    }
-
-    /// Takes its scores from these evaluators, which have those of a stored run.
-    #[must_use]
-    pub fn scored_by(mut self, evaluators: Vec<Arc<dyn Evaluator>>) -> Self {
-        self.evaluators = evaluators;
-        self.scores_itself = false;
         self
     }
 
@@ -101,7 +91,7 @@ impl Benchmark for TaskBenchmark {
     }
 
     fn scores_itself(&self) -> bool {
-        self.scores_itself
+        true
     }
 
     async fn score(&self, example: &Example, output: &Output) -> Result<Scores, EvaluatorError> {

@@ -102,6 +102,9 @@ pub struct PlannedBenchmark {
     /// Whether its examples may say themselves which dataset they are of.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_open: bool,
+    /// Whether examples of one id are attempts at one document.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub keeps_ids: bool,
     /// How many answers each document gets.
     pub repeats: usize,
     /// Examples per prompt, where prompts have any.

@@ -45,8 +45,7 @@ impl RunRecord {
             .iter()
             .map(|benchmark| {
                 let mut own = benchmark.evaluators.clone();
-                // Rows of classes have no scores: their documents are scored at the end.
-                if benchmark.kind == BenchmarkKind::Task {
+                if benchmark.kind != BenchmarkKind::Dataset {
                     own.push(SuiteEvaluator::NAME.to_owned());
                 }
                 let how = json!({"evaluators": own, "score_field": benchmark.score_field});

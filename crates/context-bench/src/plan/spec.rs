@@ -26,7 +26,7 @@ pub const SPEC_VERSION: u32 = 1;
 pub struct RunSpec {
     /// The format of this file: 1.
     pub version: u32,
-    /// What is compared. The first is the baseline.
+    /// What is compared.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub systems: Vec<SystemSpec>,
     /// The endpoint that answers for built-in systems; without it the baseline reader
@@ -95,6 +95,14 @@ impl Default for RunSpec {
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
+}
+
+/// Writes a number without decimals as users would.
+fn whole<S: serde::Serializer>(number: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
+    match number {
+        Some(n) if n.fract() == 0.0 && n.abs() < 1e15 => serializer.serialize_i64(*n as i64),
+        other => other.serialize(serializer),
+    }
 }
 
 /// Writes a type with the keys of requests at its end, so that they are described once.
@@ -213,7 +221,7 @@ pub struct DataSpec {
     #[serde(skip_serializing_if = "IndexMap::is_empty")]
     pub copies: IndexMap<String, PathBuf>,
     /// Use the first so many records of each benchmark, or with a number below 1 that share.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "whole")]
     pub limit: Option<f64>,
     /// How often every system is asked about each example; default 1, or what a task says.
     #[serde(skip_serializing_if = "Option::is_none")]

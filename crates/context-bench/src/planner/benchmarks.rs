@@ -310,6 +310,7 @@ impl Planner<'_> {
         gathered.add_dataset(DatasetBenchmark {
             key: name.to_owned(),
             is_open: true,
+            keeps_ids: true,
             ..benchmark
         });
         Ok(())
@@ -339,6 +340,7 @@ impl Planner<'_> {
             documents,
             repeats: repeats.max(1),
             is_open: false,
+            keeps_ids: false,
             samples: self.logs_samples(),
             examples: Mutex::new(Some(dataset)),
         })
@@ -590,6 +592,7 @@ impl Gathered {
             documents: benchmark.documents,
             original: None,
             is_open: benchmark.is_open,
+            keeps_ids: benchmark.keeps_ids,
             repeats: benchmark.repeats,
             num_fewshot: None,
         });

@@ -8,6 +8,7 @@ use crate::error::Hint;
 pub struct PlanError {
     what: String,
     hint: Option<String>,
+    notices: Vec<Notice>,
 }
 
 impl PlanError {
@@ -16,6 +17,7 @@ impl PlanError {
         Self {
             what: what.into(),
             hint: None,
+            notices: Vec::new(),
         }
     }
 
@@ -26,11 +28,22 @@ impl PlanError {
         self
     }
 
+    /// What was noticed before it came to this.
+    pub fn notices(&self) -> &[Notice] {
+        &self.notices
+    }
+
+    pub(super) fn with_notices(mut self, notices: Vec<Notice>) -> Self {
+        self.notices = notices;
+        self
+    }
+
     /// An error of another part.
     pub fn of(error: &(impl std::fmt::Display + Hint)) -> Self {
         Self {
             what: error.to_string(),
             hint: error.hint(),
+            notices: Vec::new(),
         }
     }
 }

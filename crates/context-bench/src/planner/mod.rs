@@ -3,7 +3,7 @@
 //! `RunSpec` goes in, and a [`PlannedRun`] comes out: the `RunPlan` with every
 //! default filled in, and the systems, benchmarks and evaluators that it names,
 //! made and checked. Nothing is sent. The same module makes results again from
-//! a stored plan (`reopen`).
+//! a stored plan (`reopen`), or scores its answers anew (`rescore`).
 
 mod benchmarks;
 mod defaults;
@@ -13,6 +13,7 @@ mod leaves;
 mod metrics;
 mod preview;
 mod reopen;
+mod rescore;
 mod run;
 mod scoring;
 mod surroundings;
@@ -23,7 +24,8 @@ pub use defaults::{DEFAULT_MODEL, OPTION_SEED};
 pub use error::{Notice, PlanError};
 pub use leaves::{ClassObject, check_copies, dataset_settings, fields_of_run};
 pub use preview::{Preview, SystemPreview};
-pub use reopen::{Reopened, Rescoring, last_run};
+pub use reopen::{Reopened, last_run};
+pub use rescore::Rescoring;
 pub use run::PlannedRun;
 pub use surroundings::{
     CatalogSource, Given, GivenExamples, GivenSystem, HostSource, HubSource, Surroundings, Variable,
@@ -62,17 +64,18 @@ pub struct Planner<'a> {
 /// When something that is named does not exist or does not fit the rest.
 pub fn plan(spec: &RunSpec, around: &Surroundings) -> Result<PlannedRun, PlanError> {
     let pace = Arc::new(Pace::new(spec.limits.rps, spec.limits.tpm));
-    let planner = Planner {
+    let mut planner = Planner {
         spec,
         around,
         pace,
         notices: Vec::new(),
     };
-    planner.run()
+    let planned = planner.run();
+    planned.map_err(|error| error.with_notices(planner.notices))
 }
 
 impl Planner<'_> {
-    fn run(mut self) -> Result<PlannedRun, PlanError> {
+    fn run(&mut self) -> Result<PlannedRun, PlanError> {
         let spec = self.spec;
         self.check()?;
         let counter = self.counter()?;
@@ -98,7 +101,7 @@ impl Planner<'_> {
             suite: found.suite,
             examples,
             counter,
-            notices: self.notices,
+            notices: std::mem::take(&mut self.notices),
         })
     }
 

@@ -1,8 +1,7 @@
-//! Stored runs: their results made again as they were, or scored anew.
+//! Stored runs: their results made again as they were, from the store.
 //!
-//! The plan is kept with the run. As it was, a run is summed up by the very plan
-//! that it had; scored anew, what its spec names is read again, so that an added
-//! filter or metric counts. No system is called either way.
+//! The plan is kept with the run, and the run is summed up by the very plan that it
+//! had, whatever became of its files. No system is called.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,27 +9,22 @@ use std::sync::Arc;
 use context_bench_tasks::options::Chat;
 use context_bench_tasks::{Host, Leaf, Options, Task, Tree};
 
-use super::benchmarks::{Known, task_data};
+use super::benchmarks::task_data;
 use super::earlier;
-use super::run::{counting, scored};
-use super::scoring::Scoring;
+use super::run::scored;
 use super::surroundings::Surroundings;
-use super::{Notice, PlanError, Planner};
+use super::{PlanError, Planner};
 use crate::benchmark::{
     Benchmark, ClassBenchmark, DatasetBenchmark, SCORE, Suite, SuiteEvaluator, TaskBenchmark,
     TaskDocuments, UnavailableBenchmark,
 };
 use crate::chat::Pace;
-use crate::dataset::catalogue::Config;
-use crate::dataset::{DatasetRef, DatasetTarget};
-use crate::evaluate::{Evaluate, evaluate};
+use crate::evaluate::evaluate;
 use crate::evaluator::Evaluator;
-use crate::plan::{BenchmarkKind, PlannedBenchmark, PlannedChat, RunPlan, RunRecord, RunSpec};
-use crate::registry::Registry;
+use crate::plan::{BenchmarkKind, PlannedBenchmark, PlannedChat, RunPlan, RunRecord};
 use crate::replay::Replay;
 use crate::result::EvalResult;
 use crate::store::{Store, StoreError};
-use crate::tokens::{TokenCounter as _, Tokenizer};
 
 /// A stored run, with what was asked and decided.
 pub struct Reopened {
@@ -39,16 +33,6 @@ pub struct Reopened {
     /// What was asked and decided. Runs of programs that plan nothing have a plan that
     /// says what their rows say.
     pub record: RunRecord,
-}
-
-/// A stored run about to be scored anew.
-pub struct Rescoring {
-    /// The run, to which a front end adds progress and a way to stop.
-    pub evaluate: Evaluate,
-    /// What was asked and decided, with what is changed.
-    pub record: RunRecord,
-    /// What users should know.
-    pub notices: Vec<Notice>,
 }
 
 /// The id of the newest run of a store.
@@ -114,138 +98,16 @@ impl Reopened {
             own.cloned().collect()
         };
         let rebuilt = planner.rebuilt(plan, &plan.tree, &host, |benchmark, task| match task {
-            Some(task) => {
-                let mut names = benchmark.evaluators.clone();
-                names.push(SuiteEvaluator::NAME.to_owned());
-                Rebuilt::Task(task.scored_by(named(&names)))
-            }
+            Some(task) => Rebuilt::Task(task.with_evaluators(named(&benchmark.evaluators))),
             None => Rebuilt::Evaluators(named(&benchmark.evaluators)),
         });
-        Suite::new(plan.tree.clone(), rebuilt)
-    }
-
-    /// Scores the run anew, with `over` on top of what was asked.
-    ///
-    /// # Errors
-    ///
-    /// When something that is named does not exist, or the store cannot be read.
-    pub fn rescore(&self, over: &RunSpec, around: &Surroundings) -> Result<Rescoring, PlanError> {
-        let spec = self.record.spec.clone().with(over);
-        earlier::check(&self.replay, &spec)?;
-        let names_evaluators = spec.scoring.evaluators.is_some();
-        let mut planner = Planner {
-            spec: &spec,
-            around,
-            pace: Arc::new(Pace::new(spec.limits.rps, spec.limits.tpm)),
-            notices: Vec::new(),
-        };
-        let known = planner.registry()?;
-        let mut scoring = Scoring::new(&spec, &known, &around.given)?;
-        let host = (around.host)(&spec.python);
-        let old = &self.record.plan;
-        let tree = planner.tree_now(old, &known)?;
-        let mut plan = RunPlan {
-            tree: tree.clone(),
-            ..old.clone()
-        };
-        let mut fields = Vec::new();
-        let mut failure = None;
-        let extra = match names_evaluators {
-            true => scoring.evaluators(None)?,
-            false => Vec::new(),
-        };
-        let mut notices = Vec::new();
-        let rebuilt = planner.rebuilt(old, &tree, &host, |benchmark, task| match task {
-            Some(task) => Rebuilt::Task(task.with_evaluators(extra.clone())),
-            None => {
-                let config = config_of(&known.registry, &benchmark.tag);
-                notices.extend(scoring.notice(&benchmark.tag, config.as_ref()));
-                benchmark.score_field = Some(scoring.field_of(config.as_ref()));
-                fields.extend(benchmark.score_field.clone());
-                let evaluators = scoring.evaluators(config.as_ref());
-                Rebuilt::Evaluators(evaluators.unwrap_or_else(|error| {
-                    failure.get_or_insert(error);
-                    Vec::new()
-                }))
-            }
-        });
-        if let Some(error) = failure {
-            return Err(error);
-        }
-        planner.notices.extend(notices);
-        let suite = Suite::new(tree, rebuilt);
-        plan.benchmarks = suite
-            .benchmarks()
-            .filter_map(|one| {
-                let old = old.benchmarks.iter().find(|old| old.key == one.key())?;
-                let evaluators = one.evaluators().iter();
-                Some(PlannedBenchmark {
-                    evaluators: evaluators.map(|one| one.name().to_owned()).collect(),
-                    score_field: one.score_field().map(str::to_owned),
-                    ..old.clone()
-                })
-            })
-            .collect();
-        let has_tasks = plan.harness.has_tasks;
-        let has_score = plan.benchmarks.iter().any(|one| one.score_field.is_some());
-        let field = match (has_tasks && names_evaluators, &spec.scoring.score_field) {
-            (_, Some(field)) => field.clone(),
-            (true, None) => super::scoring::USUAL_SCORE.to_owned(),
-            (false, None) => scoring.score_field(&fields, has_tasks),
-        };
-        plan.scoring.is_common = field == SCORE && spec.scoring.score_field.is_none();
-        plan.scoring.score_field = (has_score || names_evaluators).then_some(field);
-        plan.scoring.evaluators = spec.scoring.evaluators.clone().unwrap_or_default();
-        plan.scoring.judge = scoring.judge();
-        if let Some(threshold) = spec.scoring.threshold {
-            plan.scoring.threshold = threshold;
-        }
-        if let Some(n) = spec.scoring.bootstrap_iters {
-            plan.scoring.bootstrap_iters = n;
-        }
-        plan.scoring.log_samples = planner.logs_samples();
-        plan.scoring.metrics = None;
-        let tokenizer = spec
-            .scoring
-            .tokenizer
-            .as_ref()
-            .unwrap_or(&plan.scoring.tokenizer);
-        let tokenizer = match Tokenizer::ALL
-            .into_iter()
-            .find(|one| one.name() == tokenizer)
-        {
-            Some(known) => known,
-            None if over.scoring.tokenizer.is_some() => tokenizer.parse()?,
-            // A counter of the program that ran it: its counts are in the store.
-            None => Tokenizer::default(),
-        };
-        if !spec.scoring.text_fields.is_empty() {
-            plan.scoring.text_fields = Some(spec.scoring.text_fields.clone());
-        }
-        plan.scoring.tokenizer = tokenizer.name().to_owned();
-        if let Some(workers) = spec.limits.max_workers {
-            plan.limits.max_workers = workers;
-        }
-        let run = scored(evaluate(), suite, &plan, self.replay.run.systems.len());
-        let run = counting(run, &plan.scoring)
-            .replay(&self.replay)?
-            .token_counter(tokenizer.counter())
-            .max_workers(crate::runner::MaxWorkers::from(plan.limits.max_workers));
-        let notices = planner.notices;
-        let record = RunRecord {
-            spec: spec.without_secrets(),
-            plan,
-        };
-        Ok(Rescoring {
-            evaluate: run.record(record.clone()),
-            record,
-            notices,
-        })
+        let own = stored.iter().find(|one| one.name() == SuiteEvaluator::NAME);
+        Suite::new(plan.tree.clone(), rebuilt).scored_by(own.cloned())
     }
 }
 
 /// What stands for a benchmark of a plan.
-enum Rebuilt {
+pub(super) enum Rebuilt {
     /// A task, as it is to be scored.
     Task(TaskBenchmark),
     /// A dataset with these evaluators.
@@ -255,7 +117,7 @@ enum Rebuilt {
 impl Planner<'_> {
     /// The benchmarks of a plan again, without their examples; `how` decides how each is
     /// scored. One that cannot be made again costs only itself.
-    fn rebuilt(
+    pub(super) fn rebuilt(
         &self,
         plan: &RunPlan,
         tree: &Tree,
@@ -293,6 +155,7 @@ impl Planner<'_> {
                         documents: planned.documents,
                         repeats: planned.repeats,
                         is_open: planned.is_open,
+                        keeps_ids: planned.keeps_ids,
                         samples,
                         ..DatasetBenchmark::default()
                     })
@@ -322,30 +185,6 @@ impl Planner<'_> {
             rebuilt.push(benchmark);
         }
         rebuilt
-    }
-
-    /// The tree of a plan as its files are now; datasets stay as they were.
-    fn tree_now(&mut self, old: &RunPlan, known: &Known) -> Result<Tree, PlanError> {
-        let names: Vec<String> = self
-            .spec
-            .benchmarks
-            .iter()
-            .filter_map(|one| one.task.clone())
-            .collect();
-        let Some(catalog) = known.catalog.as_ref().filter(|_| !names.is_empty()) else {
-            return Ok(old.tree.clone());
-        };
-        let now = self.selected(&names, catalog)?;
-        let tasks = now.keys();
-        let datasets = old.tree.nodes.iter().filter(|node| {
-            let is_dataset = old
-                .benchmarks
-                .iter()
-                .any(|one| one.kind == BenchmarkKind::Dataset && one.key == node.id());
-            is_dataset && !tasks.iter().any(|key| key == node.id())
-        });
-        let nodes = datasets.cloned().chain(now.nodes).collect();
-        Ok(Tree { nodes })
     }
 }
 
@@ -381,14 +220,4 @@ fn options_of(plan: &RunPlan) -> Options {
             .and_then(|limit| context_bench_tasks::options::Limit::new(limit).ok()),
         ..Options::default()
     }
-}
-
-/// What the catalogue says about a dataset, if its tag is one of there.
-fn config_of(registry: &Registry, tag: &str) -> Option<Config> {
-    let reference = DatasetRef::parse(tag).ok()?;
-    let DatasetTarget::Named(named) = reference.target() else {
-        return None;
-    };
-    let mut configs = registry.configs(named).ok()?;
-    configs.pop().filter(|_| configs.is_empty())
 }

@@ -59,6 +59,10 @@ impl PlannedRun {
             Some(seconds) => run.example_timeout(Duration::from_secs_f64(seconds)),
             None => run,
         };
+        let run = match limits.max_time {
+            Some(seconds) => run.max_time(Duration::from_secs_f64(seconds)),
+            None => run,
+        };
         run.record(self.record)
     }
 }

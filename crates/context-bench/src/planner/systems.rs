@@ -50,16 +50,21 @@ impl Systems {
         })
     }
 
-    /// The model that each system asks for.
+    /// Who answers for each system: the model that it asks for, else what answers.
     pub(super) fn models(&self) -> IndexMap<String, String> {
+        let who = |system: &PlannedSystem| match &system.model {
+            Some(model) if !model.is_empty() => model.clone(),
+            _ if system.kind == "layer" => "baseline-reader".to_owned(),
+            _ => system.name.clone(),
+        };
         let systems = self.planned.iter();
         systems
-            .filter_map(|system| Some((system.name.clone(), system.model.clone()?)))
+            .map(|system| (system.name.clone(), who(system)))
             .collect()
     }
 
-    fn push(&mut self, system: Arc<dyn System>, kind: &str, asked: Option<(String, String)>) {
-        let (endpoint, model) = asked.unzip();
+    fn push(&mut self, system: Arc<dyn System>, kind: &str, asked: Option<AskedAt>) {
+        let (endpoint, model) = asked.map(|at| (at.endpoint, at.model)).unzip();
         let settings = system.identity().map(|identity| identity.to_json());
         self.planned.push(PlannedSystem {
             name: system.name().to_owned(),
@@ -70,6 +75,20 @@ impl Systems {
         });
         self.systems.push(system);
     }
+}
+
+/// Something that answers, and where it is asked.
+#[derive(Clone)]
+struct Answerer {
+    system: Arc<dyn System>,
+    asked: Option<AskedAt>,
+}
+
+/// Where a system is asked, and for which model.
+#[derive(Clone)]
+struct AskedAt {
+    endpoint: String,
+    model: String,
 }
 
 /// Whether an address may be asked for likelihoods: unless it is for chats alone.
@@ -89,14 +108,14 @@ impl Planner<'_> {
             .iter()
             .filter(|one| one.system.is_some())
             .count();
-        let mut answerer: Option<(Arc<dyn System>, Option<(String, String)>)> = None;
+        let mut answerer: Option<Answerer> = None;
         for (system, name) in spec.systems.iter().zip(&names) {
             if let Some(url) = &system.proxy {
                 let requests = system.requests_over(&spec.requests);
-                let (model, asked) = self.endpoint(&mut built, url, name, &requests, 1)?;
-                built.push(model, "endpoint", Some(asked));
+                let made = self.endpoint(&mut built, url, name, &requests, 1)?;
+                built.push(made.system, "endpoint", made.asked);
             } else if let Some(typed) = &system.system {
-                let (answerer, asked) = match &answerer {
+                let answerer = match &answerer {
                     Some(made) => made.clone(),
                     None => answerer
                         .insert(self.answerer(&mut built, n_layers)?)
@@ -106,11 +125,11 @@ impl Planner<'_> {
                 let factory = self.around.registry.systems.get(&reference.name)?;
                 let context = SystemContext {
                     name: system.name.clone().unwrap_or(reference.label),
-                    answerer,
+                    answerer: answerer.system,
                     counter: Arc::clone(counter),
                 };
                 let layer = factory(reference.params, context)?;
-                built.push(layer, "layer", asked);
+                built.push(layer, "layer", answerer.asked);
             } else if let Some(command) = &system.command {
                 let command = self.command(system, command, name)?;
                 built.push(command, "command", None);
@@ -128,10 +147,10 @@ impl Planner<'_> {
                             .without_likelihoods
                             .get_or_insert(endpoint.to_string());
                     }
-                    (
-                        endpoint.to_string(),
-                        brought.model.clone().unwrap_or_default(),
-                    )
+                    AskedAt {
+                        endpoint: endpoint.to_string(),
+                        model: brought.model.clone().unwrap_or_default(),
+                    }
                 });
                 built.push(Arc::clone(&brought.system), "given", asked);
             }
@@ -154,22 +173,17 @@ impl Planner<'_> {
     }
 
     /// Who answers for built-in systems: the relay, else the baseline reader.
-    fn answerer(
-        &self,
-        built: &mut Systems,
-        users: usize,
-    ) -> Result<(Arc<dyn System>, Option<(String, String)>), PlanError> {
-        Ok(match &self.spec.relay {
-            Some(url) => {
-                let requests = &self.spec.requests;
-                let (relay, asked) = self.endpoint(built, url, "relay", requests, users)?;
-                (relay, Some(asked))
-            }
-            None => (Arc::new(Reader), None),
-        })
+    fn answerer(&self, built: &mut Systems, users: usize) -> Result<Answerer, PlanError> {
+        match &self.spec.relay {
+            Some(url) => self.endpoint(built, url, "relay", &self.spec.requests, users),
+            None => Ok(Answerer {
+                system: Arc::new(Reader),
+                asked: None,
+            }),
+        }
     }
 
-    /// Makes the endpoint of the next `users` systems; gives its address and model too.
+    /// Makes the endpoint of the next `users` systems.
     fn endpoint(
         &self,
         built: &mut Systems,
@@ -177,7 +191,7 @@ impl Planner<'_> {
         name: &str,
         requests: &RequestSpec,
         users: usize,
-    ) -> Result<(Arc<dyn System>, (String, String)), PlanError> {
+    ) -> Result<Answerer, PlanError> {
         let users = built.systems.len()..built.systems.len() + users;
         let model = requests.model.clone();
         let model = model.unwrap_or_else(|| defaults::DEFAULT_MODEL.to_owned());
@@ -211,7 +225,13 @@ impl Planner<'_> {
         };
         let address = endpoint.to_string();
         built.endpoints.push((endpoint, users));
-        Ok((system, (address, model)))
+        Ok(Answerer {
+            system,
+            asked: Some(AskedAt {
+                endpoint: address,
+                model,
+            }),
+        })
     }
 
     fn has_tasks(&self) -> bool {

@@ -22,6 +22,8 @@ pub enum RunEvent<'a> {
         /// The row.
         row: &'a EvalRow,
     },
+    /// The time of the run is over; what is in flight is finished.
+    TimeIsOver,
     /// No further row will come.
     Finished,
 }

@@ -29,5 +29,5 @@ pub use workers::MaxWorkers;
 pub(crate) use dispatch::{Outcome, RunSettings, run};
 pub(crate) use recorded::{Lapse, Recorded};
 pub(crate) use reuse::{Reuse, ReuseSettings};
-pub(crate) use scoring::{unscored, usage_metadata};
+pub(crate) use scoring::{is_inapplicable, unscored, usage_metadata};
 pub(crate) use wiring::Wiring;

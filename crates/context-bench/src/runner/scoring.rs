@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc;
 
@@ -145,6 +145,9 @@ impl Scorer {
         stored.fill(&mut row);
         (row.input_tokens, row.output_tokens) = stored.tokens().unwrap_or_default();
         for (index, _) in self.wiring.evaluators.iter().enumerate() {
+            if !self.wiring.is_wired(index, &prepared.dataset) {
+                continue;
+            }
             if !self.wiring.applies(index, &prepared.example) {
                 row.not_applicable += 1;
             } else if let Some(Some(scores)) = stored.scores.get(index) {
@@ -187,8 +190,16 @@ impl Scorer {
     ) -> Scored {
         let mut scored = Scored::default();
         for (index, evaluator) in self.wiring.evaluators.iter().enumerate() {
+            // Evaluators of other datasets say nothing about this one.
+            if !self.wiring.is_wired(index, &prepared.dataset) {
+                continue;
+            }
+            let is_known = known.get(index).is_some_and(Option::is_some);
             if !self.wiring.applies(index, &prepared.example) {
                 scored.not_applicable += 1;
+                if self.reuse.is_some() && !is_known {
+                    scored.fresh.push((index, inapplicable(&**evaluator)));
+                }
                 continue;
             }
             if let Some(Some(scores)) = known.get(index) {
@@ -313,6 +324,21 @@ pub(crate) fn unscored(evaluator: &dyn Evaluator, reason: &str) -> Scores {
         .map(|name| (name.clone(), score.clone()))
         .collect()
 }
+
+/// What is stored in place of the scores of an evaluator that does not apply: whoever
+/// reads the store cannot ask the evaluator.
+fn inapplicable(evaluator: &dyn Evaluator) -> Scores {
+    let mark = Score::evidence(json!({ NOT_APPLICABLE: true }));
+    [(evaluator.name(), mark)].into_iter().collect()
+}
+
+/// Whether stored scores say that their evaluator does not apply.
+pub(crate) fn is_inapplicable(scores: &Scores) -> bool {
+    let mut evidence = scores.iter().filter_map(|(_, score)| score.as_evidence());
+    evidence.any(|evidence| evidence.get(NOT_APPLICABLE).is_some())
+}
+
+const NOT_APPLICABLE: &str = "not_applicable";
 
 /// The three usage members that users know; missing ones are 0, others are dropped.
 pub(crate) fn usage_metadata(usage: &Map<String, Value>) -> Map<String, Value> {

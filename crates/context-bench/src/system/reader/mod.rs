@@ -76,6 +76,11 @@ impl System for Reader {
         let answer = offload(self.name(), example.context(), question, work).await?;
         Ok(Output::reply(example, answer))
     }
+
+    fn prompt(&self, example: &Example) -> Option<Vec<String>> {
+        let question = example.question().unwrap_or_default();
+        Some(vec![example.context().to_owned(), question.to_owned()])
+    }
 }
 
 #[cfg(test)]

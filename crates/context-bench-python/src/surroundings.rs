@@ -1,0 +1,35 @@
+//! What the package gives to plans: variables, the hub, Python, the index of tasks.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use context_bench::planner::{PlanError, Surroundings};
+use context_bench::registry::Registry;
+use context_bench::task::CatalogSettings;
+use context_bench_tasks::Host;
+use pyo3::prelude::*;
+
+use crate::{catalogue, cli, host};
+
+/// Everything that plans may use; `cache` keeps the index of task files.
+pub(crate) fn of(py: Python<'_>, cache: Option<PathBuf>) -> PyResult<Surroundings> {
+    // Loaded now, so that a broken installation shows.
+    let here: Arc<dyn Host> = Arc::new(host::host(py)?);
+    Ok(Surroundings {
+        variable: Arc::new(|name| std::env::var(name).ok().filter(|value| !value.is_empty())),
+        hub: Arc::new(|| {
+            catalogue::hub_access().map_err(|error| PlanError::new(error.to_string()))
+        }),
+        host: Arc::new(move |python| match python.allowed {
+            Some(false) => Arc::new(context_bench_tasks::NoHost),
+            _ => Arc::clone(&here),
+        }),
+        catalog: Arc::new(move |include| CatalogSettings {
+            include: include.to_vec(),
+            cache: cache.clone(),
+            home: std::env::home_dir(),
+        }),
+        launcher: cli::launcher(),
+        ..Surroundings::new(Registry::builtin())
+    })
+}

@@ -1,0 +1,204 @@
+//! Stored runs scored anew. What their spec names is read again, so that an added
+//! filter or metric counts; the answers are those of the store. No system is called.
+
+use std::sync::Arc;
+
+use context_bench_tasks::Tree;
+
+use super::benchmarks::Known;
+use super::earlier;
+use super::reopen::{Rebuilt, Reopened};
+use super::run::{counting, scored};
+use super::scoring::{Scoring, USUAL_SCORE};
+use super::surroundings::Surroundings;
+use super::{Notice, PlanError, Planner};
+use crate::benchmark::{SCORE, Suite};
+use crate::chat::Pace;
+use crate::dataset::catalogue::Config;
+use crate::dataset::{DatasetRef, DatasetTarget};
+use crate::evaluate::{Evaluate, evaluate};
+use crate::plan::{BenchmarkKind, PlannedBenchmark, RunPlan, RunRecord, RunSpec};
+use crate::registry::Registry;
+use crate::runner::MaxWorkers;
+use crate::tokens::{TokenCounter as _, Tokenizer};
+
+/// A stored run about to be scored anew.
+pub struct Rescoring {
+    /// The run, to which a front end adds progress and a way to stop.
+    pub evaluate: Evaluate,
+    /// What was asked and decided, with what is changed.
+    pub record: RunRecord,
+    /// What users should know.
+    pub notices: Vec<Notice>,
+}
+
+impl Reopened {
+    /// Scores the run anew, with `over` on top of what was asked.
+    ///
+    /// # Errors
+    ///
+    /// When something that is named does not exist, or the store cannot be read.
+    pub fn rescore(&self, over: &RunSpec, around: &Surroundings) -> Result<Rescoring, PlanError> {
+        let spec = self.record.spec.clone().with(over);
+        earlier::check(&self.replay, &spec)?;
+        let mut planner = Planner {
+            spec: &spec,
+            around,
+            pace: Arc::new(Pace::new(spec.limits.rps, spec.limits.tpm)),
+            notices: Vec::new(),
+        };
+        let known = planner.registry()?;
+        let scoring = Scoring::new(&spec, &known, &around.given)?;
+        let (suite, mut plan) = planner.suite_now(&self.record.plan, &known, scoring)?;
+        let tokenizer = tokenizer(&spec, over, &plan)?;
+        plan.scoring.tokenizer = tokenizer.name().to_owned();
+        let run = scored(evaluate(), suite, &plan, self.replay.run.systems.len());
+        let run = counting(run, &plan.scoring)
+            .replay(&self.replay)?
+            .token_counter(tokenizer.counter())
+            .max_workers(MaxWorkers::from(plan.limits.max_workers));
+        let notices = planner.notices;
+        let record = RunRecord {
+            spec: spec.without_secrets(),
+            plan,
+        };
+        Ok(Rescoring {
+            evaluate: run.record(record.clone()),
+            record,
+            notices,
+        })
+    }
+}
+
+/// Counts tokens as the run did, so that the stored counts are found, unless the user
+/// asks for another way.
+fn tokenizer(spec: &RunSpec, over: &RunSpec, plan: &RunPlan) -> Result<Tokenizer, PlanError> {
+    let named = spec.scoring.tokenizer.as_ref();
+    let named = named.unwrap_or(&plan.scoring.tokenizer);
+    let known = Tokenizer::ALL.into_iter().find(|one| one.name() == named);
+    Ok(match known {
+        Some(known) => known,
+        None if over.scoring.tokenizer.is_some() => named.parse()?,
+        // A counter of the program that ran it: its counts are in the store.
+        None => Tokenizer::default(),
+    })
+}
+
+impl Planner<'_> {
+    /// The benchmarks of a plan as they are scored now, and the plan for that.
+    fn suite_now(
+        &mut self,
+        old: &RunPlan,
+        known: &Known,
+        mut scoring: Scoring<'_>,
+    ) -> Result<(Suite, RunPlan), PlanError> {
+        let spec = self.spec;
+        let names_evaluators = spec.scoring.evaluators.is_some();
+        let host = (self.around.host)(&spec.python);
+        let tree = self.tree_now(old, known)?;
+        let extra = match names_evaluators {
+            true => scoring.evaluators(None)?,
+            false => Vec::new(),
+        };
+        let (mut fields, mut notices, mut failure) = (Vec::new(), Vec::new(), None);
+        let rebuilt = self.rebuilt(old, &tree, &host, |benchmark, task| match task {
+            Some(task) => Rebuilt::Task(task.with_evaluators(extra.clone())),
+            None => {
+                let config = config_of(&known.registry, &benchmark.tag);
+                notices.extend(scoring.notice(&benchmark.tag, config.as_ref()));
+                benchmark.score_field = Some(scoring.field_of(config.as_ref()));
+                fields.extend(benchmark.score_field.clone());
+                let evaluators = scoring.evaluators(config.as_ref());
+                Rebuilt::Evaluators(evaluators.unwrap_or_else(|error| {
+                    failure.get_or_insert(error);
+                    Vec::new()
+                }))
+            }
+        });
+        if let Some(error) = failure {
+            return Err(error);
+        }
+        self.notices.extend(notices);
+        let suite = Suite::new(tree.clone(), rebuilt);
+        let mut plan = RunPlan {
+            tree,
+            benchmarks: replanned(&suite, old),
+            ..old.clone()
+        };
+        let has_tasks = plan.harness.has_tasks;
+        let has_score = plan.benchmarks.iter().any(|one| one.score_field.is_some());
+        let field = match (has_tasks && names_evaluators, &spec.scoring.score_field) {
+            (_, Some(field)) => field.clone(),
+            (true, None) => USUAL_SCORE.to_owned(),
+            (false, None) => scoring.score_field(&fields, has_tasks),
+        };
+        let decided = &mut plan.scoring;
+        decided.is_common = field == SCORE && spec.scoring.score_field.is_none();
+        decided.score_field = (has_score || names_evaluators).then_some(field);
+        decided.evaluators = spec.scoring.evaluators.clone().unwrap_or_default();
+        decided.judge = scoring.judge();
+        decided.threshold = spec.scoring.threshold.unwrap_or(decided.threshold);
+        let iterations = spec.scoring.bootstrap_iters;
+        decided.bootstrap_iters = iterations.unwrap_or(decided.bootstrap_iters);
+        decided.pooled_stderr = spec.scoring.pooled_stderr.unwrap_or(decided.pooled_stderr);
+        decided.log_samples = self.logs_samples();
+        decided.metrics = None;
+        if !spec.scoring.text_fields.is_empty() {
+            decided.text_fields = Some(spec.scoring.text_fields.clone());
+        }
+        let workers = spec.limits.max_workers;
+        plan.limits.max_workers = workers.unwrap_or(plan.limits.max_workers);
+        let allowed = spec.limits.max_error_rate;
+        plan.limits.max_error_rate = allowed.unwrap_or(plan.limits.max_error_rate);
+        plan.harness.bootstrap_iters = plan.scoring.bootstrap_iters;
+        Ok((suite, plan))
+    }
+
+    /// The tree of a plan as its files are now; datasets stay as they were.
+    fn tree_now(&mut self, old: &RunPlan, known: &Known) -> Result<Tree, PlanError> {
+        let names: Vec<String> = self
+            .spec
+            .benchmarks
+            .iter()
+            .filter_map(|one| one.task.clone())
+            .collect();
+        let Some(catalog) = known.catalog.as_ref().filter(|_| !names.is_empty()) else {
+            return Ok(old.tree.clone());
+        };
+        let now = self.selected(&names, catalog)?;
+        let tasks = now.keys();
+        let datasets = old.tree.nodes.iter().filter(|node| {
+            let is_dataset = old
+                .benchmarks
+                .iter()
+                .any(|one| one.kind == BenchmarkKind::Dataset && one.key == node.id());
+            is_dataset && !tasks.iter().any(|key| key == node.id())
+        });
+        let nodes = datasets.cloned().chain(now.nodes).collect();
+        Ok(Tree { nodes })
+    }
+}
+
+/// What a plan says about benchmarks, with how they are scored now.
+fn replanned(suite: &Suite, old: &RunPlan) -> Vec<PlannedBenchmark> {
+    let replanned = suite.benchmarks().filter_map(|one| {
+        let old = old.benchmarks.iter().find(|old| old.key == one.key())?;
+        let evaluators = one.evaluators().iter();
+        Some(PlannedBenchmark {
+            evaluators: evaluators.map(|one| one.name().to_owned()).collect(),
+            score_field: one.score_field().map(str::to_owned),
+            ..old.clone()
+        })
+    });
+    replanned.collect()
+}
+
+/// What the catalogue says about a dataset, if its tag is one of there.
+fn config_of(registry: &Registry, tag: &str) -> Option<Config> {
+    let reference = DatasetRef::parse(tag).ok()?;
+    let DatasetTarget::Named(named) = reference.target() else {
+        return None;
+    };
+    let mut configs = registry.configs(named).ok()?;
+    configs.pop().filter(|_| configs.is_empty())
+}
