@@ -24,7 +24,7 @@ pub(crate) fn show(planned: PlannedRun, spec: &RunSpec) -> Result<Exit, Failure>
                 json!({
                     "name": system.name,
                     "stored": system.stored,
-                    "requests": system.to_ask,
+                    "to_ask": system.to_ask,
                     "prompt_tokens": system.prompt_tokens,
                     "prompt_tokens_to_ask": system.tokens_to_ask,
                 })
@@ -58,11 +58,11 @@ fn text(plan: &RunPlan, preview: &Preview) -> String {
         }
         text += &format!("  {}: {who}\n", system.name);
         text += &format!(
-            "    {} of {} answers are stored; {} examples would be asked about, {} prompt tokens \
-             (of {} in all)\n",
+            "    {} of {} answers are stored; {} would be asked about, {} prompt tokens (of {} \
+             in all)\n",
             system.stored,
             preview.examples,
-            system.to_ask,
+            counted(system.to_ask, "example"),
             system.tokens_to_ask.map_or_else(unknown, |n| n.to_string()),
             system.prompt_tokens.map_or_else(unknown, |n| n.to_string()),
         );
@@ -81,8 +81,9 @@ fn text(plan: &RunPlan, preview: &Preview) -> String {
             false => benchmark.evaluators.join(", "),
         };
         text += &format!(
-            "  {}: {documents} examples, scored by {scored}",
-            benchmark.key
+            "  {}: {}, scored by {scored}",
+            benchmark.key,
+            counted(documents, "example")
         );
         if let Some(shots) = benchmark.num_fewshot.filter(|shots| *shots > 0) {
             text += &format!(", {shots} examples per prompt");
@@ -91,9 +92,14 @@ fn text(plan: &RunPlan, preview: &Preview) -> String {
     }
     let requests: usize = preview.systems.iter().map(|system| system.to_ask).sum();
     text += &format!(
-        "\n{} examples, {} systems, {requests} requests at least; nothing was asked\n",
-        preview.examples,
-        preview.systems.len()
+        "\n{}, {}, {requests} requests at least; nothing was asked\n",
+        counted(preview.examples, "example"),
+        counted(preview.systems.len(), "system")
     );
     text
+}
+
+fn counted(n: usize, what: &str) -> String {
+    let s = if n == 1 { "" } else { "s" };
+    format!("{n} {what}{s}")
 }

@@ -7,7 +7,7 @@ use context_bench::planner::Reopened;
 use context_bench::registry::Registry;
 
 use super::run;
-use crate::args::RescoreArgs;
+use crate::args::{RescoreArgs, RunArgs};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Sink;
@@ -19,12 +19,7 @@ pub(crate) fn main(
     command: &str,
 ) -> Result<Exit, Failure> {
     let flags = &args.run;
-    if !(flags.proxy.is_empty() && flags.system.is_empty() && flags.command.is_empty()) {
-        return Err(
-            Failure::bad_input("`rescore` takes its systems from the stored run")
-                .hint("leave out `--proxy`, `--system` and `--command`"),
-        );
-    }
+    check(flags)?;
     let started = SystemTime::now();
     let over = spec_args::flags(flags)?;
     let out = &over.output;
@@ -67,4 +62,30 @@ pub(crate) fn main(
         Exit::Done if lacking => Exit::RowsFailed,
         exit => exit,
     })
+}
+
+/// What a stored run has decided is not asked for again.
+fn check(flags: &RunArgs) -> Result<(), Failure> {
+    if !(flags.proxy.is_empty() && flags.system.is_empty() && flags.command.is_empty()) {
+        return Err(
+            Failure::bad_input("`rescore` takes its systems from the stored run")
+                .hint("leave out `--proxy`, `--system` and `--command`"),
+        );
+    }
+    if !(flags.dataset.is_empty() && flags.task.select.tasks.is_empty()) {
+        return Err(
+            Failure::bad_input("`rescore` takes its examples from the stored run")
+                .hint("leave out `--dataset` and `--tasks`"),
+        );
+    }
+    for (given, name) in [
+        (flags.dry_run, "--dry-run"),
+        (flags.print_config, "--print-config"),
+    ] {
+        if given {
+            return Err(Failure::bad_input(format!("`{name}` is for `run`"))
+                .hint("`rescore` asks no system, so there is nothing to try"));
+        }
+    }
+    Ok(())
 }

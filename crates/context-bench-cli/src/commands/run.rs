@@ -34,6 +34,12 @@ pub(crate) fn main(
     let spec = spec_args::spec(args, file)?;
     if args.print_config {
         output::stdout(&spec.to_yaml())?;
+        if spec.without_secrets() != spec {
+            output::warning(
+                "secrets are not written: `…` stands for keys and passwords, and URLs are \
+                 without user, password and query",
+            );
+        }
         return Ok(Exit::Done);
     }
     let how = How {

@@ -9,16 +9,21 @@
 )]
 
 mod bad_input;
+mod bench;
 mod catalogue;
 #[cfg(target_os = "linux")]
 mod code_execution;
 mod demo;
+mod dry_run;
 mod faults;
 mod interrupt;
 mod judge;
 mod outputs;
+mod print_config;
 mod program;
+mod reopened;
 mod repeats;
+mod run_file;
 #[cfg(target_os = "linux")]
 mod sandbox;
 mod store;

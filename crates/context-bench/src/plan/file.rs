@@ -1,32 +1,16 @@
 //! Specs as files (YAML as everywhere here, or JSON) and over each other.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use context_bench_template::place::Place;
-use context_bench_template::yaml::{self, Node};
-use serde_json::{Map, Value};
+use context_bench_template::yaml;
+use serde_json::Value;
 
+use super::shape;
 use super::spec::{RunSpec, SPEC_VERSION};
+use super::wrong::{Places, SpecError, Step};
 use crate::dataset::{DatasetRef, DatasetTarget};
-use crate::error::Hint;
 use crate::mask::Mask;
-use crate::text::suggest;
-
-/// Why a run file cannot be used.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{what}\n  at {place}")]
-pub struct SpecError {
-    what: String,
-    place: String,
-    hint: Option<String>,
-}
-
-impl Hint for SpecError {
-    fn hint(&self) -> Option<String> {
-        self.hint.clone()
-    }
-}
 
 impl RunSpec {
     /// Reads a run file. Paths in it start at the current folder or, where nothing is
@@ -57,40 +41,41 @@ impl RunSpec {
     ///
     /// When a key or value is wrong.
     pub fn parse(bytes: &[u8], name: &str) -> Result<Self, SpecError> {
-        let at = |place: &Place| place.to_string();
-        let wrong = |error: yaml::Error| SpecError {
-            what: error.message().to_owned(),
-            place: at(error.place()),
-            hint: error.hint(),
+        let is_json = Path::new(name).extension().is_some_and(|end| end == "json");
+        let document = yaml::parse(bytes, name);
+        // Numbers and escapes of JSON are not those of YAML 1.1: `1e-05` is a text there.
+        let mut value: Value = match is_json {
+            true => serde_json::from_slice(bytes).map_err(|e| SpecError::of_json(&e, name))?,
+            false => {
+                let document = document.as_ref().map_err(SpecError::of_yaml)?;
+                yaml::to_json(&document.root, name).map_err(|e| SpecError::of_yaml(&e))?
+            }
         };
-        let document = yaml::parse(bytes, name).map_err(wrong)?;
-        if let Some(twice) = document.duplicates.first() {
+        let document = document.ok();
+        if let Some(twice) = document.as_ref().and_then(|all| all.duplicates.first()) {
             return Err(SpecError {
                 what: format!("the key `{}` is there twice", twice.key),
-                place: at(&Place::new(name, twice.again)),
+                place: Place::new(name, twice.again).to_string(),
                 hint: Some("keep one of them".into()),
             });
         }
-        let value = yaml::to_json(&document.root, name).map_err(wrong)?;
-        let value = match value {
-            Value::Null => Value::Object(Map::new()),
-            value => value,
-        };
+        let root = document.map(|document| document.root);
+        let places = Places { name, root };
+        shape::fit(&mut value, &super::schema(), &places)?;
         let spec: Self = serde_path_to_error::deserialize(value).map_err(|error| {
             let path = error.path().clone();
-            let what = error.into_inner().to_string();
-            SpecError::at_path(&what, &path, &document.root, name)
+            SpecError::of_serde(&error.into_inner().to_string(), &path, &places)
         })?;
         if spec.version != SPEC_VERSION {
-            let node = document.root.get("version");
-            let place =
-                node.map_or_else(|| Place::new(name, None), |n| Place::new(name, n.position));
+            let version = spec.version;
+            let path = [Step::Key("version".into())];
+            let what = format!("a run file of format {version} cannot be read");
             return Err(SpecError {
-                what: format!("a run file of format {} cannot be read", spec.version),
-                place: at(&place),
                 hint: Some(format!("this version reads format {SPEC_VERSION}")),
+                ..SpecError::at(&path, &what, &places)
             });
         }
+        shape::name_one_thing(&spec, &places)?;
         Ok(spec)
     }
 
@@ -118,7 +103,23 @@ impl RunSpec {
             Value::Object(map) => Value::Object(Mask::Dots.map(&map)),
             other => other,
         };
-        serde_json::from_value(shown(masked)).unwrap_or_default()
+        let mut masked: Self = serde_json::from_value(shown(masked)).unwrap_or_default();
+        // Names and paths of data have no secrets, whatever they are called.
+        masked.data = self.data.clone();
+        for (masked, benchmark) in masked.benchmarks.iter_mut().zip(&self.benchmarks) {
+            let is_url = |name: &Option<String>| name.as_ref().is_some_and(|n| n.contains("://"));
+            if !is_url(&benchmark.dataset) && !is_url(&benchmark.task) {
+                masked.clone_from(benchmark);
+            }
+        }
+        // In prose, `key: value` is no secret either; what looks like a key is.
+        let prose = |text: &Option<String>| text.as_deref().map(|text| Mask::Dots.text(text));
+        masked.prompts.system_instruction = prose(&self.prompts.system_instruction);
+        masked.requests.system_prompt = prose(&self.requests.system_prompt);
+        for (masked, system) in masked.systems.iter_mut().zip(&self.systems) {
+            masked.system_prompt = prose(&system.system_prompt);
+        }
+        masked
     }
 
     fn start_paths_at(&mut self, folder: &Path) {
@@ -132,6 +133,13 @@ impl RunSpec {
             if let Some(beside) = moved(path) {
                 *path = beside;
             }
+        }
+        // `python3` alone is found by the system, wherever the file is.
+        if let Some(interpreter) = &mut self.python.interpreter
+            && interpreter.components().count() > 1
+            && let Some(beside) = moved(interpreter)
+        {
+            *interpreter = beside;
         }
         for benchmark in &mut self.benchmarks {
             if let Some(dataset) = &mut benchmark.dataset
@@ -153,10 +161,14 @@ impl RunSpec {
                     }
                 }
             }
-            if let Some(task) = &mut benchmark.task
-                && let Some(beside) = moved(Path::new(&*task))
-            {
-                *task = beside.display().to_string();
+            if let Some(task) = &mut benchmark.task {
+                let parts = task
+                    .split(',')
+                    .map(|part| match moved(Path::new(part.trim())) {
+                        Some(beside) => beside.display().to_string(),
+                        None => part.to_owned(),
+                    });
+                *task = parts.collect::<Vec<_>>().join(",");
             }
         }
     }
@@ -191,70 +203,107 @@ fn shown(value: Value) -> Value {
     }
 }
 
-impl SpecError {
-    /// An error of serde, at the place of the value it is about.
-    fn at_path(what: &str, path: &serde_path_to_error::Path, root: &Arc<Node>, name: &str) -> Self {
-        use serde_path_to_error::Segment;
-        let mut node = Arc::clone(root);
-        let mut keys = Vec::new();
-        for segment in path.iter() {
-            let next = match segment {
-                Segment::Seq { index } => {
-                    keys.push(format!("[{index}]"));
-                    node.as_list().and_then(|list| list.get(*index)).cloned()
-                }
-                Segment::Map { key } => {
-                    keys.push(key.clone());
-                    node.get(key).cloned()
-                }
-                Segment::Enum { .. } | Segment::Unknown => None,
-            };
-            match next {
-                Some(next) => node = next,
-                None => break,
-            }
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::error::Hint as _;
+
+    fn parsed(text: &str) -> RunSpec {
+        RunSpec::parse(text.as_bytes(), "run.yaml").expect(text)
+    }
+
+    fn wrong(text: &str) -> SpecError {
+        RunSpec::parse(text.as_bytes(), "run.yaml").expect_err(text)
+    }
+
+    #[test]
+    fn nothing_is_a_spec_that_says_nothing() {
+        for text in [
+            "",
+            "# only words\n",
+            "{}",
+            "limits:\n",
+            "systems:\ndata: {files: }\n",
+        ] {
+            assert_eq!(parsed(text), RunSpec::default(), "{text:?}");
         }
-        let shown = keys.join(".").replace(".[", "[");
-        // "unknown field `x`, expected one of `a`, `b`"
-        let (what, expected) = match what.split_once(", expected ") {
-            Some((first, expected)) if first.starts_with("unknown field") => {
-                (first, Some(expected))
-            }
-            _ => (what, None),
-        };
-        let unknown = what
-            .strip_prefix("unknown field `")
-            .and_then(|rest| rest.strip_suffix('`'));
-        let mut position = node.position;
-        let hint = match (unknown, expected) {
-            (Some(unknown), Some(expected)) => {
-                let known: Vec<&str> = expected.split('`').skip(1).step_by(2).collect();
-                if let Some(entry) = node.as_map().and_then(|map| map.entry(unknown)) {
-                    position = entry.key.position;
-                }
-                let near = suggest::did_you_mean(unknown, known.iter().copied());
-                near.or_else(|| {
-                    Some(format!(
-                        "the keys are {}",
-                        suggest::quoted_list(&known, "and")
-                    ))
-                })
-            }
-            _ => Some("`context-bench schema` describes every key".to_owned()),
-        };
-        let what = match (unknown, shown.is_empty()) {
-            (Some(unknown), true) => format!("unknown key `{unknown}` in the run file"),
-            (Some(unknown), false) => {
-                let parent = shown.strip_suffix(&format!(".{unknown}")).unwrap_or(&shown);
-                format!("unknown key `{unknown}` in `{parent}`")
-            }
-            (None, true) => what.to_owned(),
-            (None, false) => format!("`{shown}`: {what}"),
-        };
-        Self {
-            what,
-            place: Place::new(name, position).to_string(),
-            hint,
+    }
+
+    #[test]
+    fn mistakes_are_told_at_their_place() {
+        for (text, what) in [
+            (
+                "limits:\n  rsp: 1\n",
+                "unknown key `rsp` in `limits`\n  at run.yaml:2:3",
+            ),
+            (
+                "limit:\n",
+                "unknown key `limit` in the run file\n  at run.yaml:1:1",
+            ),
+            (
+                "systems: [{proxy: a}, {proxy: b, command: c}]",
+                "`systems[1]` has both `proxy` and `command`\n  at run.yaml:1:34",
+            ),
+            (
+                "systems:\n  - [a]\n",
+                "`systems[0]`: expected a mapping, found a list\n  at run.yaml:2:5",
+            ),
+            (
+                "data: {files: [a]}",
+                "`data.files`: expected a mapping, found a list\n  at run.yaml:1:15",
+            ),
+            (
+                "requests: {stream: maybe}",
+                "`requests.stream`: expected true or false, found the text `maybe`\n  at \
+                 run.yaml:1:20",
+            ),
+            (
+                "seeds: {options: 1}\nseeds: {}",
+                "the key `seeds` is there twice\n  at run.yaml:2:1",
+            ),
+        ] {
+            let error = wrong(text);
+            assert_eq!(error.to_string(), what, "{text:?}");
+            assert!(error.hint().is_some(), "{text:?}");
         }
+    }
+
+    #[test]
+    fn json_has_its_own_numbers_and_texts() {
+        let text = "{\"requests\": {\"timeout\": 1e2, \"system_prompt\": \"\\ud83d\\ude00\"}}";
+        let spec = RunSpec::parse(text.as_bytes(), "run.json").expect("JSON");
+        assert_eq!(spec.requests.timeout, Some(100.0));
+        assert_eq!(spec.requests.system_prompt.as_deref(), Some("😀"));
+        let error = RunSpec::parse(b"{\"limits\": {},}", "run.json").expect_err("a comma");
+        assert!(error.to_string().ends_with("at run.json:1:15"), "{error}");
+    }
+
+    #[test]
+    fn what_is_on_top_replaces_lists_and_merges_the_rest() {
+        let below = parsed(
+            "systems: [{proxy: a}, {proxy: b}]\nlimits: {rps: 1, tpm: 2}\n\
+             requests: {extra_body: {a: 1, b: {c: 2}}}",
+        );
+        let over =
+            parsed("systems: [{proxy: c}]\nlimits: {rps: 3}\nrequests: {extra_body: {b: {d: 4}}}");
+        let both = below.clone().with(&over);
+        assert_eq!(both.systems, over.systems);
+        assert_eq!((both.limits.rps, both.limits.tpm), (Some(3.0), Some(2.0)));
+        let body = both.requests.extra_body.map(Value::Object);
+        assert_eq!(body, Some(json!({"a": 1, "b": {"c": 2, "d": 4}})));
+        assert_eq!(below.clone().with(&RunSpec::default()), below);
+    }
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let spec = parsed(
+            "relay: http://h\nrequests:\n  extra_body: {t: 1.0e-05, s: \"1e-05\", n: \"null\", o: '010'}\n  \
+             system_prompt: \"a: b\\n- c\\t\"\nlimits: {max_workers: auto}\ndata: {files: {token: k.jsonl}}",
+        );
+        let text = spec.to_yaml();
+        assert_eq!(parsed(&text), spec, "{text}");
+        assert_eq!(parsed(&text).to_yaml(), text);
     }
 }

@@ -7,14 +7,15 @@ mod decided;
 mod file;
 mod record;
 mod schema;
+mod shape;
 mod spec;
 mod workers;
+mod wrong;
 
 pub use decided::{
     BenchmarkKind, PLAN_VERSION, PlannedBenchmark, PlannedChat, PlannedLimits, PlannedPrompts,
     PlannedScoring, PlannedSeeds, PlannedSystem, RunPlan,
 };
-pub use file::SpecError;
 pub use record::RunRecord;
 pub use schema::{reference, schema};
 pub use spec::{
@@ -22,3 +23,4 @@ pub use spec::{
     PythonSpec, RequestSpec, RunSpec, SPEC_VERSION, ScoringSpec, SeedSpec, SystemSpec,
 };
 pub use workers::Workers;
+pub use wrong::SpecError;

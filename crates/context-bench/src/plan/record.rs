@@ -44,12 +44,11 @@ impl RunRecord {
             .benchmarks
             .iter()
             .map(|benchmark| {
-                let own = match benchmark.kind {
-                    BenchmarkKind::Dataset => benchmark.evaluators.clone(),
-                    BenchmarkKind::Task | BenchmarkKind::Class => {
-                        vec![SuiteEvaluator::NAME.to_owned()]
-                    }
-                };
+                let mut own = benchmark.evaluators.clone();
+                // Rows of classes have no scores: their documents are scored at the end.
+                if benchmark.kind == BenchmarkKind::Task {
+                    own.push(SuiteEvaluator::NAME.to_owned());
+                }
                 let how = json!({"evaluators": own, "score_field": benchmark.score_field});
                 (benchmark.tag.clone(), how)
             })

@@ -24,7 +24,7 @@ pub fn reference() -> String {
     let definitions = definitions.unwrap_or(&none);
     let mut page = String::from(HEAD);
     page += &format!("{}\n\n", text(&schema));
-    page += &keys("", &schema);
+    page += &keys(&schema);
     let properties = schema.get("properties").and_then(Value::as_object);
     for (key, property) in properties.unwrap_or(&none) {
         let Some((name, many)) = refers_to(property) else {
@@ -38,7 +38,7 @@ pub fn reference() -> String {
             false => (key.clone(), ""),
         };
         page += &format!("\n## `{title}`\n\n{each}{}\n\n", text(definition));
-        page += &keys(key, definition);
+        page += &keys(definition);
     }
     page
 }
@@ -50,7 +50,9 @@ const HEAD: &str = "# The run file
 `context-bench run bench.yaml` runs what a file describes; flags are put on top of it.
 `context-bench run … --print-config` writes the file of a command line, `--dry-run` shows
 what would be done, and `context-bench schema` prints the JSON Schema for editors. The
-file is YAML 1.1 as everywhere here, or JSON.
+file is YAML 1.1 as everywhere here, or JSON when its name ends in `.json`. Paths of
+datasets, tasks and Python start at the current folder or, where nothing is there, beside
+the file.
 
 ```yaml
 version: 1
@@ -79,7 +81,7 @@ fn text(schema: &Value) -> String {
 }
 
 /// A table of the keys of a type.
-fn keys(_of: &str, schema: &Value) -> String {
+fn keys(schema: &Value) -> String {
     let mut table = String::from("| key | type | meaning |\n|---|---|---|\n");
     let properties = schema.get("properties").and_then(Value::as_object);
     for (key, property) in properties.into_iter().flatten() {
@@ -91,12 +93,8 @@ fn keys(_of: &str, schema: &Value) -> String {
 
 /// What sort of value a key takes.
 fn kind(property: &Value) -> String {
-    if let Some((name, many)) = refers_to(property) {
-        let _ = name;
-        return match many {
-            true => "list".into(),
-            false => "mapping".into(),
-        };
+    if let Some((_, many)) = refers_to(property) {
+        return if many { "list" } else { "mapping" }.into();
     }
     if let Some(options) = property.get("anyOf").and_then(Value::as_array) {
         let kinds = options.iter().map(|option| match option.get("const") {
@@ -130,13 +128,56 @@ fn kind(property: &Value) -> String {
 
 /// The type that a key refers to, and whether it is a list of them.
 fn refers_to(property: &Value) -> Option<(&str, bool)> {
-    let reference =
-        |schema: &Value| -> Option<String> { Some(schema.get("$ref")?.as_str()?.to_owned()) };
-    let found = reference(property).is_some();
-    let (schema, many) = match found {
-        true => (property, false),
-        false => (property.get("items")?, true),
+    let (schema, many) = match property.get("$ref") {
+        Some(_) => (property, false),
+        None => (property.get("items")?, true),
     };
     let path = schema.get("$ref")?.as_str()?;
     Some((path.rsplit('/').next()?, many))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn the_reference_page_is_up_to_date() {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/run-file.md");
+        if std::env::var_os("CONTEXT_BENCH_UPDATE").is_some() {
+            fs::write(&file, reference()).expect("written");
+        }
+        let written = fs::read_to_string(&file).unwrap_or_default();
+        assert!(
+            written == reference(),
+            "docs/reference/run-file.md is stale: run this test with CONTEXT_BENCH_UPDATE=1"
+        );
+    }
+
+    #[test]
+    fn every_key_is_described_and_none_is_free() {
+        let schema = schema();
+        let definitions = schema["$defs"].as_object().expect("definitions");
+        let types = definitions.iter().map(|(name, one)| (name.as_str(), one));
+        for (name, one) in types.chain([("RunSpec", &schema)]) {
+            assert_eq!(one["additionalProperties"], Value::Bool(false), "{name}");
+            for (key, property) in one["properties"].as_object().expect("keys") {
+                assert!(
+                    !text(property).is_empty(),
+                    "`{name}.{key}` has no description"
+                );
+                assert_ne!(kind(property), "anything", "`{name}.{key}` takes anything");
+            }
+        }
+    }
+
+    #[test]
+    fn the_example_of_the_page_is_a_run_file() {
+        let example = HEAD.split("```yaml\n").nth(1).expect("an example");
+        let example = example.split("```").next().expect("its end");
+        let spec = RunSpec::parse(example.as_bytes(), "page").expect("valid");
+        assert_eq!(spec.systems.len(), 2);
+    }
 }

@@ -7,6 +7,7 @@
 
 mod benchmarks;
 mod defaults;
+mod earlier;
 mod error;
 mod leaves;
 mod metrics;
@@ -44,6 +45,9 @@ use crate::plan::{
     RunPlan, RunRecord, RunSpec, Workers,
 };
 use crate::tokens::{TokenCounter, Tokenizer};
+
+/// The longest time that can be asked for: eleven days.
+const MOST_SECONDS: f64 = 1e6;
 
 /// Makes plans of specs.
 pub struct Planner<'a> {
@@ -106,7 +110,8 @@ impl Planner<'_> {
         let spec = self.spec;
         if spec.benchmarks.is_empty() {
             return Err(PlanError::new("no dataset given").with_hint(
-                "pass `--dataset NAME_OR_PATH` or `--tasks NAMES`, or try `context-bench demo`",
+                "pass `--dataset NAME_OR_PATH` or `--tasks NAMES`, name `benchmarks` in the run \
+                 file, or try `context-bench demo`",
             ));
         }
         for (i, benchmark) in spec.benchmarks.iter().enumerate() {
@@ -121,22 +126,48 @@ impl Planner<'_> {
         if spec.data.limit == Some(0.0) {
             return Err(nothing_loaded());
         }
-        for (name, value) in [
-            ("limits.rps", spec.limits.rps),
-            ("limits.tpm", spec.limits.tpm),
-            ("limits.example_timeout", spec.limits.example_timeout),
-            ("limits.max_time", spec.limits.max_time),
-            ("requests.timeout", spec.requests.timeout),
-        ] {
+        for (name, value) in [("rps", spec.limits.rps), ("tpm", spec.limits.tpm)] {
             if value.is_some_and(|value| !(value > 0.0 && value.is_finite())) {
-                return Err(PlanError::new(format!("`{name}` must be a number above 0")));
+                let what = format!("`limits.{name}` must be a number above 0");
+                return Err(PlanError::new(what).with_hint("leave it out for no limit"));
+            }
+        }
+        let times = [
+            (
+                "limits.example_timeout".to_owned(),
+                spec.limits.example_timeout,
+            ),
+            ("limits.max_time".to_owned(), spec.limits.max_time),
+            ("requests.timeout".to_owned(), spec.requests.timeout),
+        ];
+        let own = spec.systems.iter().enumerate();
+        let own = own.map(|(i, system)| (format!("systems[{i}].timeout"), system.timeout));
+        for (name, seconds) in times.into_iter().chain(own) {
+            // Longer ones are mistakes, and times that no clock can hold.
+            if seconds.is_some_and(|seconds| !(seconds > 0.0 && seconds <= MOST_SECONDS)) {
+                let what = format!("`{name}` must be a number of seconds above 0");
+                return Err(PlanError::new(what)
+                    .with_hint(format!("at most {MOST_SECONDS}, or leave it out")));
+            }
+        }
+        for (name, is_none) in [
+            ("data.repeats", spec.data.repeats == Some(0)),
+            (
+                "likelihoods.batch_size",
+                spec.likelihoods.batch_size == Some(0),
+            ),
+        ] {
+            if is_none {
+                let what = format!("`{name}` must be a whole number above 0");
+                return Err(PlanError::new(what).with_hint("leave it out for 1"));
             }
         }
         let share = spec.limits.max_error_rate;
         if share.is_some_and(|share| !(0.0..=1.0).contains(&share)) {
-            return Err(PlanError::new(
-                "`limits.max_error_rate` must be a share between 0 and 1",
-            ));
+            return Err(
+                PlanError::new("`limits.max_error_rate` must be a share between 0 and 1")
+                    .with_hint("0.05 allows five rows of a hundred to fail"),
+            );
         }
         Ok(())
     }

@@ -10,6 +10,7 @@ use context_bench_tasks::options::Chat;
 use context_bench_tasks::{Host, Leaf, Options, Task, Tree};
 
 use super::benchmarks::task_data;
+use super::earlier;
 use super::run::scored;
 use super::surroundings::Surroundings;
 use super::{PlanError, Planner};
@@ -20,7 +21,7 @@ use crate::benchmark::{
 use crate::chat::Pace;
 use crate::evaluate::evaluate;
 use crate::evaluator::Evaluator;
-use crate::plan::{BenchmarkKind, PlannedBenchmark, PlannedChat, RunPlan, RunRecord, RunSpec};
+use crate::plan::{BenchmarkKind, PLAN_VERSION, PlannedBenchmark, PlannedChat, RunPlan, RunRecord};
 use crate::replay::Replay;
 use crate::result::EvalResult;
 use crate::store::{Store, StoreError};
@@ -59,7 +60,18 @@ impl Reopened {
             id => id.to_owned(),
         };
         let replay = Replay::open(store, &id)?;
-        let record = RunRecord::of(&replay.run.config).unwrap_or_else(|| unplanned(&replay));
+        let record = match RunRecord::of(&replay.run.config) {
+            Some(record) if record.plan.version > PLAN_VERSION => {
+                return Err(PlanError::new(format!(
+                    "run {} has a plan of format {}",
+                    replay.run.run.id(),
+                    record.plan.version
+                ))
+                .with_hint("a later version of context-bench made it; use that one"));
+            }
+            Some(record) => record,
+            None => earlier::record(&replay)?,
+        };
         Ok(Self { replay, record })
     }
 
@@ -218,34 +230,5 @@ fn options_of(plan: &RunPlan) -> Options {
             .limit
             .and_then(|limit| context_bench_tasks::options::Limit::new(limit).ok()),
         ..Options::default()
-    }
-}
-
-/// The record of a run that has none: a program that plans nothing, or an earlier
-/// version. Its rows say which datasets there are, and all its evaluators scored them.
-fn unplanned(replay: &Replay) -> RunRecord {
-    let provenance = replay.run.config.get("provenance");
-    let said = |key: &str| provenance.and_then(|map| map.get(key));
-    let mut plan = RunPlan::default();
-    let scoring = &mut plan.scoring;
-    scoring.threshold = said("threshold")
-        .and_then(serde_json::Value::as_f64)
-        .unwrap_or(crate::metric::DEFAULT_THRESHOLD);
-    let field = said("score_field").and_then(serde_json::Value::as_str);
-    scoring.score_field = field.map(str::to_owned);
-    scoring.is_common = field == Some(SCORE);
-    scoring.repeats = said("repeats")
-        .and_then(serde_json::Value::as_u64)
-        .unwrap_or(1);
-    scoring.tokenizer = said("tokenizer")
-        .and_then(serde_json::Value::as_str)
-        .unwrap_or_default()
-        .to_owned();
-    if field.is_none() {
-        scoring.metrics = Some(Vec::new());
-    }
-    RunRecord {
-        spec: RunSpec::default(),
-        plan,
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use context_bench_tasks::Tree;
 
 use super::benchmarks::Known;
+use super::earlier;
 use super::reopen::{Rebuilt, Reopened};
 use super::run::{counting, scored};
 use super::scoring::{Scoring, USUAL_SCORE};
@@ -39,6 +40,7 @@ impl Reopened {
     /// When something that is named does not exist, or the store cannot be read.
     pub fn rescore(&self, over: &RunSpec, around: &Surroundings) -> Result<Rescoring, PlanError> {
         let spec = self.record.spec.clone().with(over);
+        earlier::check(&self.replay, &spec)?;
         let mut planner = Planner {
             spec: &spec,
             around,

@@ -157,8 +157,8 @@ impl Planner<'_> {
         }
         if built.systems.is_empty() {
             return Err(PlanError::new("no system given").with_hint(
-                "pass `--proxy URL`, `--system NAME` or `--command PROGRAM`, or try \
-                 `context-bench demo`",
+                "pass `--proxy URL`, `--system NAME` or `--command PROGRAM`, name `systems` in \
+                 the run file, or try `context-bench demo`",
             ));
         }
         if spec.relay.is_some() && n_layers == 0 {
