@@ -6,9 +6,12 @@
 //! a stored plan (`reopen`), or scores its answers anew (`rescore`).
 
 mod benchmarks;
+mod datasets;
 mod defaults;
 mod earlier;
 mod error;
+mod gathered;
+mod known;
 mod leaves;
 mod metrics;
 mod preview;
@@ -18,10 +21,11 @@ mod run;
 mod scoring;
 mod surroundings;
 mod systems;
+mod tasks;
 
-pub use benchmarks::{task_catalog, task_data};
 pub use defaults::{DEFAULT_MODEL, OPTION_SEED};
 pub use error::{Notice, PlanError};
+pub use known::{task_catalog, task_data};
 pub use leaves::{ClassObject, check_copies, dataset_settings, fields_of_run};
 pub use preview::{Preview, SystemPreview};
 pub use reopen::{Reopened, last_run};
@@ -184,8 +188,8 @@ impl Planner<'_> {
     }
 
     /// The registry with the user's own datasets, the judge, and what generated code may do.
-    fn registry(&mut self) -> Result<benchmarks::Known, PlanError> {
-        benchmarks::Known::new(self.spec, self.around, &self.pace, &mut self.notices)
+    fn registry(&mut self) -> Result<known::Known, PlanError> {
+        known::Known::new(self.spec, self.around, &self.pace, &mut self.notices)
     }
 
     fn decided(

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use context_bench_tasks::options::Chat;
 use context_bench_tasks::{Host, Leaf, Options, Task, Tree};
 
-use super::benchmarks::task_data;
 use super::earlier;
+use super::known::task_data;
 use super::run::scored;
 use super::surroundings::Surroundings;
 use super::{PlanError, Planner};

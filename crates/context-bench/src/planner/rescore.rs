@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use context_bench_tasks::Tree;
 
-use super::benchmarks::Known;
 use super::earlier;
+use super::known::Known;
 use super::reopen::{Rebuilt, Reopened};
 use super::run::{counting, scored};
 use super::scoring::{Scoring, USUAL_SCORE};
