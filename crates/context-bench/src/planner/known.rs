@@ -53,7 +53,7 @@ pub fn task_data(
 }
 
 /// `a:b` is two paths, unless it is one.
-fn split_paths(include: &[PathBuf]) -> Vec<PathBuf> {
+pub(super) fn split_paths(include: &[PathBuf]) -> Vec<PathBuf> {
     let mut paths = Vec::new();
     for path in include {
         if path.exists() {

@@ -92,7 +92,7 @@ impl Planner<'_> {
         self.check_systems(&systems, &found.suite, &options)?;
         let plan = self.decided(&systems, &found, &options, &*counter);
         let record = RunRecord {
-            spec: spec.without_secrets(),
+            spec: recorded(spec),
             plan,
         };
         let examples = found.suite.examples();
@@ -367,6 +367,26 @@ pub fn prompt_options(spec: &RunSpec) -> Result<Options, PlanError> {
     }
     options.generation.extend(prompts.generation.clone());
     Ok(options)
+}
+
+/// A spec as a store keeps it: without secrets, and with paths that lead to the same
+/// files from any folder.
+fn recorded(spec: &RunSpec) -> RunSpec {
+    let mut recorded = spec.without_secrets();
+    let data = &mut recorded.data;
+    data.include_path = known::split_paths(&data.include_path);
+    let paths = data.include_path.iter_mut().chain(data.files.values_mut());
+    for path in paths.chain(data.copies.values_mut()) {
+        // A URL, and what stands for the home folder, are the same everywhere.
+        let text = path.to_string_lossy();
+        if !text.contains("://")
+            && !text.starts_with('~')
+            && let Ok(whole) = std::path::absolute(&path)
+        {
+            *path = whole;
+        }
+    }
+    recorded
 }
 
 /// There is nothing to run.

@@ -59,7 +59,7 @@ impl Reopened {
             .max_workers(MaxWorkers::from(plan.limits.max_workers));
         let notices = planner.notices;
         let record = RunRecord {
-            spec: spec.without_secrets(),
+            spec: super::recorded(&spec),
             plan,
         };
         Ok(Rescoring {
