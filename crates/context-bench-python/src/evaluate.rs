@@ -12,6 +12,7 @@ use context_bench::dataset::{RepeatedIds, Skipped};
 use context_bench::plan::{BenchmarkSpec, RunPlan, RunSpec, SystemSpec, Workers};
 use context_bench::planner::{self, GivenExamples, Notice, OUT_OF_TIME};
 use context_bench::store::Store;
+use context_bench::tokens::{TokenCounter, Tokenizer};
 use context_bench::{Error, EvalResult, Evaluate, Metric, RunEvent, Stop};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -257,14 +258,27 @@ impl<'py> Asked<'py> {
         wanted.min(rows.unwrap_or(wanted).max(2))
     }
 
+    /// What counts tokens: what was passed, else what the spec names, else the usual.
+    fn counter(&self, spec: &RunSpec, desk: &Arc<Desk>) -> PyResult<Arc<dyn TokenCounter>> {
+        match (&self.tokenizer, &spec.scoring.tokenizer) {
+            (None, Some(name)) => {
+                let known: Tokenizer = name.parse().map_err(|error| bad_value(&error))?;
+                Ok(known.counter())
+            }
+            (passed, _) => tokens::counter(passed.as_ref(), desk),
+        }
+    }
+
     fn prepare(&self, py: Python<'py>, desk: &Arc<Desk>, mut spec: RunSpec) -> PyResult<Prepared> {
         let mut around = surroundings::of(py, self.index.clone())?;
         let mut notes = Vec::new();
         let has_tasks = spec.benchmarks.iter().any(|one| one.task.is_some());
+        let tasks = has_tasks.then(|| spec.likelihoods.clone());
         let given = &mut around.given;
+        let counter = self.counter(&spec, desk)?;
         let (mut nameless, mut lossy) = (Vec::new(), Vec::new());
         for object in &self.systems {
-            let made = system::of_object(object, desk, has_tasks)?;
+            let made = system::of_object(object, desk, &counter, tasks.as_ref())?;
             let name = made.given.system.name().to_owned();
             if made.given.system.identity().is_none() {
                 nameless.push(name.clone());
@@ -315,9 +329,7 @@ impl<'py> Asked<'py> {
                 given.records.insert(task.extract()?, Arc::new(splits));
             }
         }
-        if self.tokenizer.is_some() {
-            given.counter = Some(tokens::counter(self.tokenizer.as_ref(), desk)?);
-        }
+        given.counter = Some(counter);
         let planned = match py.detach(|| planner::plan(&spec, &around)) {
             Ok(planned) => planned,
             Err(error) => {

@@ -36,7 +36,7 @@ pub use run::PlannedRun;
 pub use surroundings::{
     CatalogSource, Given, GivenExamples, GivenSystem, HostSource, HubSource, Surroundings, Variable,
 };
-pub use systems::{Systems, gives_likelihoods};
+pub use systems::{BASELINE_READER, Systems, gives_likelihoods, likelihood_settings};
 
 use std::sync::Arc;
 
