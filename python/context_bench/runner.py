@@ -177,7 +177,7 @@ def _asked(
     parts = _native.evaluate(asked)
     notes = parts.pop("_notes", [])
     result = _from_parts(parts)
-    for note in [*notes, *_troubles(result)]:
+    for note in notes:
         warnings.warn(note, EvaluationWarning, stacklevel=3)
     return result
 
@@ -218,31 +218,3 @@ def _listed(what: str, objects: Any) -> list[Any]:
         raise TypeError(
             f"`{what}` must be a list, found a {kind}\nhint: write `{what}=[...]`"
         ) from None
-
-
-def _troubles(result: EvalResult) -> Iterable[str]:
-    """What users must know although the run went on."""
-    for system, counts in result.counts.items():
-        for kind in ("failed", "unscored"):
-            n = counts.get(kind, 0)
-            if n:
-                why = _first_reason(result, system, kind)
-                yield f"`{system}`: {n} of {counts['planned']} rows {kind}: {why}"
-    store = result.store
-    if store and store.get("unread"):
-        yield (
-            f"{store['path']} could not be read for {store['unread']} examples, so nothing "
-            f"was asked about them: {store.get('unread_reason')}"
-        )
-    if store and store.get("failure"):
-        yield f"not everything was kept in {store['path']}: {store['failure']}"
-
-
-def _first_reason(result: EvalResult, system: str, kind: str) -> str:
-    for row in result.rows:
-        if row.system == system and kind == "failed" and row.error is not None:
-            return row.error.message
-        if row.system == system and kind == "unscored" and row.unscored:
-            lines = next(iter(row.unscored.values())).strip().splitlines()
-            return lines[-1] if len(lines) > 1 else lines[0]
-    return "the rows tell why"

@@ -13,7 +13,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from kit import EXAMPLES, Counting
+
+pytest.register_assert_rewrite("fronts")
+
+import front_tasks  # noqa: E402
+from fronts import Model, Program, model  # noqa: E402
+from kit import EXAMPLES, Counting  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
 
@@ -33,6 +38,25 @@ def _program(name: str) -> Path:
     if not path.exists():
         pytest.fail(f"{path} is missing; run `make python`")
     return path
+
+
+@pytest.fixture(scope="session")
+def program() -> Program:
+    """The program beside this package."""
+    return Program(_program("context-bench"))
+
+
+@pytest.fixture(scope="session")
+def endpoint() -> Iterator[Model]:
+    """An endpoint for chats, texts and likelihoods."""
+    with model() as server:
+        yield server
+
+
+@pytest.fixture
+def tasks(tmp_path: Path) -> Path:
+    """A folder of tasks of every output type."""
+    return front_tasks.write(tmp_path / "tasks")
 
 
 @pytest.fixture(scope="session")

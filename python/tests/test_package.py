@@ -213,7 +213,7 @@ def test_a_store_that_cannot_be_read_is_warned_of_and_nothing_is_asked_again(
     assert [row.error and row.error.kind for row in result.rows] == ["store"] * 3
     assert result.store is not None and result.store["unread"] == 3
     told = [str(warning.message) for warning in caught]
-    told = [text for text in told if "could not be read for 3 examples" in text]
+    told = [text for text in told if "could not be read for 3 of the examples" in text]
     assert len(told) == 1 and "no such table: responses" in told[0], told
 
 

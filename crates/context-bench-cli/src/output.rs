@@ -8,6 +8,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anstyle::{AnsiColor, Style};
+use context_bench::planner::Notice;
 
 use crate::failure::Failure;
 
@@ -26,6 +27,16 @@ pub(crate) fn error(failure: &Failure) {
 /// Prints a warning.
 pub(crate) fn warning(text: &str) {
     labelled("warning", WARNING, text);
+}
+
+/// Prints what users should know.
+pub(crate) fn notices(notices: &[Notice]) {
+    for notice in notices {
+        warning(&notice.what);
+        if let Some(text) = &notice.hint {
+            hint(text);
+        }
+    }
 }
 
 /// Prints advice that stands by itself.

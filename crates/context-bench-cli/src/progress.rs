@@ -5,6 +5,7 @@ use std::io::IsTerminal as _;
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
+use context_bench::planner::OUT_OF_TIME;
 use context_bench::{Progress, RunEvent};
 use indicatif::{MultiProgress, ProgressBar, ProgressState, ProgressStyle};
 
@@ -28,7 +29,7 @@ struct Announced(Box<dyn Progress>);
 impl Progress for Announced {
     fn on_event(&self, event: &RunEvent<'_>) {
         if matches!(event, RunEvent::TimeIsOver) {
-            output::warning("the time of `--max-time` is over: finishing what is in flight");
+            output::warning(OUT_OF_TIME);
         }
         self.0.on_event(event);
     }

@@ -1,6 +1,5 @@
 //! The index of tasks, for the commands that look into it.
 
-use std::collections::HashSet;
 use std::path::PathBuf;
 
 use context_bench::planner::{self, Notice};
@@ -11,9 +10,6 @@ use context_bench::task::tasks::{Task, Warning};
 use crate::failure::Failure;
 use crate::task_args::PythonArgs;
 use crate::{output, surroundings};
-
-/// How many remarks about one thing are shown.
-const SHOWN_WARNINGS: usize = 10;
 
 /// The one index: what comes with the program, and the user's files.
 pub(crate) fn catalog(registry: &Registry, include: &[PathBuf]) -> Result<TaskCatalog, Failure> {
@@ -41,18 +37,7 @@ pub(crate) fn warn(warnings: &[Warning]) {
 
 /// Shows what users should know, once each, and not too much of it.
 pub(crate) fn notice(notices: &[Notice]) {
-    let mut seen = HashSet::new();
-    let shown = notices.iter().filter(|notice| seen.insert(&notice.what));
-    let shown: Vec<&Notice> = shown.collect();
-    for notice in shown.iter().take(SHOWN_WARNINGS) {
-        output::warning(&notice.what);
-        if let Some(hint) = &notice.hint {
-            output::hint(hint);
-        }
-    }
-    if let Some(more) = shown.len().checked_sub(SHOWN_WARNINGS + 1) {
-        output::warning(&format!("{} more remarks of this kind", more + 1));
-    }
+    output::notices(&Notice::shown(notices));
 }
 
 /// A task that needs Python is an error when that is forbidden, before anything is read.

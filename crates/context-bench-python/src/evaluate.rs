@@ -8,9 +8,11 @@ use std::path::PathBuf;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use context_bench::plan::{BenchmarkSpec, RunSpec, SystemSpec, Workers};
-use context_bench::planner::{self, GivenExamples, Notice};
+use context_bench::dataset::{RepeatedIds, Skipped};
+use context_bench::plan::{BenchmarkSpec, RunPlan, RunSpec, SystemSpec, Workers};
+use context_bench::planner::{self, GivenExamples, Notice, OUT_OF_TIME};
 use context_bench::store::Store;
+use context_bench::tokens::{TokenCounter, Tokenizer};
 use context_bench::{Error, EvalResult, Evaluate, Metric, RunEvent, Stop};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -19,7 +21,7 @@ use serde_json::json;
 use tokio::runtime::Runtime;
 
 use crate::call::{self, Desk};
-use crate::error::{bad_value, bug, with_hint};
+use crate::error::{bad_value, bug, in_python, with_hint};
 use crate::evaluator::NativeEvaluator;
 use crate::lane::{Crew, Lane, TICK, Taken};
 use crate::metric::{Placed, Shared, complete};
@@ -81,6 +83,7 @@ pub(crate) fn evaluate<'py>(py: Python<'py>, plan: Asked<'py>) -> PyResult<Bound
     let tally = Arc::new(Tally::default());
     let told = Arc::clone(&tally);
     let mut notes = prepared.notes;
+    let after = prepared.after;
     let run = prepared
         .evaluate
         .stop(stop.clone())
@@ -131,7 +134,9 @@ pub(crate) fn evaluate<'py>(py: Python<'py>, plan: Asked<'py>) -> PyResult<Bound
     ended?;
     match outcome {
         Ok(result) => {
+            notes.extend(stop.is_out_of_time().then(|| OUT_OF_TIME.to_owned()));
             notes.extend(prepared.lossy.iter().filter_map(Lossy::note));
+            let result = after.told(result, &mut notes);
             finish(py, prepared.metrics.as_deref(), result, notes)
         }
         Err(Error::Dataset { source, partial }) => {
@@ -187,6 +192,32 @@ struct Prepared {
     notes: Vec<String>,
     /// More of them, when the run is over.
     lossy: Vec<Lossy>,
+    after: After,
+}
+
+/// What is needed to say what there is to say when a run is over.
+struct After {
+    plan: RunPlan,
+    skipped: Skipped,
+    repeated: RepeatedIds,
+}
+
+impl After {
+    fn told(&self, mut result: EvalResult, notes: &mut Vec<String>) -> EvalResult {
+        let read = planner::examples_read(&self.skipped, &self.repeated);
+        planner::note_skipped(&mut result, &self.skipped);
+        let found = planner::remarks(&self.plan, &result);
+        notes.extend(read.iter().chain(&found).map(said));
+        result
+    }
+}
+
+/// A notice as a warning has it.
+fn said(notice: &Notice) -> String {
+    match &notice.hint {
+        Some(hint) => format!("{}\nhint: {}", notice.what, in_python(hint)),
+        None => notice.what.clone(),
+    }
 }
 
 impl<'py> Asked<'py> {
@@ -227,14 +258,27 @@ impl<'py> Asked<'py> {
         wanted.min(rows.unwrap_or(wanted).max(2))
     }
 
+    /// What counts tokens: what was passed, else what the spec names, else the usual.
+    fn counter(&self, spec: &RunSpec, desk: &Arc<Desk>) -> PyResult<Arc<dyn TokenCounter>> {
+        match (&self.tokenizer, &spec.scoring.tokenizer) {
+            (None, Some(name)) => {
+                let known: Tokenizer = name.parse().map_err(|error| bad_value(&error))?;
+                Ok(known.counter())
+            }
+            (passed, _) => tokens::counter(passed.as_ref(), desk),
+        }
+    }
+
     fn prepare(&self, py: Python<'py>, desk: &Arc<Desk>, mut spec: RunSpec) -> PyResult<Prepared> {
         let mut around = surroundings::of(py, self.index.clone())?;
         let mut notes = Vec::new();
         let has_tasks = spec.benchmarks.iter().any(|one| one.task.is_some());
+        let tasks = has_tasks.then(|| spec.likelihoods.clone());
         let given = &mut around.given;
+        let counter = self.counter(&spec, desk)?;
         let (mut nameless, mut lossy) = (Vec::new(), Vec::new());
         for object in &self.systems {
-            let made = system::of_object(object, desk, has_tasks)?;
+            let made = system::of_object(object, desk, &counter, tasks.as_ref())?;
             let name = made.given.system.name().to_owned();
             if made.given.system.identity().is_none() {
                 nameless.push(name.clone());
@@ -285,23 +329,22 @@ impl<'py> Asked<'py> {
                 given.records.insert(task.extract()?, Arc::new(splits));
             }
         }
-        if self.tokenizer.is_some() {
-            given.counter = Some(tokens::counter(self.tokenizer.as_ref(), desk)?);
-        }
-        let said = |notice: &Notice| match &notice.hint {
-            Some(hint) => format!("{}\nhint: {hint}", notice.what),
-            None => notice.what.clone(),
-        };
+        given.counter = Some(counter);
         let planned = match py.detach(|| planner::plan(&spec, &around)) {
             Ok(planned) => planned,
             Err(error) => {
-                for notice in error.notices() {
-                    warn(py, &said(notice))?;
+                for notice in Notice::shown(error.notices()) {
+                    warn(py, &said(&notice))?;
                 }
                 return Err(bad_value(&error));
             }
         };
-        notes.extend(planned.notices.iter().map(said));
+        notes.extend(Notice::shown(&planned.notices).iter().map(said));
+        let after = After {
+            plan: planned.plan().clone(),
+            skipped: planned.skipped.clone(),
+            repeated: planned.repeated.clone(),
+        };
         let mut evaluate = planned.evaluate();
         for metric in metrics.iter().flatten() {
             if let Placed::Native(noted) = metric {
@@ -336,6 +379,7 @@ impl<'py> Asked<'py> {
             metrics,
             notes,
             lossy,
+            after,
         })
     }
 }

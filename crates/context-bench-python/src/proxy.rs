@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use context_bench::chat::{Endpoint, Secret};
-use context_bench::planner::{GivenSystem, gives_likelihoods};
+use context_bench::plan::LikelihoodSpec;
+use context_bench::planner::{GivenSystem, likelihood_settings};
 use context_bench::system::{Conversation, OpenAiProxy, OpenAiProxySettings, Replies, SystemError};
-use context_bench::task::{LikelihoodSettings, TaskModel};
+use context_bench::task::TaskModel;
 use context_bench::{Example, FailureKind, Identity, Output, System, Turn};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -386,22 +387,29 @@ impl PyProxy {
         }
     }
 
-    /// The model behind the endpoint, for tasks: likelihoods are asked for where the
-    /// address continues plain text.
-    pub(crate) fn task_model(&self, name: String) -> PyResult<GivenSystem> {
+    /// The model behind the endpoint, for tasks: likelihoods are asked for as a spec says.
+    pub(crate) fn task_model(&self, name: String, spec: &LikelihoodSpec) -> PyResult<GivenSystem> {
         let mut settings = self.made()?.settings;
         settings.name = Some(name);
-        let endpoint = Endpoint::parse(&settings.base_url);
-        let endpoint = endpoint.map_err(|error| bad_value(&error))?;
-        let gives_likelihoods = gives_likelihoods(&settings.base_url);
-        let model = settings.model.clone();
-        let likelihoods = gives_likelihoods.then(LikelihoodSettings::default);
+        let likelihoods = likelihood_settings(spec, &settings.base_url);
+        let gives_likelihoods = likelihoods.is_some();
         let system = TaskModel::new(settings, likelihoods);
+        let system = Arc::new(system.map_err(|error| bad_value(&error))?);
         Ok(GivenSystem {
-            system: Arc::new(system.map_err(|error| bad_value(&error))?),
-            endpoint: Some(endpoint),
-            model: Some(model),
             gives_likelihoods,
+            ..self.given(system)?
+        })
+    }
+
+    /// A system that asks this endpoint, with what plans need to know of it.
+    pub(crate) fn given(&self, system: Arc<dyn System>) -> PyResult<GivenSystem> {
+        let settings = self.made()?.settings;
+        let endpoint = Endpoint::parse(&settings.base_url);
+        Ok(GivenSystem {
+            system,
+            endpoint: Some(endpoint.map_err(|error| bad_value(&error))?),
+            model: Some(settings.model),
+            gives_likelihoods: false,
         })
     }
 

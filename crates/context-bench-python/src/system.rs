@@ -5,10 +5,11 @@ use std::time::Instant;
 
 use async_trait::async_trait;
 use context_bench::mask::Mask;
-use context_bench::planner::GivenSystem;
+use context_bench::plan::LikelihoodSpec;
+use context_bench::planner::{BASELINE_READER, GivenSystem};
 use context_bench::registry::{Registry, SystemContext, SystemRef};
 use context_bench::system::{Conversation, Reader, Replies, SystemError};
-use context_bench::tokens::Tokenizer;
+use context_bench::tokens::{TokenCounter, Tokenizer};
 use context_bench::{CallStats, Example, FailureKind, Identity, Output, System, Turn};
 use pyo3::PyTypeInfo;
 use pyo3::exceptions::PyTypeError;
@@ -275,7 +276,7 @@ impl NativeSystem {
         }
         let system = Self { reference, relay };
         // Names and parameters are wrong now, not when a run begins.
-        system.build()?;
+        system.direct()?;
         Ok(system)
     }
 
@@ -292,7 +293,7 @@ impl NativeSystem {
         py: Python<'py>,
         example: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        process(py, &*self.build()?, example)
+        process(py, &*self.direct()?, example)
     }
 
     fn __repr__(&self) -> String {
@@ -301,21 +302,53 @@ impl NativeSystem {
 }
 
 impl NativeSystem {
-    /// The system, made anew for every run: its connections are the run's.
-    pub(crate) fn build(&self) -> PyResult<Arc<dyn System>> {
+    /// The system of a run, made anew for each: its connections are the run's, and it
+    /// counts tokens as the run does.
+    fn given(
+        &self,
+        counter: &Arc<dyn TokenCounter>,
+        tasks: Option<&LikelihoodSpec>,
+    ) -> PyResult<GivenSystem> {
+        let Some(relay) = self.relay.as_ref().map(Py::get) else {
+            return Ok(GivenSystem {
+                model: Some(BASELINE_READER.to_owned()),
+                ..answering(self.build(Arc::new(Reader), counter)?)
+            });
+        };
+        let name = relay.name()?;
+        let answerer = match tasks {
+            Some(likelihoods) => relay.task_model(name, likelihoods)?,
+            None => relay.given(relay.build(name, None)?)?,
+        };
+        Ok(GivenSystem {
+            system: self.build(answerer.system, counter)?,
+            ..answerer
+        })
+    }
+
+    /// The system of a direct call.
+    fn direct(&self) -> PyResult<Arc<dyn System>> {
+        let answerer: Arc<dyn System> = match &self.relay {
+            Some(proxy) => proxy.get().build(proxy.get().name()?, None)?,
+            None => Arc::new(Reader),
+        };
+        self.build(answerer, &Tokenizer::default().counter())
+    }
+
+    fn build(
+        &self,
+        answerer: Arc<dyn System>,
+        counter: &Arc<dyn TokenCounter>,
+    ) -> PyResult<Arc<dyn System>> {
         let registry = Registry::builtin();
         let factory = registry
             .systems
             .get(&self.reference.name)
             .map_err(|error| bad_value(&error))?;
-        let answerer: Arc<dyn System> = match &self.relay {
-            Some(proxy) => proxy.get().build(proxy.get().name()?, None)?,
-            None => Arc::new(Reader),
-        };
         let context = SystemContext {
             name: self.reference.label.clone(),
             answerer,
-            counter: Tokenizer::default().counter(),
+            counter: Arc::clone(counter),
         };
         factory(self.reference.params.clone(), context).map_err(|error| bad_value(&error))
     }
@@ -367,11 +400,8 @@ pub(crate) struct OfRun {
 }
 
 impl OfRun {
-    fn native(system: Arc<dyn System>) -> Self {
-        Self {
-            given: answering(system),
-            lossy: None,
-        }
+    fn native(given: GivenSystem) -> Self {
+        Self { given, lossy: None }
     }
 
     fn python(system: PySystem) -> Self {
@@ -396,11 +426,13 @@ fn answering(system: Arc<dyn System>) -> GivenSystem {
     }
 }
 
-/// The system that an object stands for in a run.
+/// The system that an object stands for in a run; with tasks, endpoints get what tasks
+/// ask for.
 pub(crate) fn of_object(
     object: &Bound<'_, PyAny>,
     desk: &Arc<Desk>,
-    has_tasks: bool,
+    counter: &Arc<dyn TokenCounter>,
+    tasks: Option<&LikelihoodSpec>,
 ) -> PyResult<OfRun> {
     if let Ok(proxy) = object.cast::<PyProxy>()
         && is_own::<PyProxy>(object, "process")?
@@ -408,19 +440,20 @@ pub(crate) fn of_object(
     {
         // A subclass may have a name of its own.
         let name = name_of(object, "system", "process")?;
-        if has_tasks {
-            return Ok(OfRun {
-                given: proxy.get().task_model(name)?,
-                lossy: None,
-            });
-        }
-        let system = proxy.get().build(name, Some((desk, identity(object)?)))?;
-        return Ok(OfRun::native(system));
+        let given = match tasks {
+            Some(likelihoods) => proxy.get().task_model(name, likelihoods)?,
+            None => {
+                let key = identity(object)?;
+                let system = proxy.get().build(name, Some((desk, key)))?;
+                proxy.get().given(system)?
+            }
+        };
+        return Ok(OfRun::native(given));
     }
     if let Ok(native) = object.cast::<NativeSystem>()
         && is_own::<NativeSystem>(object, "process")?
     {
-        return Ok(OfRun::native(native.get().build()?));
+        return Ok(OfRun::native(native.get().given(counter, tasks)?));
     }
     Ok(OfRun::python(PySystem::new(object, desk)?))
 }

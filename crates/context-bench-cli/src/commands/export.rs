@@ -1,6 +1,6 @@
 //! `export`: a stored run in any format, from the store alone.
 
-use context_bench::planner::Reopened;
+use context_bench::planner::{self, Reopened};
 use context_bench::registry::Registry;
 
 use super::run;
@@ -8,7 +8,7 @@ use crate::args::ExportArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{self, Sink};
-use crate::{stores, surroundings, task_reports};
+use crate::{stores, surroundings};
 
 pub(crate) fn main(args: &ExportArgs, registry: &Registry) -> Result<Exit, Failure> {
     let reporter = run::reporter(Some(&args.output), args.output_file.is_some(), registry)?;
@@ -28,7 +28,7 @@ pub(crate) fn main(args: &ExportArgs, registry: &Registry) -> Result<Exit, Failu
             "{damaged} stored records are damaged; what they held is missing here"
         ));
     }
-    task_reports::without_values(&result);
+    output::notices(&planner::without_values(&result));
     let written = sink.write(|out| reporter.write(&result, out));
     written.map_err(|error| Failure::bad_input(format!("cannot write the report: {error}")))?;
     Ok(Exit::Done)

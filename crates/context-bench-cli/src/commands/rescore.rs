@@ -3,7 +3,7 @@
 use std::time::SystemTime;
 
 use context_bench::Stop;
-use context_bench::planner::Reopened;
+use context_bench::planner::{self, Reopened};
 use context_bench::registry::Registry;
 
 use super::run;
@@ -51,13 +51,11 @@ pub(crate) fn main(
             return Err(failure);
         }
     };
-    task_reports::remarks(&result);
-    task_reports::lost(&result);
     let plan = &rescoring.record.plan;
     let exit = run::finish(plan, &*reporter, sink, &result, broken, stop.is_stopped())?;
     files.write(started, &result.tasks)?;
-    let lacking =
-        task_reports::without_values(&result) || task_reports::lacks_documents(plan, &result);
+    let lacking = !planner::without_values(&result).is_empty()
+        || task_reports::lacks_documents(plan, &result);
     Ok(match exit {
         Exit::Done if lacking => Exit::RowsFailed,
         exit => exit,

@@ -85,7 +85,7 @@ async fn planned_run(spec: &RunSpec, how: &How<'_>, registry: &Registry) -> Resu
     tasks::notice(&planned.notices);
     let plan = planned.plan().clone();
     if !plan.harness.has_tasks && planned.examples.known_len() == Some(0) {
-        datasets::report_skipped(&planned.skipped);
+        output::notices(&planner::examples_read(&planned.skipped, &planned.repeated));
         return Err(datasets::nothing_loaded());
     }
     if how.dry_run {
@@ -118,18 +118,14 @@ async fn planned_run(spec: &RunSpec, how: &How<'_>, registry: &Registry) -> Resu
     };
     let interrupted = stop.is_stopped() && !stop.is_out_of_time();
     let nothing_ran = result.rows.iter().all(|row| !row.is_completed());
-    task_reports::remarks(&result);
-    if !nothing_ran || result.gave_up.is_empty() {
-        task_reports::lost(&result);
-    }
     let exit = finish(&plan, &*reporter, sink, &result, broken, interrupted)?;
     // Results of nothing would only look like results.
     if !nothing_ran && let Err(failure) = files.write(started, &result.tasks) {
         output::error(&failure);
         return Ok(failure.exit);
     }
-    let lacking =
-        task_reports::without_values(&result) || task_reports::lacks_documents(&plan, &result);
+    let lacking = !planner::without_values(&result).is_empty()
+        || task_reports::lacks_documents(&plan, &result);
     // A store that was asked for and did not work is a failure, results or not.
     Ok(match exit {
         Exit::Done if done.store_failed || lacking => Exit::RowsFailed,
@@ -167,11 +163,10 @@ async fn asked(
     let signals = signals::stop_on_interrupt(stop);
     let done = run.run().await;
     signals.abort();
-    datasets::report_skipped(&skipped);
-    datasets::report_repeated(&repeated);
+    output::notices(&planner::examples_read(&skipped, &repeated));
     let mut found = found(done);
     if let Ok((result, _)) = &mut found {
-        datasets::note_skipped(result, &skipped);
+        planner::note_skipped(result, &skipped);
     }
     Ok(Asked {
         found,
@@ -268,7 +263,7 @@ pub(super) fn finish(
         sink.discard();
         return Ok(Exit::BadInput);
     }
-    warn_of_no_tokens(plan, result);
+    output::notices(&planner::remarks(plan, result));
     let written = sink.write(|out| reporter.write(result, out));
     if let Some(failure) = broken {
         output::error(&failure);
@@ -280,83 +275,32 @@ pub(super) fn finish(
         )));
         return Ok(Exit::BadInput);
     }
-    let kept = keeping(result);
+    if let Some(kept) = &result.kept
+        && kept.failure.is_none()
+        && let Some(run) = &kept.run
+    {
+        output::note(&format!("kept as run {run} in {}", kept.path.display()));
+    }
     if stopped {
         return Ok(Exit::Interrupted);
     }
     Ok(match verdict(plan, result) {
-        Exit::Done if !kept => Exit::RowsFailed,
+        Exit::Done if has_lost_records(result) => Exit::RowsFailed,
         exit => exit,
     })
 }
 
-/// Says once what the store has to say; whether everything was kept.
-fn keeping(result: &EvalResult) -> bool {
-    let Some(kept) = &result.kept else {
-        return true;
-    };
-    if kept.damaged > 0 {
-        output::warning(&format!(
-            "{} stored records are damaged and were not used; what they held was done again",
-            kept.damaged
-        ));
-    }
-    if kept.unread > 0 {
-        output::warning(&format!(
-            "the store `{}` could not be read for {} of the examples ({}); it may hold their \
-             answers, so nothing was asked about them",
-            kept.path.display(),
-            kept.unread,
-            kept.unread_reason.as_deref().unwrap_or("no reason given")
-        ));
-    }
-    if let Some(failure) = &kept.failure {
-        output::warning(&format!(
-            "{failure}; the run went on in memory, {} records are not kept in `{}`",
-            kept.dropped,
-            kept.path.display()
-        ));
-        let complete = match kept.unread {
-            0 => "; the results above are complete",
-            _ => "",
-        };
-        output::hint(&format!(
-            "free some space or choose another `--cache-dir`{complete}"
-        ));
-    } else if let Some(run) = &kept.run {
-        output::note(&format!("kept as run {run} in {}", kept.path.display()));
-    }
-    kept.failure.is_none()
-}
-
-/// A misspelt `--text-field` would otherwise look like a layer that saves nothing.
-fn warn_of_no_tokens(plan: &RunPlan, result: &EvalResult) {
-    let none = result.rows.iter().all(|row| row.input_tokens == 0);
-    if none && plan.scoring.text_fields.is_some() && !result.rows.is_empty() {
-        output::warning("no example has text in the fields that `--text-field` names");
-    }
+/// Whether a store was to keep everything and did not.
+fn has_lost_records(result: &EvalResult) -> bool {
+    let kept = result.kept.as_ref();
+    kept.is_some_and(|kept| kept.failure.is_some())
 }
 
 /// 3 when a system has more errors than allowed.
 fn verdict(plan: &RunPlan, result: &EvalResult) -> Exit {
-    let mut exit = Exit::Done;
-    for (system, counts) in &result.counts {
-        let errors = counts.errors() + counts.not_run();
-        let allowed = plan.limits.max_error_rate * counts.planned as f64;
-        if errors as f64 > allowed {
-            output::warning(&format!(
-                "system `{system}`: {errors} of {} rows have no complete score",
-                counts.planned
-            ));
-            let kinds = result
-                .rows_of(system)
-                .iter()
-                .filter_map(|row| row.failure.as_ref());
-            if let Some(hint) = kinds.filter_map(|failure| failure.kind.hint()).next() {
-                output::hint(hint);
-            }
-            exit = Exit::RowsFailed;
-        }
+    let mut counts = result.counts.values();
+    match counts.any(|counts| planner::has_failed(plan, counts)) {
+        true => Exit::RowsFailed,
+        false => Exit::Done,
     }
-    exit
 }

@@ -7,6 +7,7 @@
 
 mod answer;
 mod class;
+mod class_task;
 mod dataset;
 mod documents;
 mod evaluator;
@@ -17,6 +18,7 @@ mod outcome;
 pub mod response;
 mod suite;
 mod task;
+mod task_scorer;
 mod unavailable;
 
 use std::sync::Arc;
@@ -27,7 +29,8 @@ use context_bench_tasks::outcome::Resampling;
 use serde_json::Value;
 
 pub use answer::{Answer, Answered};
-pub use class::{ClassBenchmark, ClassTask};
+pub use class::ClassBenchmark;
+pub use class_task::ClassTask;
 pub use dataset::DatasetBenchmark;
 pub use documents::TaskDocuments;
 pub use evaluator::SuiteEvaluator;

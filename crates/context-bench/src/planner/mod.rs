@@ -6,31 +6,37 @@
 //! a stored plan (`reopen`), or scores its answers anew (`rescore`).
 
 mod benchmarks;
+mod datasets;
 mod defaults;
 mod earlier;
 mod error;
+mod gathered;
+mod known;
 mod leaves;
 mod metrics;
 mod preview;
+mod remarks;
 mod reopen;
 mod rescore;
 mod run;
 mod scoring;
 mod surroundings;
 mod systems;
+mod tasks;
 
-pub use benchmarks::{task_catalog, task_data};
 pub use defaults::{DEFAULT_MODEL, OPTION_SEED};
 pub use error::{Notice, PlanError};
+pub use known::{task_catalog, task_data};
 pub use leaves::{ClassObject, check_copies, dataset_settings, fields_of_run};
 pub use preview::{Preview, SystemPreview};
+pub use remarks::{OUT_OF_TIME, examples_read, has_failed, note_skipped, remarks, without_values};
 pub use reopen::{Reopened, last_run};
 pub use rescore::Rescoring;
 pub use run::PlannedRun;
 pub use surroundings::{
     CatalogSource, Given, GivenExamples, GivenSystem, HostSource, HubSource, Surroundings, Variable,
 };
-pub use systems::{Systems, gives_likelihoods};
+pub use systems::{BASELINE_READER, Systems, gives_likelihoods, likelihood_settings};
 
 use std::sync::Arc;
 
@@ -88,7 +94,7 @@ impl Planner<'_> {
         self.check_systems(&systems, &found.suite, &options)?;
         let plan = self.decided(&systems, &found, &options, &*counter);
         let record = RunRecord {
-            spec: spec.without_secrets(),
+            spec: recorded(spec),
             plan,
         };
         let examples = found.suite.examples();
@@ -184,8 +190,8 @@ impl Planner<'_> {
     }
 
     /// The registry with the user's own datasets, the judge, and what generated code may do.
-    fn registry(&mut self) -> Result<benchmarks::Known, PlanError> {
-        benchmarks::Known::new(self.spec, self.around, &self.pace, &mut self.notices)
+    fn registry(&mut self) -> Result<known::Known, PlanError> {
+        known::Known::new(self.spec, self.around, &self.pace, &mut self.notices)
     }
 
     fn decided(
@@ -363,6 +369,26 @@ pub fn prompt_options(spec: &RunSpec) -> Result<Options, PlanError> {
     }
     options.generation.extend(prompts.generation.clone());
     Ok(options)
+}
+
+/// A spec as a store keeps it: without secrets, and with paths that lead to the same
+/// files from any folder.
+fn recorded(spec: &RunSpec) -> RunSpec {
+    let mut recorded = spec.without_secrets();
+    let data = &mut recorded.data;
+    data.include_path = known::split_paths(&data.include_path);
+    let paths = data.include_path.iter_mut().chain(data.files.values_mut());
+    for path in paths.chain(data.copies.values_mut()) {
+        // A URL, and what stands for the home folder, are the same everywhere.
+        let text = path.to_string_lossy();
+        if !text.contains("://")
+            && !text.starts_with('~')
+            && let Ok(whole) = std::path::absolute(&path)
+        {
+            *path = whole;
+        }
+    }
+    recorded
 }
 
 /// There is nothing to run.

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use context_bench_tasks::options::Chat;
 use context_bench_tasks::{Host, Leaf, Options, Task, Tree};
 
-use super::benchmarks::task_data;
 use super::earlier;
+use super::known::task_data;
 use super::run::scored;
 use super::surroundings::Surroundings;
 use super::{PlanError, Planner};
@@ -21,7 +21,7 @@ use crate::benchmark::{
 use crate::chat::Pace;
 use crate::evaluate::evaluate;
 use crate::evaluator::Evaluator;
-use crate::plan::{BenchmarkKind, PlannedBenchmark, PlannedChat, RunPlan, RunRecord};
+use crate::plan::{BenchmarkKind, PLAN_VERSION, PlannedBenchmark, PlannedChat, RunPlan, RunRecord};
 use crate::replay::Replay;
 use crate::result::EvalResult;
 use crate::store::{Store, StoreError};
@@ -61,6 +61,14 @@ impl Reopened {
         };
         let replay = Replay::open(store, &id)?;
         let record = match RunRecord::of(&replay.run.config) {
+            Some(record) if record.plan.version > PLAN_VERSION => {
+                return Err(PlanError::new(format!(
+                    "run {} has a plan of format {}",
+                    replay.run.run.id(),
+                    record.plan.version
+                ))
+                .with_hint("a later version of context-bench made it; use that one"));
+            }
             Some(record) => record,
             None => earlier::record(&replay)?,
         };

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use context_bench_tasks::Tree;
 
-use super::benchmarks::Known;
 use super::earlier;
+use super::known::Known;
 use super::reopen::{Rebuilt, Reopened};
 use super::run::{counting, scored};
 use super::scoring::{Scoring, USUAL_SCORE};
@@ -59,7 +59,7 @@ impl Reopened {
             .max_workers(MaxWorkers::from(plan.limits.max_workers));
         let notices = planner.notices;
         let record = RunRecord {
-            spec: spec.without_secrets(),
+            spec: super::recorded(&spec),
             plan,
         };
         Ok(Rescoring {

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::benchmarks::Known;
+use super::known::Known;
 use super::surroundings::Given;
 use super::{Notice, PlanError, defaults};
 use crate::benchmark::SCORE;

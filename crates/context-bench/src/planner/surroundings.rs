@@ -90,7 +90,7 @@ pub struct GivenSystem {
     pub system: Arc<dyn System>,
     /// Its endpoint, when it has one.
     pub endpoint: Option<Endpoint>,
-    /// The model that it asks for, when there is one.
+    /// Who answers: the model that it asks for, when that is known.
     pub model: Option<String>,
     /// Whether its endpoint may be asked for likelihoods.
     pub gives_likelihoods: bool,

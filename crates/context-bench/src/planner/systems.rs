@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::{PlanError, Planner, defaults};
 use crate::chat::{Endpoint, Secret, derive_name};
-use crate::plan::{PlannedSystem, RequestSpec, SystemSpec, Workers};
+use crate::plan::{LikelihoodSpec, PlannedSystem, RequestSpec, SystemSpec, Workers};
 use crate::registry::{SystemContext, SystemRef};
 use crate::runner::MaxWorkers;
 use crate::system::{
@@ -18,6 +18,9 @@ use crate::system::{
 };
 use crate::task::{LikelihoodSettings, TaskModel};
 use crate::tokens::TokenCounter;
+
+/// Who answers for built-in systems without an endpoint, as results call it.
+pub const BASELINE_READER: &str = "baseline-reader";
 
 /// The systems of a run and the endpoints that they need.
 #[derive(Default)]
@@ -54,7 +57,7 @@ impl Systems {
     pub(super) fn models(&self) -> IndexMap<String, String> {
         let who = |system: &PlannedSystem| match &system.model {
             Some(model) if !model.is_empty() => model.clone(),
-            _ if system.kind == "layer" => "baseline-reader".to_owned(),
+            _ if system.kind == "layer" => BASELINE_READER.to_owned(),
             _ => system.name.clone(),
         };
         let systems = self.planned.iter();
@@ -95,6 +98,22 @@ struct AskedAt {
 pub fn gives_likelihoods(url: &str) -> bool {
     let path = url.split(['?', '#']).next().unwrap_or_default();
     !path.trim_end_matches('/').ends_with("/chat/completions")
+}
+
+/// How an address is asked for likelihoods; `None` when it gives none.
+pub fn likelihood_settings(spec: &LikelihoodSpec, url: &str) -> Option<LikelihoodSettings> {
+    let enabled = spec.enabled.unwrap_or(true) && gives_likelihoods(url);
+    enabled.then(|| {
+        let usual = LikelihoodSettings::default();
+        LikelihoodSettings {
+            batch_size: spec.batch_size.map_or(usual.batch_size, |n| n.max(1)),
+            // One token is for what is generated.
+            max_length: spec
+                .max_length
+                .map_or(usual.max_length, |n| n.saturating_sub(1).max(1)),
+            prefix: spec.prefix.clone(),
+        }
+    })
 }
 
 impl Planner<'_> {
@@ -153,6 +172,10 @@ impl Planner<'_> {
                     }
                 });
                 built.push(Arc::clone(&brought.system), "given", asked);
+                // Somebody answers where there is no endpoint, too.
+                if let Some(planned) = built.planned.last_mut() {
+                    planned.model.clone_from(&brought.model);
+                }
             }
         }
         if built.systems.is_empty() {
@@ -208,7 +231,7 @@ impl Planner<'_> {
             ..OpenAiProxySettings::new(url)
         };
         let (system, endpoint): (Arc<dyn System>, Endpoint) = if self.has_tasks() {
-            let likelihoods = self.likelihoods(url);
+            let likelihoods = likelihood_settings(&self.spec.likelihoods, url);
             let gives = likelihoods.is_some();
             let model = TaskModel::new(settings, likelihoods)?;
             let endpoint = model.endpoint().clone();
@@ -236,23 +259,6 @@ impl Planner<'_> {
 
     fn has_tasks(&self) -> bool {
         self.spec.benchmarks.iter().any(|one| one.task.is_some())
-    }
-
-    /// How an address is asked for likelihoods; `None` when it gives none.
-    fn likelihoods(&self, url: &str) -> Option<LikelihoodSettings> {
-        let spec = &self.spec.likelihoods;
-        let enabled = spec.enabled.unwrap_or(true) && gives_likelihoods(url);
-        enabled.then(|| {
-            let usual = LikelihoodSettings::default();
-            LikelihoodSettings {
-                batch_size: spec.batch_size.map_or(usual.batch_size, |n| n.max(1)),
-                // One token is for what is generated.
-                max_length: spec
-                    .max_length
-                    .map_or(usual.max_length, |n| n.saturating_sub(1).max(1)),
-                prefix: spec.prefix.clone(),
-            }
-        })
     }
 
     fn command(

@@ -1,0 +1,180 @@
+//! Datasets of a run: those of the catalogue and the registry, files of examples, and
+//! examples that a program brings along.
+
+use std::sync::{Mutex, PoisonError};
+
+use context_bench_tasks::Options;
+use context_bench_tasks::options::Limit;
+
+use super::gathered::Gathered;
+use super::known::Known;
+use super::leaves::fields_of_run;
+use super::scoring::Scoring;
+use super::surroundings::GivenExamples;
+use super::{Notice, PlanError, Planner, defaults};
+use crate::benchmark::{DatasetBenchmark, SCORE, dataset_leaf};
+use crate::dataset::catalogue::Config;
+use crate::dataset::{Dataset, DatasetRef, DatasetTarget};
+use crate::registry::{DatasetRequest, Registry};
+
+impl Planner<'_> {
+    /// A dataset of the catalogue, of the registry, or a file of examples.
+    pub(super) fn dataset(
+        &mut self,
+        typed: &str,
+        known: &Known,
+        options: &Options,
+        scoring: &mut Scoring<'_>,
+        gathered: &mut Gathered,
+    ) -> Result<(), PlanError> {
+        refuse_memory(typed, &known.registry)?;
+        let data = &self.spec.data;
+        let request = DatasetRequest {
+            max_examples: match options.limit {
+                Some(Limit::Count(n)) => Some(n),
+                _ => None,
+            },
+            skip_bad_lines: data.skip_bad_lines.unwrap_or(false),
+            seed: self.option_seed(),
+            keep_order: data.keep_order.unwrap_or(false),
+            hub: match needs_hub(typed) {
+                true => Some((self.around.hub)()?),
+                false => None,
+            },
+            ..DatasetRequest::default()
+        };
+        for opened in known.registry.open_dataset(typed, &request)? {
+            if !gathered.keys.insert(opened.tag.clone()) {
+                let what = format!("`{}` is named twice; it is run once", opened.tag);
+                self.notices.push(Notice::new(what));
+                continue;
+            }
+            gathered.nodes.push(dataset_leaf(&opened.tag));
+            let dataset = limited(opened.dataset, options.limit)?;
+            let benchmark = self.dataset_benchmark(
+                &opened.tag,
+                dataset,
+                opened.config.as_ref(),
+                options,
+                scoring,
+            )?;
+            let benchmark = DatasetBenchmark {
+                is_open: opened.config.is_none(),
+                ..benchmark
+            };
+            gathered.add_dataset(benchmark);
+        }
+        Ok(())
+    }
+
+    /// Examples that the program brought along.
+    pub(super) fn given(
+        &mut self,
+        name: &str,
+        brought: &GivenExamples,
+        scoring: &mut Scoring<'_>,
+        gathered: &mut Gathered,
+    ) -> Result<(), PlanError> {
+        let taken = brought
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        let dataset = taken.ok_or_else(|| {
+            PlanError::new(format!("the examples `{name}` were taken by another run"))
+        })?;
+        gathered.keys.insert(name.to_owned());
+        gathered.nodes.push(dataset_leaf(name));
+        let benchmark = self.dataset_benchmark("", dataset, None, &Options::default(), scoring)?;
+        gathered.add_dataset(DatasetBenchmark {
+            key: name.to_owned(),
+            is_open: true,
+            keeps_ids: true,
+            ..benchmark
+        });
+        Ok(())
+    }
+
+    pub(super) fn dataset_benchmark(
+        &mut self,
+        tag: &str,
+        mut dataset: Dataset,
+        config: Option<&Config>,
+        options: &Options,
+        scoring: &mut Scoring<'_>,
+    ) -> Result<DatasetBenchmark, PlanError> {
+        self.notices.extend(scoring.notice(tag, config));
+        let documents = dataset.known_len();
+        for (field, value) in fields_of_run(options) {
+            dataset = dataset.with_field(field, value);
+        }
+        let repeats = usize::try_from(self.spec.data.repeats.unwrap_or(1)).unwrap_or(usize::MAX);
+        Ok(DatasetBenchmark {
+            key: tag.to_owned(),
+            tag: tag.to_owned(),
+            alias: None,
+            evaluators: scoring.evaluators(config)?,
+            score_field: Some(scoring.field_of(config)),
+            common_score: Some(SCORE.to_owned()),
+            documents,
+            repeats: repeats.max(1),
+            is_open: false,
+            keeps_ids: false,
+            samples: self.logs_samples(),
+            examples: Mutex::new(Some(dataset)),
+        })
+    }
+
+    pub(super) fn option_seed(&self) -> u64 {
+        let seed = self.spec.seeds.options.unwrap_or(defaults::OPTION_SEED);
+        seed.cast_unsigned()
+    }
+}
+
+/// A share of a dataset; a number of examples was seen to when it was opened.
+pub(super) fn limited(dataset: Dataset, limit: Option<Limit>) -> Result<Dataset, PlanError> {
+    let Some(limit @ Limit::Share(_)) = limit else {
+        return Ok(dataset);
+    };
+    let skipped = dataset.skipped().clone();
+    let examples: Result<Vec<_>, _> = dataset.into_iter().collect();
+    let mut examples = examples?;
+    examples.truncate(limit.apply(examples.len()));
+    Ok(Dataset::from(examples).with_skipped(skipped))
+}
+
+/// Whether data may have to come from elsewhere; files of the user need no hub.
+fn needs_hub(typed: &str) -> bool {
+    match DatasetRef::parse(typed).as_ref().map(DatasetRef::target) {
+        Ok(DatasetTarget::Named(named)) => match &named.path {
+            Some(path) => path.starts_with("https:") || path.starts_with("http:"),
+            None => true,
+        },
+        _ => false,
+    }
+}
+
+/// A conversation with many questions is no example that a system can answer.
+fn refuse_memory(typed: &str, registry: &Registry) -> Result<(), PlanError> {
+    let configs = match DatasetRef::parse(typed)?.target() {
+        DatasetTarget::Named(named) => registry.configs(named).unwrap_or_default(),
+        DatasetTarget::Local(_) => Vec::new(),
+    };
+    let is_memory = |config: &&Config| config.fields().iter().any(|field| field == "qa_pairs");
+    let Some(config) = configs.iter().find(is_memory) else {
+        return Ok(());
+    };
+    let name = config.spec().name();
+    let error = PlanError::new(format!(
+        "`{}` is for memory systems: one example is a conversation with its questions",
+        config.full_name()
+    ));
+    Err(
+        match config.spec().config_names().any(|name| name == "qa") {
+            true => error.with_hint(format!(
+                "`{name}:qa` has one example per question, for all systems"
+            )),
+            false => error.with_hint("systems with a memory are not part of `run`"),
+        },
+    )
+}

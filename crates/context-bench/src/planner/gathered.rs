@@ -1,0 +1,88 @@
+//! The benchmarks of a run while they are gathered, and what the plan says of each.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use context_bench_tasks::{Host, Node, Task};
+
+use crate::benchmark::{
+    Benchmark, ClassBenchmark, ClassTask, DatasetBenchmark, TaskBenchmark, TaskDocuments,
+};
+use crate::dataset::Skipped;
+use crate::plan::{BenchmarkKind, PlannedBenchmark};
+
+/// Benchmarks while they are gathered.
+#[derive(Default)]
+pub(super) struct Gathered {
+    pub(super) nodes: Vec<Node>,
+    pub(super) benchmarks: Vec<Arc<dyn Benchmark>>,
+    pub(super) planned: Vec<PlannedBenchmark>,
+    pub(super) keys: HashSet<String>,
+    /// The score that stands for each dataset.
+    pub(super) fields: Vec<String>,
+    pub(super) n_tasks: usize,
+    pub(super) skipped: Skipped,
+}
+
+impl Gathered {
+    pub(super) fn add_dataset(&mut self, benchmark: DatasetBenchmark) {
+        self.fields.extend(benchmark.score_field.clone());
+        let evaluators = benchmark.evaluators.iter();
+        self.planned.push(PlannedBenchmark {
+            key: benchmark.key.clone(),
+            tag: benchmark.tag.clone(),
+            kind: BenchmarkKind::Dataset,
+            alias: benchmark.alias.clone(),
+            evaluators: evaluators.map(|one| one.name().to_owned()).collect(),
+            score_field: benchmark.score_field.clone(),
+            documents: benchmark.documents,
+            original: None,
+            is_open: benchmark.is_open,
+            keeps_ids: benchmark.keeps_ids,
+            repeats: benchmark.repeats,
+            num_fewshot: None,
+        });
+        self.benchmarks.push(Arc::new(benchmark));
+    }
+
+    pub(super) fn add_task(
+        &mut self,
+        key: &str,
+        task: Arc<Task>,
+        host: Arc<dyn Host>,
+        documents: TaskDocuments,
+        samples: bool,
+    ) {
+        let planned = PlannedBenchmark {
+            key: key.to_owned(),
+            tag: key.to_owned(),
+            kind: BenchmarkKind::Task,
+            alias: task.alias.clone(),
+            documents: Some(documents.planned),
+            original: documents.original,
+            repeats: task.repeats.max(1),
+            num_fewshot: Some(documents.num_fewshot),
+            ..PlannedBenchmark::default()
+        };
+        let benchmark = TaskBenchmark::new(key, task, host, documents, samples);
+        self.planned.push(PlannedBenchmark {
+            score_field: benchmark.score_field().map(str::to_owned),
+            ..planned
+        });
+        self.benchmarks.push(Arc::new(benchmark));
+    }
+
+    pub(super) fn add_class(&mut self, key: &str, class: ClassTask, samples: bool) {
+        let benchmark = ClassBenchmark::new(key, class, samples);
+        self.planned.push(PlannedBenchmark {
+            key: key.to_owned(),
+            tag: key.to_owned(),
+            kind: BenchmarkKind::Class,
+            documents: benchmark.documents(),
+            repeats: 1,
+            num_fewshot: Some(benchmark.num_fewshot()),
+            ..PlannedBenchmark::default()
+        });
+        self.benchmarks.push(Arc::new(benchmark));
+    }
+}

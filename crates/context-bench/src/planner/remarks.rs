@@ -1,0 +1,240 @@
+//! What users must know of a run that is over although it went on: in the same words
+//! whoever asked, for a number that only one front end doubts is believed by the other.
+
+use std::collections::HashSet;
+
+use super::Notice;
+use crate::benchmark::TaskReport;
+use crate::dataset::{RepeatedIds, Skipped};
+use crate::model::Counts;
+use crate::plan::RunPlan;
+use crate::result::{EvalResult, Kept};
+
+/// What is said when the time of a run is over.
+pub const OUT_OF_TIME: &str = "the time of `--max-time` is over: finishing what is in flight";
+/// How many remarks about one thing are shown.
+const SHOWN: usize = 10;
+
+impl Notice {
+    /// Notices once each, and not too many of them.
+    pub fn shown(notices: &[Self]) -> Vec<Self> {
+        let mut seen = HashSet::new();
+        let once = notices.iter().filter(|notice| seen.insert(&notice.what));
+        let mut shown: Vec<Self> = once.cloned().collect();
+        if let Some(more) = shown.len().checked_sub(SHOWN).filter(|more| *more > 0) {
+            shown.truncate(SHOWN);
+            shown.push(Self::new(format!("{more} more remarks of this kind")));
+        }
+        shown
+    }
+}
+
+/// What is to be said about the examples of a run, once they are read.
+pub fn examples_read(skipped: &Skipped, repeated: &RepeatedIds) -> Vec<Notice> {
+    let mut notices = Vec::new();
+    let total = skipped.total();
+    if total > 0 {
+        let plural = if total == 1 { "" } else { "s" };
+        let mut what = format!("left out {total} bad record{plural}");
+        for record in skipped.first() {
+            what += &format!("\n  at {}: {}", record.at, record.problem);
+        }
+        notices.push(Notice::new(what));
+    }
+    if let Some(first) = repeated.first() {
+        let total = repeated.total();
+        let (plural, have) = match total {
+            1 => ("", "has"),
+            _ => ("s", "have"),
+        };
+        notices.push(Notice::new(format!(
+            "{total} example{plural} {have} an id that another one has; the second `{first}` is \
+             called `{first}#2`"
+        )));
+    }
+    notices
+}
+
+/// Writes down in a result how many records were left out, where there are any.
+pub fn note_skipped(result: &mut EvalResult, skipped: &Skipped) {
+    if skipped.total() > 0 {
+        let total = skipped.total().into();
+        result.config.insert("skipped_records".into(), total);
+    }
+}
+
+/// What is to be said about the result of a run: what was noticed when it was summed up,
+/// what is missing in it and why, what was not kept.
+pub fn remarks(plan: &RunPlan, result: &EvalResult) -> Vec<Notice> {
+    let noticed = shown_tasks(result).flat_map(|(_, report)| &report.warnings);
+    let mut notices = Notice::shown(&noticed.map(Notice::new).collect::<Vec<_>>());
+    let nothing_ran = result.rows.iter().all(|row| !row.is_completed());
+    // Why a system was given up says it all.
+    if !nothing_ran || result.gave_up.is_empty() {
+        notices.extend(lost(result));
+    }
+    // A misspelt name of a field would otherwise look like a layer that saves nothing.
+    let no_tokens = result.rows.iter().all(|row| row.input_tokens == 0);
+    if no_tokens && plan.scoring.text_fields.is_some() && !result.rows.is_empty() {
+        notices.push(Notice::new(
+            "no example has text in the fields that `--text-field` names",
+        ));
+    }
+    notices.extend(result.kept.iter().flat_map(keeping));
+    for (system, counts) in &result.counts {
+        notices.extend(incomplete(plan, result, system, counts));
+    }
+    notices.extend(without_values(result));
+    notices
+}
+
+/// Which tasks and metrics have no value, and why.
+pub fn without_values(result: &EvalResult) -> Vec<Notice> {
+    let mut seen = HashSet::new();
+    let failed = shown_tasks(result).flat_map(|(_, report)| &report.failed);
+    let failed = failed.filter(|(what, _)| seen.insert(what));
+    failed
+        .map(|(what, hint)| Notice {
+            what: what.clone(),
+            hint: hint.clone(),
+        })
+        .collect()
+}
+
+/// Whether a system has more rows without a complete score than the user allows.
+pub fn has_failed(plan: &RunPlan, counts: &Counts) -> bool {
+    let errors = counts.errors() + counts.not_run();
+    errors as f64 > plan.limits.max_error_rate * counts.planned as f64
+}
+
+fn shown_tasks(result: &EvalResult) -> impl Iterator<Item = (&String, &TaskReport)> {
+    result.tasks.iter().filter(|(_, report)| report.is_shown)
+}
+
+/// Which tasks lack documents, and why the first of them is missing.
+fn lost(result: &EvalResult) -> Vec<Notice> {
+    let lost = shown_tasks(result).flat_map(|(system, report)| {
+        let counts = report.counts.iter();
+        let lost = counts.filter(|(_, counts)| !counts.is_complete());
+        lost.map(move |(key, counts)| (system, key, counts))
+    });
+    let mut notices: Vec<Notice> = lost
+        .map(|(system, key, counts)| {
+            let parts = [
+                (counts.failed, "failed"),
+                (counts.unscored, "could not be scored"),
+                (counts.not_run, "were not asked"),
+            ];
+            let parts = parts.iter().filter(|(n, _)| *n > 0);
+            let parts: Vec<String> = parts.map(|(n, what)| format!("{n} {what}")).collect();
+            let mut what = format!(
+                "task `{key}` of `{system}`: {} of {} documents are in the scores; {}",
+                counts.scored,
+                counts.planned,
+                parts.join(", ")
+            );
+            if let Some((document, why)) = &counts.first {
+                what += &format!("\n  document {document}: {why}");
+            }
+            Notice::new(what)
+        })
+        .collect();
+    if let Some(more) = notices.len().checked_sub(SHOWN).filter(|more| *more > 0) {
+        notices.truncate(SHOWN);
+        notices.push(Notice::new(format!(
+            "{more} more tasks lack documents; `counts` of the JSON has all"
+        )));
+    }
+    notices
+}
+
+/// What the store has to say.
+fn keeping(kept: &Kept) -> Vec<Notice> {
+    let mut notices = Vec::new();
+    let path = kept.path.display();
+    if kept.damaged > 0 {
+        notices.push(Notice::new(format!(
+            "{} stored records are damaged and were not used; what they held was done again",
+            kept.damaged
+        )));
+    }
+    if kept.unread > 0 {
+        notices.push(Notice::new(format!(
+            "the store `{path}` could not be read for {} of the examples ({}); it may hold their \
+             answers, so nothing was asked about them",
+            kept.unread,
+            kept.unread_reason.as_deref().unwrap_or("no reason given")
+        )));
+    }
+    if let Some(failure) = &kept.failure {
+        let complete = match kept.unread {
+            0 => "; the results are complete",
+            _ => "",
+        };
+        let notice = Notice::new(format!(
+            "{failure}; the run went on in memory, {} records are not kept in `{path}`",
+            kept.dropped
+        ));
+        notices.push(notice.with_hint(format!(
+            "free some space or choose another `--cache-dir`{complete}"
+        )));
+    }
+    notices
+}
+
+/// How many rows of a system have no complete score, when they are more than the user
+/// allows, and why the first has none.
+fn incomplete(plan: &RunPlan, result: &EvalResult, system: &str, counts: &Counts) -> Vec<Notice> {
+    if !has_failed(plan, counts) {
+        return Vec::new();
+    }
+    let rows = result.rows_of(system);
+    let failures = || rows.iter().filter_map(|row| row.failure.as_deref());
+    let failed = failures().next().map(|failure| failure.message.clone());
+    let unscored = rows.iter().flat_map(|row| row.scores.unscored());
+    let unscored = unscored.map(|(_, reason)| told_last(reason)).next();
+    let mut notices = Vec::new();
+    for (n, what, why) in [
+        (counts.failed, "failed", failed),
+        (counts.unscored, "unscored", unscored),
+        (counts.not_run(), "not run", None),
+    ] {
+        if n > 0 {
+            let why = why.map(|why| format!(": {why}")).unwrap_or_default();
+            let planned = counts.planned;
+            let told = format!("system `{system}`: {n} of {planned} rows {what}{why}");
+            notices.push(Notice::new(told));
+        }
+    }
+    let hint = failures().find_map(|failure| failure.kind.hint());
+    if let Some(first) = notices.first_mut() {
+        first.hint = hint.map(str::to_owned);
+    }
+    notices
+}
+
+/// Of a traceback the line that says what is wrong.
+fn told_last(reason: &str) -> String {
+    let lines = reason.trim().lines();
+    lines.last().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn remarks_are_shown_once_each_and_not_without_end() {
+        let said = |texts: Vec<String>| -> Vec<String> {
+            let notices: Vec<Notice> = texts.into_iter().map(Notice::new).collect();
+            let shown = Notice::shown(&notices).into_iter();
+            shown.map(|notice| notice.what).collect()
+        };
+        let numbered = |n: usize| (0..n).map(|i| i.to_string()).collect::<Vec<_>>();
+        assert_eq!(said(vec!["a".into(), "b".into(), "a".into()]), ["a", "b"]);
+        assert_eq!(said(numbered(10)), numbered(10));
+        let twelve = said(numbered(12));
+        assert_eq!(twelve.len(), 11);
+        assert_eq!(twelve[10], "2 more remarks of this kind");
+    }
+}
