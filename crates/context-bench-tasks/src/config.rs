@@ -61,7 +61,13 @@ mod origin_file {
     use super::Origin;
 
     pub(super) fn serialize<S: Serializer>(origin: &Origin, out: S) -> Result<S::Ok, S::Error> {
-        origin.place.file.serialize(out)
+        let file = &*origin.place.file;
+        // What stands for a file (`<inline>`) is no path; a path is to be found again.
+        let whole = std::path::absolute(file).ok().filter(|_| !file.starts_with('<'));
+        match whole.as_deref().and_then(std::path::Path::to_str) {
+            Some(whole) => whole.serialize(out),
+            None => file.serialize(out),
+        }
     }
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Origin, D::Error> {

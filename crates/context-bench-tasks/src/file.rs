@@ -270,8 +270,9 @@ fn function(
     directory: &Path,
 ) -> std::result::Result<serde_json::Value, yaml::Error> {
     match node.as_tagged("!function") {
+        // A whole path: a stored run is opened from other folders too.
         Some(name) if name.contains('.') => Ok(Function {
-            directory: directory.to_owned(),
+            directory: std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned()),
             name: name.to_owned(),
         }
         .to_json()),
