@@ -9,7 +9,7 @@ use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use context_bench::dataset::{RepeatedIds, Skipped};
-use context_bench::plan::{BenchmarkSpec, RunPlan, RunSpec, SystemSpec, Workers};
+use context_bench::plan::{BenchmarkSpec, OutputSpec, RunPlan, RunSpec, SystemSpec, Workers};
 use context_bench::planner::{self, GivenExamples, Notice, OUT_OF_TIME};
 use context_bench::store::Store;
 use context_bench::tokens::{TokenCounter, Tokenizer};
@@ -340,6 +340,16 @@ impl<'py> Asked<'py> {
             }
         };
         notes.extend(Notice::shown(&planned.notices).iter().map(said));
+        let unused = [
+            (spec.output != OutputSpec::default(), "output"),
+            (spec.python.interpreter.is_some(), "python.interpreter"),
+        ];
+        for (_, key) in unused.iter().filter(|(is_said, _)| *is_said) {
+            notes.push(format!(
+                "`{key}` of the spec has no effect in Python: what is found is returned, and \
+                 functions of tasks run in this interpreter"
+            ));
+        }
         let after = After {
             plan: planned.plan().clone(),
             skipped: planned.skipped.clone(),

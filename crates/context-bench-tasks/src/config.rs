@@ -63,7 +63,9 @@ mod origin_file {
     pub(super) fn serialize<S: Serializer>(origin: &Origin, out: S) -> Result<S::Ok, S::Error> {
         let file = &*origin.place.file;
         // What stands for a file (`<inline>`) is no path; a path is to be found again.
-        let whole = std::path::absolute(file).ok().filter(|_| !file.starts_with('<'));
+        let whole = std::path::absolute(file)
+            .ok()
+            .filter(|_| !file.starts_with('<'));
         match whole.as_deref().and_then(std::path::Path::to_str) {
             Some(whole) => whole.serialize(out),
             None => file.serialize(out),

@@ -169,6 +169,12 @@ impl Dataset {
         }
     }
 
+    /// Where the examples of each tag come from, as far as that is known.
+    pub(crate) fn origins(&self) -> impl Iterator<Item = (&str, &Origin)> {
+        let origins = self.origins.iter();
+        origins.map(|(tag, origin)| (tag.as_deref().unwrap_or_default(), origin))
+    }
+
     /// States where the examples come from.
     #[must_use]
     pub fn with_origin(mut self, origin: Origin) -> Self {

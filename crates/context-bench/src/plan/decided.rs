@@ -99,6 +99,12 @@ pub struct PlannedBenchmark {
     /// How many its split has, when that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub original: Option<usize>,
+    /// The file, folder, URL or repository that its examples come from, when known.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub source: String,
+    /// The commit of that repository.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub revision: Option<String>,
     /// Whether its examples may say themselves which dataset they are of.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_open: bool,

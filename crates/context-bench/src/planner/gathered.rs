@@ -41,6 +41,7 @@ impl Gathered {
             keeps_ids: benchmark.keeps_ids,
             repeats: benchmark.repeats,
             num_fewshot: None,
+            ..PlannedBenchmark::default()
         });
         self.benchmarks.push(Arc::new(benchmark));
     }

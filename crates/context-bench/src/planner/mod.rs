@@ -92,12 +92,19 @@ impl Planner<'_> {
         let scoring = scoring::Scoring::new(spec, &registry, &self.around.given)?;
         let found = self.benchmarks(&registry, &options, &host, scoring)?;
         self.check_systems(&systems, &found.suite, &options)?;
-        let plan = self.decided(&systems, &found, &options, &*counter);
+        let examples = found.suite.examples();
+        let mut plan = self.decided(&systems, &found, &options, &*counter);
+        for (tag, origin) in examples.origins() {
+            let named = plan.benchmarks.iter_mut().filter(|one| one.tag == tag);
+            for benchmark in named {
+                benchmark.source.clone_from(&origin.source);
+                benchmark.revision.clone_from(&origin.revision);
+            }
+        }
         let record = RunRecord {
             spec: recorded(spec),
             plan,
         };
-        let examples = found.suite.examples();
         Ok(PlannedRun {
             skipped: found.skipped.chain(examples.skipped().clone()),
             repeated: examples.repeated_ids().clone(),

@@ -87,7 +87,15 @@ impl Reopened {
         // All of them, in their order: stored scores are found by it.
         let run = evaluate().evaluators(stored);
         let run = scored(run, suite, plan, self.replay.run.systems.len());
-        Ok(run.record(self.record.clone()).recall(&self.replay)?)
+        let mut result = run.record(self.record.clone()).recall(&self.replay)?;
+        for used in &mut result.datasets {
+            let planned = plan.benchmarks.iter().find(|one| one.tag == used.name);
+            if let Some(planned) = planned {
+                used.source.clone_from(&planned.source);
+                used.revision.clone_from(&planned.revision);
+            }
+        }
+        Ok(result)
     }
 
     fn suite_as_it_was(&self, stored: &[Arc<dyn Evaluator>], around: &Surroundings) -> Suite {
