@@ -7,7 +7,6 @@ mod args;
 mod backend;
 mod command_line;
 mod commands;
-mod datasets;
 mod env;
 mod exit;
 mod failure;

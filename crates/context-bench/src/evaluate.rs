@@ -4,26 +4,29 @@
 //! checked before the first call is paid for, runs, and computes the summary.
 
 mod error;
+mod summary;
+mod timer;
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
 
 pub use self::error::{Error, UnknownScore};
+use self::summary::{check_score_fields, declared_scores, fill, summarize};
+use self::timer::Timer;
 use crate::benchmark::{Answer, RunTime, Suite, SumUp};
-use crate::dataset::{Dataset, DatasetError, Used};
+use crate::dataset::{Dataset, Used};
 use crate::evaluator::Evaluator;
 use crate::metric::{Comparison, Metric};
-use crate::model::{EvalRow, Failure, ScoreName, Summary};
+use crate::model::{EvalRow, Failure, ScoreName};
 use crate::plan::RunRecord;
 use crate::replay::Replay;
 use crate::result::{EvalResult, Kept};
 use crate::runner::{
-    self, MaxWorkers, NoProgress, Outcome, Progress, Recorded, Reuse, ReuseSettings, RunEvent,
-    RunSettings, Stop, Wiring,
+    self, MaxWorkers, NoProgress, Progress, Recorded, Reuse, ReuseSettings, RunSettings, Stop,
+    Wiring,
 };
 use crate::store::{RunStatus, Store, StoreError};
 use crate::system::System;
@@ -388,7 +391,9 @@ impl Evaluate {
             found.map(|(_, failure)| failure.clone())
         };
         let given_up = self.systems.iter().map(given_up).collect();
-        let timer = self.start_timer();
+        let timer = self
+            .max_time
+            .map(|limit| Timer::start(limit, self.stop.clone(), Arc::clone(&self.progress)));
         let dataset = self.dataset.take().unwrap_or_else(|| Vec::new().into());
         let used = Used::of(&dataset);
         let outcome = runner::run(RunSettings {
@@ -459,19 +464,6 @@ impl Evaluate {
             }),
             (None, None) => Ok(result),
         }
-    }
-
-    /// Ends the run when its time is over; the timer ends with the run.
-    fn start_timer(&self) -> Option<Timer> {
-        let limit = self.max_time?;
-        let (stop, progress) = (self.stop.clone(), Arc::clone(&self.progress));
-        Some(Timer(tokio::spawn(async move {
-            tokio::time::sleep(limit).await;
-            progress.on_event(&RunEvent::TimeIsOver);
-            stop.time_is_over();
-            tokio::time::sleep(GRACE).await;
-            stop.abort();
-        })))
     }
 
     /// Begins the run in the store. One that cannot be written does not end the
@@ -588,18 +580,6 @@ impl Evaluate {
     }
 }
 
-/// How long what is in flight may go on after the time of a run is over.
-const GRACE: Duration = Duration::from_secs(30);
-
-/// A task that ends with its owner.
-struct Timer(tokio::task::JoinHandle<()>);
-
-impl Drop for Timer {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
-}
-
 /// Waits until everything is on disk and notes what the store has to say.
 async fn end_in_store(reuse: &Arc<Reuse>, status: RunStatus, kept: &mut Kept) {
     let flushed = reuse.store().flush().await;
@@ -614,101 +594,4 @@ async fn end_in_store(reuse: &Arc<Reuse>, status: RunStatus, kept: &mut Kept) {
     kept.damaged = reuse.store().damaged();
     (kept.unread, kept.unread_reason) = reuse.unread();
     kept.dropped = reuse.store().dropped();
-}
-
-/// Per system: the answers that were to be held, by place of their row.
-type Answers = Vec<HashMap<usize, Answer>>;
-
-/// Moves what the run produced into the result, but for answers that benchmarks need
-/// and what ended the dataset early.
-fn fill(
-    result: &mut EvalResult,
-    names: &[String],
-    outcome: Outcome,
-) -> (Answers, Option<DatasetError>) {
-    let n_examples = json!(outcome.n_examples);
-    result.config.insert("num_examples".into(), n_examples);
-    let mut rest: usize = outcome.rows.iter().map(Vec::len).sum();
-    let per_system = outcome
-        .rows
-        .into_iter()
-        .zip(outcome.counts)
-        .zip(outcome.wall);
-    for (name, ((rows, counts), wall)) in names.iter().zip(per_system) {
-        rest -= rows.len();
-        if result.rows.is_empty() {
-            // Often the only system: a million rows are not copied.
-            result.rows = rows;
-            result.rows.reserve_exact(rest);
-        } else {
-            result.rows.extend(rows);
-        }
-        result.counts.insert(name.clone(), counts);
-        result.timing.insert(name.clone(), wall.as_secs_f64());
-        result.summary.insert(name.clone(), Summary::new());
-    }
-    for (name, failure) in names.iter().zip(outcome.gave_up) {
-        result
-            .gave_up
-            .extend(failure.map(|failure| (name.clone(), failure)));
-    }
-    (outcome.answers, outcome.dataset_error)
-}
-
-fn summarize(
-    result: &mut EvalResult,
-    metrics: &[Arc<dyn Metric>],
-    comparisons: &[Arc<dyn Comparison>],
-    stopped: bool,
-) {
-    let mut summaries = IndexMap::new();
-    for name in result.summary.keys() {
-        let rows = result.rows_of(name);
-        let mut summary = Summary::new();
-        for metric in metrics {
-            summary.merge(metric.compute(rows));
-        }
-        // Metrics give 0 for an empty dataset, as users know it. A plan of which
-        // nothing was done is another thing: no number says anything about it.
-        let planned = result.counts.get(name).map_or(0, |counts| counts.planned);
-        if rows.is_empty() && (planned > 0 || stopped) {
-            summary = summary.without_values();
-        }
-        summaries.insert(name.clone(), summary);
-    }
-    for comparison in comparisons {
-        for (name, added) in comparison.compare(&summaries) {
-            if let Some(summary) = summaries.get_mut(&name) {
-                summary.merge(added);
-            }
-        }
-    }
-    result.summary = summaries;
-}
-
-/// All scores that the evaluators declare; `None` when one does not know its own.
-fn declared_scores(wiring: &Wiring) -> Option<BTreeSet<String>> {
-    let evaluators = &wiring.evaluators;
-    if evaluators.iter().any(|e| e.score_names().is_empty()) {
-        return None;
-    }
-    let names = evaluators.iter().flat_map(|e| e.score_names());
-    let names = names.chain(wiring.common());
-    Some(names.map(ToString::to_string).collect())
-}
-
-fn check_score_fields(
-    metrics: &[Arc<dyn Metric>],
-    known: &BTreeSet<String>,
-) -> Result<(), UnknownScore> {
-    for metric in metrics {
-        if let Some(field) = metric.score_field().filter(|field| !known.contains(*field)) {
-            return Err(UnknownScore {
-                metric: metric.name().to_owned(),
-                field: field.to_owned(),
-                known: known.iter().cloned().collect(),
-            });
-        }
-    }
-    Ok(())
 }

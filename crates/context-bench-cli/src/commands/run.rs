@@ -21,8 +21,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{self, Sink};
 use crate::{
-    datasets, limits, progress, reach, signals, spec_args, surroundings, task_files, task_reports,
-    tasks,
+    limits, progress, reach, signals, spec_args, surroundings, task_files, task_reports, tasks,
 };
 
 pub(crate) fn main(
@@ -86,7 +85,7 @@ async fn planned_run(spec: &RunSpec, how: &How<'_>, registry: &Registry) -> Resu
     let plan = planned.plan().clone();
     if !plan.harness.has_tasks && planned.examples.known_len() == Some(0) {
         output::notices(&planner::examples_read(&planned.skipped, &planned.repeated));
-        return Err(datasets::nothing_loaded());
+        return Err(planner::nothing_loaded().into());
     }
     if how.dry_run {
         return dry_run::show(planned, spec);
@@ -108,7 +107,7 @@ async fn planned_run(spec: &RunSpec, how: &How<'_>, registry: &Registry) -> Resu
                 && !plan.harness.has_tasks =>
         {
             sink.discard();
-            return Err(datasets::nothing_loaded());
+            return Err(planner::nothing_loaded().into());
         }
         Ok(all) => all,
         Err(failure) => {

@@ -40,12 +40,6 @@ impl Suite {
         }
     }
 
-    /// One benchmark that stands in no group.
-    pub fn of(benchmark: Arc<dyn Benchmark>) -> Self {
-        let nodes = vec![dataset_leaf(benchmark.key())];
-        Self::new(Tree { nodes }, [benchmark])
-    }
-
     /// Takes the rows of benchmarks that score themselves as this one scored them, such
     /// as in a stored run; `None` when nobody did.
     #[must_use]

@@ -30,7 +30,7 @@ pub use known::{task_catalog, task_data};
 pub use leaves::{ClassObject, check_copies, dataset_settings, fields_of_run};
 pub use preview::{Preview, SystemPreview};
 pub use remarks::{OUT_OF_TIME, examples_read, has_failed, note_skipped, remarks, without_values};
-pub use reopen::{Reopened, last_run};
+pub use reopen::Reopened;
 pub use rescore::Rescoring;
 pub use run::PlannedRun;
 pub use surroundings::{
@@ -399,7 +399,7 @@ fn recorded(spec: &RunSpec) -> RunSpec {
 }
 
 /// There is nothing to run.
-pub(crate) fn nothing_loaded() -> PlanError {
+pub fn nothing_loaded() -> PlanError {
     PlanError::new("no examples loaded")
         .with_hint("check the `--dataset` arguments and `--max-examples`")
 }

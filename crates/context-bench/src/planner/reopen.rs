@@ -36,11 +36,7 @@ pub struct Reopened {
 }
 
 /// The id of the newest run of a store.
-///
-/// # Errors
-///
-/// When the store cannot be read.
-pub fn last_run(store: &Store) -> Result<Option<String>, StoreError> {
+fn last_run(store: &Store) -> Result<Option<String>, StoreError> {
     let runs = store.runs()?;
     Ok(runs.last().map(|run| run.run.id().to_string()))
 }
