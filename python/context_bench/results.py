@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["EvalResult", "EvalRow", "RowError"]
 
+#: Columns after all others, where rows have them.
+_TEXTS = ("question", "answer", "response", "finish_reason")
 _FIXED = ("system", "example_id", "dataset", "input_tokens", "output_tokens", "latency")
 
 
@@ -117,6 +119,10 @@ class EvalResult:
             fields = [getattr(row, part) for row in rows]
             for name in _names(fields):
                 columns[name] = [values.get(name) for values in fields]
+        for name in _TEXTS:
+            values = [getattr(row, name) for row in rows]
+            if any(value is not None for value in values):
+                columns[name] = values
         if any(row.error is not None for row in rows):
             columns["error"] = [None if row.error is None else row.error.message for row in rows]
         return columns

@@ -27,6 +27,7 @@ FIXTURES = ROOT / "crates/context-bench/tests/fixtures/datasets"
 #: Members of results that differ between two runs of one program as well.
 _OF_TIME = {"latency", "date", "total_evaluation_time_seconds", "timing", "use_cache", "store"}
 _OF_TIME |= {"latency_mean", "latency_median", "latency_p95", "latency_p99", "first_byte", "cached"}
+_OF_TIME |= {"connect", "connect_median", "connect_max"}
 
 
 def copy(name: str) -> str:

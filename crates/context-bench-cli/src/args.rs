@@ -82,7 +82,8 @@ pub(crate) struct RunCommand {
 /// Flags of a run.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct RunArgs {
-    /// OpenAI-compatible endpoint to test; repeat to compare several.
+    /// OpenAI-compatible endpoint to test, as [NAME=]URL[,key=value,...]; repeat to compare
+    /// several. Keys: model, key-env, temperature, max-tokens, timeout, header.
     #[arg(long, value_name = "URL", help_heading = "Systems")]
     pub(crate) proxy: Vec<String>,
     /// Name of the i-th --proxy (then of the i-th --command); default: its host.
@@ -146,6 +147,15 @@ pub(crate) struct RunArgs {
     /// System prompt that precedes every example.
     #[arg(long, value_name = "TEXT", help_heading = "Requests")]
     pub(crate) system_prompt: Option<String>,
+    /// How freely answers vary; default: 0, or nothing where an endpoint refuses that.
+    #[arg(long, value_name = "NUMBER", value_parser = finite, help_heading = "Requests", allow_negative_numbers = true)]
+    pub(crate) temperature: Option<f64>,
+    /// Most tokens of an answer; default: what the endpoint allows.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Requests", allow_negative_numbers = true)]
+    pub(crate) max_tokens: Option<u64>,
+    /// Header of every request, as `NAME: VALUE`; repeatable.
+    #[arg(long, value_name = "HEADER", help_heading = "Requests")]
+    pub(crate) header: Vec<String>,
     /// JSON object merged last into every request body.
     #[arg(long, value_name = "JSON", help_heading = "Requests")]
     pub(crate) extra_body: Option<String>,
@@ -205,6 +215,9 @@ pub(crate) struct RunArgs {
     /// A row passes when its score is at or above this; default: 0.7.
     #[arg(long, value_name = "NUMBER", value_parser = finite, help_heading = "Scoring", allow_negative_numbers = true)]
     pub(crate) threshold: Option<f64>,
+    /// System that prompt tokens of others are compared with; default: the first one.
+    #[arg(long, value_name = "NAME", help_heading = "Scoring")]
+    pub(crate) baseline: Option<String>,
     /// Endpoint of a model that judges answers; adds `judge_score`.
     #[arg(long, value_name = "URL", help_heading = "Scoring")]
     pub(crate) judge_url: Option<String>,
@@ -224,6 +237,9 @@ pub(crate) struct RunArgs {
     /// Write the result to a file instead of stdout.
     #[arg(long, value_name = "PATH", help_heading = "Output")]
     pub(crate) output_file: Option<PathBuf>,
+    /// Leave question, answer and response out of the rows of json, jsonl and csv.
+    #[arg(long, help_heading = "Output")]
+    pub(crate) no_text: bool,
     /// Share of rows that may fail before the exit code is 3; default: 0.
     #[arg(long, value_name = "SHARE", value_parser = share, help_heading = "Output", allow_negative_numbers = true)]
     pub(crate) max_error_rate: Option<f64>,
@@ -334,6 +350,9 @@ pub(crate) struct ExportArgs {
     /// Write to a file instead of stdout.
     #[arg(long, value_name = "PATH")]
     pub(crate) output_file: Option<PathBuf>,
+    /// Leave question, answer and response out of the rows.
+    #[arg(long)]
+    pub(crate) no_text: bool,
 }
 
 fn number(text: &str, fits: fn(f64) -> bool, expected: &str) -> Result<f64, String> {

@@ -15,6 +15,7 @@ mod limits;
 mod list_args;
 mod output;
 mod progress;
+mod proxy_args;
 mod reach;
 mod signals;
 mod spec_args;

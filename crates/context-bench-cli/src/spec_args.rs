@@ -16,6 +16,7 @@ use crate::args::RunArgs;
 use crate::backend;
 use crate::failure::Failure;
 use crate::output;
+use crate::proxy_args;
 use crate::stores;
 use crate::task_args::{PromptArgs, PythonArgs};
 
@@ -35,16 +36,8 @@ pub(crate) fn spec(args: &RunArgs, file: Option<&Path>) -> Result<RunSpec, Failu
 /// What the flags say.
 pub(crate) fn flags(args: &RunArgs) -> Result<RunSpec, Failure> {
     let task = &args.task;
-    let endpoint = usize::from(backend::names_endpoint(args));
-    let named = endpoint + args.proxy.len() + args.command.len();
-    if let Some(name) = args.name.get(named) {
-        return Err(Failure::bad_input(format!(
-            "`--name {name}` is for no `--proxy` and no `--command`"
-        ))
-        .hint("built-in systems are named as `--system NAME=…`, those of a run file there"));
-    }
     let mut spec = RunSpec {
-        systems: systems(args),
+        systems: systems(args)?,
         relay: args.relay.clone(),
         benchmarks: benchmarks(args),
         data: data(args)?,
@@ -75,6 +68,7 @@ pub(crate) fn flags(args: &RunArgs) -> Result<RunSpec, Failure> {
             file: args.output_file.clone(),
             harness_path: task.output_path.clone(),
             log_samples: flag(task.log_samples),
+            text: args.no_text.then_some(false),
         },
         ..RunSpec::default()
     };
@@ -100,16 +94,17 @@ fn flag(set: bool) -> Option<bool> {
 }
 
 /// Proxies, then built-in systems, then commands.
-fn systems(args: &RunArgs) -> Vec<SystemSpec> {
+fn systems(args: &RunArgs) -> Result<Vec<SystemSpec>, Failure> {
     let reserved = usize::from(backend::names_endpoint(args));
     let mut names = args.name.iter().skip(reserved).cloned();
     let mut systems = Vec::new();
-    for url in &args.proxy {
-        systems.push(SystemSpec {
-            proxy: Some(url.clone()),
-            name: names.next(),
-            ..SystemSpec::default()
-        });
+    for typed in &args.proxy {
+        let mut system = proxy_args::parse(typed)?;
+        // One that is named in place needs no `--name`.
+        if system.name.is_none() {
+            system.name = names.next();
+        }
+        systems.push(system);
     }
     for typed in &args.system {
         systems.push(SystemSpec {
@@ -125,7 +120,13 @@ fn systems(args: &RunArgs) -> Vec<SystemSpec> {
             ..SystemSpec::default()
         });
     }
-    systems
+    if let Some(name) = names.next() {
+        return Err(Failure::bad_input(format!(
+            "`--name {name}` is for no `--proxy` and no `--command`"
+        ))
+        .hint("built-in systems are named as `--system NAME=…`, those of a run file there"));
+    }
+    Ok(systems)
 }
 
 fn benchmarks(args: &RunArgs) -> Vec<BenchmarkSpec> {
@@ -198,6 +199,9 @@ fn requests(args: &RunArgs) -> Result<RequestSpec, Failure> {
         model: args.model.clone(),
         api_key_env: args.api_key_env.clone(),
         system_prompt: args.system_prompt.clone(),
+        temperature: args.temperature,
+        max_tokens: args.max_tokens,
+        headers: proxy_args::headers(&args.header)?,
         extra_body,
         timeout: args.timeout,
         max_retries: args.max_retries,
@@ -222,6 +226,7 @@ fn scoring(args: &RunArgs) -> ScoringSpec {
         evaluators: (!args.evaluator.is_empty()).then(|| args.evaluator.clone()),
         score_field: args.score_field.clone(),
         threshold: args.threshold,
+        baseline: args.baseline.clone(),
         judge_url: args.judge_url.clone(),
         judge_model: args.judge_model.clone(),
         tokenizer: args.tokenizer.clone(),

@@ -355,7 +355,8 @@ impl<'py> Asked<'py> {
             skipped: planned.skipped.clone(),
             repeated: planned.repeated.clone(),
         };
-        let mut evaluate = planned.evaluate();
+        let keep_text = spec.output.text.unwrap_or(true);
+        let mut evaluate = planned.evaluate().keep_text(keep_text);
         for metric in metrics.iter().flatten() {
             if let Placed::Native(noted) = metric {
                 evaluate =

@@ -577,8 +577,10 @@ fn answered(example: &Example, output: &Output) -> Output {
     let call = output.call();
     let response = output.get("response").cloned().unwrap_or(Value::Null);
     let mut answered = Output::reply(example, response);
-    if let Some(usage) = output.get("api_usage") {
-        answered = answered.with("api_usage", usage.clone());
+    for key in ["api_reply", "api_usage"] {
+        if let Some(said) = output.get(key) {
+            answered = answered.with(key, said.clone());
+        }
     }
     match call {
         Some(call) => answered.with_call(call),

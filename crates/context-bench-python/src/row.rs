@@ -6,11 +6,12 @@
 
 use std::sync::Arc;
 
-use context_bench::{EvalRow, ExampleId, Failure, FailureKind, Score, Scores};
+use context_bench::{EvalRow, ExampleId, Failure, FailureKind, RowText, Score, Scores, TokenUse};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyString, PyTuple};
+use serde_json::Value;
 
 use crate::convert;
 use crate::system::returned_as;
@@ -133,10 +134,7 @@ impl PyRow {
     #[getter]
     fn metadata<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let made = self.metadata.get_or_try_init(py, || -> PyResult<_> {
-            Ok(match self.row().metadata.as_deref() {
-                Some(metadata) => convert::dict(py, metadata)?.unbind(),
-                None => PyDict::new(py).unbind(),
-            })
+            Ok(convert::dict(py, &self.row().metadata())?.unbind())
         })?;
         Ok(made.bind(py).clone())
     }
@@ -172,6 +170,68 @@ impl PyRow {
             dict.set_item(name.as_str(), reason)?;
         }
         Ok(dict)
+    }
+
+    /// What was asked, where the run keeps text.
+    #[getter]
+    fn question<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.text(py, |text| text.question.as_ref())
+    }
+
+    /// What would be right, as the example has it.
+    #[getter]
+    fn answer<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.text(py, |text| text.answer.as_ref())
+    }
+
+    /// What came back, without reasoning.
+    #[getter]
+    fn response<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.text(py, |text| text.response.as_ref())
+    }
+
+    /// What the model thought before it answered; it is not scored.
+    #[getter]
+    fn reasoning(&self) -> Option<&str> {
+        self.row().text.as_deref()?.reasoning.as_deref()
+    }
+
+    /// Why the answer ended, in the words of the server.
+    #[getter]
+    fn finish_reason(&self) -> Option<&str> {
+        self.row().reply.as_deref()?.finish_reason.as_deref()
+    }
+
+    /// How the answer ended: `whole`, `empty`, `cut`, `filtered` or `tool_calls`.
+    #[getter]
+    fn ending(&self) -> Option<String> {
+        let reply = self.row().reply.as_deref()?;
+        let ending = serde_json::to_value(reply.ending).ok()?;
+        ending.as_str().map(str::to_owned)
+    }
+
+    /// Tokens of what the system was given.
+    #[getter]
+    fn given_tokens(&self) -> Option<u64> {
+        self.tokens()?.given
+    }
+
+    /// Tokens that went to the model: reported, or counted where there is no endpoint.
+    #[getter]
+    fn prompt_tokens(&self) -> Option<u64> {
+        self.tokens()?.prompt
+    }
+
+    /// How many of them the model had in its cache.
+    #[getter]
+    fn cached_tokens(&self) -> Option<u64> {
+        self.tokens()?.cached
+    }
+
+    /// Tokens that came back.
+    #[getter]
+    fn completion_tokens(&self) -> Option<u64> {
+        self.tokens()?.completion
     }
 
     /// Whether the output comes from an earlier run.
@@ -230,7 +290,16 @@ impl PyRow {
             let trace = failure.traceback.as_deref().map(str::to_owned);
             (failure.kind.as_str(), failure.message.clone(), trace)
         });
-        let rest = (failure, this.unscored(py)?, row.cached);
+        let reply = serde_json::to_string(&row.reply).unwrap_or_default();
+        let text = match row.text.as_deref() {
+            Some(text) => {
+                let texts = [&text.question, &text.answer, &text.response];
+                let texts = texts.map(|text| text.clone().unwrap_or_default());
+                serde_json::to_string(&(texts, &text.reasoning)).unwrap_or_default()
+            }
+            None => String::new(),
+        };
+        let rest = (failure, this.unscored(py)?, row.cached, reply, text);
         Ok((restore, (fields, rest).into_pyobject(py)?))
     }
 
@@ -248,6 +317,21 @@ impl PyRow {
             index,
             scores: PyOnceLock::new(),
             metadata: PyOnceLock::new(),
+        }
+    }
+
+    fn tokens(&self) -> Option<&TokenUse> {
+        self.row().reply.as_deref().map(|reply| &reply.tokens)
+    }
+
+    fn text<'py>(
+        &self,
+        py: Python<'py>,
+        pick: fn(&RowText) -> Option<&Value>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        match self.row().text.as_deref().and_then(pick) {
+            Some(value) => convert::to_python(py, value),
+            None => Ok(py.None().into_bound(py)),
         }
     }
 
@@ -274,7 +358,9 @@ impl PyRow {
         }
         if let Some(dict) = self.metadata.get(py) {
             let metadata = convert::to_fields(dict.bind(py))?;
-            row.metadata = (!metadata.is_empty()).then(|| Box::new(metadata));
+            if metadata != row.metadata() {
+                row.added = Some(Box::new(metadata));
+            }
         }
         Ok(row)
     }
@@ -352,12 +438,12 @@ type Told = (String, String, Option<String>);
 #[pyfunction]
 pub(crate) fn restore_row<'py>(
     fields: &Bound<'py, PyTuple>,
-    rest: (Option<Told>, Bound<'py, PyDict>, bool),
+    rest: (Option<Told>, Bound<'py, PyDict>, bool, String, String),
 ) -> PyResult<Bound<'py, PyRow>> {
     let py = fields.py();
     let made = py.get_type::<PyRow>().call1(fields.clone())?;
     let made = made.cast_into::<PyRow>()?;
-    let (failure, unscored, cached) = rest;
+    let (failure, unscored, cached, reply, text) = rest;
     let mut row = made.get().taken_back(py)?;
     row.failure = failure.map(|(kind, message, traceback)| {
         let mut failure = Failure::new(kind_named(&kind), message);
@@ -369,7 +455,29 @@ pub(crate) fn restore_row<'py>(
         row.scores.set(name, Score::unscored(reason));
     }
     row.cached = cached;
+    row.reply = serde_json::from_str(&reply).unwrap_or_default();
+    if row.added.as_deref() == Some(&row_metadata(&row)) {
+        row.added = None;
+    }
+    let texts = serde_json::from_str::<([Value; 3], Option<String>)>(&text);
+    row.text = texts.ok().map(|(texts, reasoning)| {
+        let [question, answer, response] =
+            texts.map(|text| Some(text).filter(|text| !text.is_null()));
+        Box::new(RowText {
+            question,
+            answer,
+            response,
+            reasoning,
+        })
+    });
     Bound::new(py, PyRow::of(Arc::new(vec![row]), 0))
+}
+
+/// The metadata that a row has by itself.
+fn row_metadata(row: &EvalRow) -> serde_json::Map<String, Value> {
+    let mut alone = row.clone();
+    alone.added = None;
+    alone.metadata()
 }
 
 fn kind_named(name: &str) -> FailureKind {

@@ -64,7 +64,7 @@ impl NativeStore {
         let around = surroundings::of(py, None)?;
         let loaded = py.detach(|| {
             let reopened = Reopened::open(&self.open()?, run)?;
-            Ok(reopened.result(&around)?)
+            Ok(reopened.result(&around, true)?)
         });
         let mut loaded: EvalResult = loaded.map_err(|error: Problem| error.0)?;
         let tasks = task_run::shown(&loaded);

@@ -219,6 +219,7 @@ impl Conversation for PySystem {
                 turns,
                 call: Some(wait),
                 usage: None,
+                remarks: Default::default(),
             }),
             Err(trouble) => Err(system_error(&trouble).with_call(wait)),
         }

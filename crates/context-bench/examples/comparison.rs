@@ -1,6 +1,6 @@
 //! A comparison of your own: how far each system is behind the best one.
 use context_bench::evaluator::AnswerQuality;
-use context_bench::metric::{Comparison, MeanScore};
+use context_bench::metric::{Compared, Comparison, MeanScore};
 use context_bench::{Example, Output, Summary, evaluate, system};
 use indexmap::IndexMap;
 
@@ -10,13 +10,11 @@ impl Comparison for Gap {
     fn name(&self) -> &str {
         "gap"
     }
-    fn compare(&self, all: &IndexMap<String, Summary>) -> IndexMap<String, Summary> {
-        let quality = |summary: &Summary| summary.value("mean_score").unwrap_or(0.0);
-        let best = all.values().map(quality).fold(0.0, f64::max);
-        let gap = |summary| Summary::new().with("gap_to_best", best - quality(summary));
-        let gaps = all
-            .iter()
-            .map(|(name, summary)| (name.clone(), gap(summary)));
+    fn compare(&self, systems: &[Compared<'_>]) -> IndexMap<String, Summary> {
+        let quality = |one: &Compared<'_>| one.summary.value("mean_score").unwrap_or(0.0);
+        let best = systems.iter().map(quality).fold(0.0, f64::max);
+        let gap = |one| Summary::new().with("gap_to_best", best - quality(one));
+        let gaps = systems.iter().map(|one| (one.name.to_owned(), gap(one)));
         gaps.collect()
     }
 }

@@ -240,6 +240,13 @@ impl Evaluate {
         self
     }
 
+    /// Keeps what was asked and answered with every row; the default is not to.
+    #[must_use]
+    pub fn keep_text(mut self, keep: bool) -> Self {
+        self.wiring.keep_text(keep);
+        self
+    }
+
     /// Counts the tokens of these fields only.
     #[must_use]
     pub fn text_fields<S: Into<String>>(mut self, fields: impl IntoIterator<Item = S>) -> Self {
@@ -565,6 +572,11 @@ impl Evaluate {
         if let TextFields::Only(fields) = &self.text_fields {
             provenance.insert("text_fields".into(), json!(fields));
         }
+        let workers = match self.max_workers {
+            MaxWorkers::Fixed(_) => self.max_workers.most().to_string(),
+            MaxWorkers::Auto { .. } => "auto".to_owned(),
+        };
+        provenance.insert("max_workers".into(), json!(workers));
         let fields: BTreeSet<_> = self
             .metrics
             .iter()

@@ -46,9 +46,9 @@ pub use evaluator::Evaluator;
 pub use memory::MemorySystem;
 pub use metric::{Comparison, Metric};
 pub use model::{
-    CallStats, Counts, EvalRow, Example, ExampleError, ExampleId, Failure, FailureKind, Identity,
-    Interval, JudgeUsage, Measurement, Output, Score, ScoreName, Scores, Source, Summary, Turn,
-    Unit,
+    CallStats, Counts, Ending, EvalRow, Example, ExampleError, ExampleId, Failure, FailureKind,
+    Identity, Interval, JudgeUsage, Measurement, Output, Reply, RowText, Score, ScoreName, Scores,
+    Source, Summary, TokenUse, Turn, Unit,
 };
 pub use plan::{RunPlan, RunSpec};
 pub use result::{EvalResult, Kept};

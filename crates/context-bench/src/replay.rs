@@ -16,10 +16,13 @@ use crate::benchmark::Answer;
 use crate::dataset::{Dataset, DatasetError, Used};
 use crate::evaluator::{Evaluator, EvaluatorError};
 use crate::model::{
-    CallStats, Counts, EvalRow, Example, ExampleId, Failure, FailureKind, Identity, Output,
-    ScoreName, Scores,
+    CallStats, Counts, EvalRow, Example, ExampleId, Failure, FailureKind, Identity, Output, Reply,
+    RowText, ScoreName, Scores, TokenUse,
 };
-use crate::runner::{Lapse, Outcome, Recorded, Wiring, is_inapplicable, unscored, usage_metadata};
+use crate::runner::{
+    Lapse, Outcome, Recorded, Wiring, is_inapplicable, read_token_scores, unscored,
+    without_reasoning,
+};
 use crate::store::{
     ScorerEntry, Store, StoreError, StoredOutcome, StoredRow, StoredRun, SystemEntry,
 };
@@ -94,12 +97,18 @@ impl Replay {
             else {
                 continue;
             };
-            let row = recalled(Arc::clone(name), &stored, wiring);
+            let mut row = recalled(Arc::clone(name), &stored, wiring);
             counts[stored.system].add(&row);
-            if wiring.holds_answers(&stored.dataset)
-                && let Some(answer) = self.answer(&stored)?
-            {
-                answers[stored.system].insert(rows.len(), answer);
+            let holds_answers = wiring.holds_answers(&stored.dataset);
+            if holds_answers || wiring.keeps_text() {
+                let answer = self.answer(&stored)?;
+                if wiring.keeps_text() {
+                    row.text = self.text(&stored, answer.as_ref())?.map(Box::new);
+                }
+                if let Some(mut answer) = answer.filter(|_| holds_answers) {
+                    answer.output = without_reasoning(&answer.output).into_owned();
+                    answers[stored.system].insert(rows.len(), answer);
+                }
             }
             rows.push(row);
             let light = without_scores(stored);
@@ -144,6 +153,21 @@ impl Replay {
             example: Arc::new(example),
             output,
         }))
+    }
+
+    /// What was asked and answered in a row, in words; of a failed one what was asked.
+    fn text(
+        &self,
+        row: &StoredRow,
+        answer: Option<&Answer>,
+    ) -> Result<Option<RowText>, StoreError> {
+        Ok(match answer {
+            Some(answer) => Some(RowText::of(&answer.example, Some(&answer.output))),
+            None => {
+                let example = self.store.example(row)?;
+                example.map(|example| RowText::of(&example, None))
+            }
+        })
     }
 
     /// The examples of the run in their order, and what became of those that
@@ -224,8 +248,18 @@ fn recalled(system: Arc<str>, stored: &StoredRow, wiring: &Wiring) -> EvalRow {
                 first_byte: response.first_byte,
                 ..call
             }));
-            let usage = response.usage.as_ref();
-            row.metadata = usage.map(|usage| Box::new(usage_metadata(usage)));
+            if let Some(Some(scores)) = scores.last() {
+                read_token_scores(&mut row, scores);
+            }
+            if row.reply.is_none()
+                && let Some(usage) = &response.usage
+            {
+                // A run of an earlier version.
+                row.reply = Some(Box::new(Reply {
+                    tokens: TokenUse::reported(usage),
+                    ..Reply::default()
+                }));
+            }
             for (index, evaluator) in wiring.evaluators.iter().enumerate() {
                 if !wiring.is_wired(index, &stored.dataset) {
                     continue;

@@ -115,6 +115,12 @@ impl EvalResult {
         &rows[..len]
     }
 
+    /// Who answered for a system: a model, the baseline reader, or the system itself.
+    pub fn answered_by(&self, system: &str) -> Option<&str> {
+        let answered = self.provenance.get("answered_by")?;
+        answered.get(system)?.as_str()
+    }
+
     /// Names of all scores in the rows, in order of first appearance.
     pub fn score_names(&self) -> Vec<Arc<str>> {
         let mut names: Vec<Arc<str>> = Vec::new();
@@ -145,7 +151,11 @@ impl EvalResult {
     /// Writes one compact JSON object per row and line.
     pub fn write_jsonl(&self, mut out: impl Write) -> io::Result<()> {
         for row in &self.rows {
-            serde_json::to_writer(&mut out, &row.to_json())?;
+            let mut json = row.to_json();
+            if let Some(who) = self.answered_by(&row.system) {
+                json.insert("answered_by".into(), who.into());
+            }
+            serde_json::to_writer(&mut out, &json)?;
             out.write_all(b"\n")?;
         }
         Ok(())
@@ -155,16 +165,14 @@ impl EvalResult {
     /// metadata entry, then what went wrong.
     pub fn write_csv(&self, out: impl Write) -> io::Result<()> {
         let scores = self.score_names();
-        let mut metadata: Vec<&String> = Vec::new();
-        for key in self
-            .rows
-            .iter()
-            .flat_map(|row| row.metadata.iter().flat_map(|map| map.keys()))
-        {
-            if !metadata.contains(&key) {
-                metadata.push(key);
+        let mut metadata: Vec<String> = Vec::new();
+        for key in self.rows.iter().flat_map(|row| row.metadata().into_iter()) {
+            if !metadata.contains(&key.0) {
+                metadata.push(key.0);
             }
         }
+        let has_text = self.rows.iter().any(|row| row.text.is_some());
+        let texts: &[&str] = if has_text { &TEXTS } else { &[] };
         let mut csv = csv::Writer::from_writer(out);
         let fixed = [
             "system",
@@ -174,13 +182,14 @@ impl EvalResult {
             "output_tokens",
             "latency",
         ];
-        let last = ["cached", "error_kind", "error", "unscored"];
+        let last = ["cached", "error_kind", "error", "unscored", "answered_by"];
         csv.write_record(
             fixed
                 .into_iter()
                 .chain(scores.iter().map(|name| &**name))
                 .chain(metadata.iter().map(|key| key.as_str()))
-                .chain(last),
+                .chain(last)
+                .chain(texts.iter().copied()),
         )?;
         for row in &self.rows {
             let mut record = vec![
@@ -195,8 +204,9 @@ impl EvalResult {
                 let value = row.score(name).filter(|value| value.is_finite());
                 value.map(|value| value.to_string()).unwrap_or_default()
             }));
+            let own = row.metadata();
             record.extend(metadata.iter().map(|key| {
-                let value = row.metadata.as_ref().and_then(|map| map.get(*key));
+                let value = own.get(key);
                 value
                     .map(crate::text::stringify::python_str)
                     .unwrap_or_default()
@@ -220,11 +230,24 @@ impl EvalResult {
                     .unwrap_or_default(),
             );
             record.push(unscored.join("; "));
+            let who = self.answered_by(&row.system).unwrap_or_default();
+            record.push(who.to_owned());
+            if has_text {
+                let json = row.to_json();
+                record.extend(TEXTS.map(|key| match json.get(key) {
+                    None | Some(Value::Null) => String::new(),
+                    Some(Value::String(text)) => text.clone(),
+                    Some(other) => other.to_string(),
+                }));
+            }
             csv.write_record(&record)?;
         }
         csv.flush()
     }
 }
+
+/// The last columns of CSV, where rows keep text.
+const TEXTS: [&str; 4] = ["question", "answer", "response", "finish_reason"];
 
 /// A number, or `null` when it is missing or not finite.
 fn number(value: Option<f64>) -> Value {

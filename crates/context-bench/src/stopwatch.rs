@@ -30,15 +30,46 @@ struct Inner {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Pauses that have not ended.
-    pauses: usize,
-    /// When the first of them began.
-    since: Option<Instant>,
-    /// Pauses that have ended, without their overlaps.
-    paused: Duration,
+    paused: Spans,
+    /// Time that is no latency either, but in which the call is at work.
+    aside: Spans,
     /// Nobody waits for the call any more.
     given_up: bool,
     sent: CallStats,
+}
+
+/// Spans of time that may overlap, without their overlaps.
+#[derive(Debug, Default)]
+struct Spans {
+    /// Those that have not ended.
+    open: usize,
+    /// When the first of them began.
+    since: Option<Instant>,
+    /// Those that have ended.
+    ended: Duration,
+}
+
+impl Spans {
+    fn begin(&mut self) {
+        if self.open == 0 {
+            self.since = Some(Instant::now());
+        }
+        self.open += 1;
+    }
+
+    fn end(&mut self) {
+        self.open = self.open.saturating_sub(1);
+        if self.open == 0
+            && let Some(since) = self.since.take()
+        {
+            self.ended += since.elapsed();
+        }
+    }
+
+    fn total(&self) -> Duration {
+        let since = self.since.map_or(Duration::ZERO, |since| since.elapsed());
+        self.ended + since
+    }
 }
 
 /// What a stopwatch shows.
@@ -48,6 +79,8 @@ pub(crate) struct Reading {
     pub(crate) is_paused: bool,
     /// For how long it has stood still.
     pub(crate) paused: Duration,
+    /// For how long connections were set up.
+    pub(crate) aside: Duration,
 }
 
 impl Stopwatch {
@@ -59,11 +92,7 @@ impl Stopwatch {
     /// Stops until the pause ends.
     #[must_use = "a pause ends when it is dropped"]
     pub fn pause(&self) -> Pause {
-        let mut state = self.state();
-        if state.pauses == 0 {
-            state.since = Some(Instant::now());
-        }
-        state.pauses += 1;
+        self.state().paused.begin();
         Pause(Some(self.clone()))
     }
 
@@ -84,19 +113,21 @@ impl Stopwatch {
 
     /// What was sent so far.
     pub(crate) fn stats(&self) -> CallStats {
-        let pace_wait = self.read().paused;
+        let Reading { paused, aside, .. } = self.read();
+        let sent = self.state().sent;
         CallStats {
-            pace_wait,
-            ..self.state().sent
+            pace_wait: paused.saturating_sub(sent.retry_wait),
+            connect: aside,
+            ..sent
         }
     }
 
     pub(crate) fn read(&self) -> Reading {
         let state = self.state();
-        let since = state.since.map_or(Duration::ZERO, |since| since.elapsed());
         Reading {
-            is_paused: state.pauses > 0,
-            paused: state.paused + since,
+            is_paused: state.paused.open > 0,
+            paused: state.paused.total(),
+            aside: state.aside.total(),
         }
     }
 
@@ -104,18 +135,13 @@ impl Stopwatch {
     /// [`Pause::end`].
     pub(crate) fn give_up(&self) -> bool {
         let mut state = self.state();
-        state.given_up |= state.pauses > 0;
+        state.given_up |= state.paused.open > 0;
         state.given_up
     }
 
     fn resume(&self) -> bool {
         let mut state = self.state();
-        state.pauses = state.pauses.saturating_sub(1);
-        if state.pauses == 0
-            && let Some(since) = state.since.take()
-        {
-            state.paused += since.elapsed();
-        }
+        state.paused.end();
         let wanted = !state.given_up;
         drop(state);
         self.0.caller.wake();
@@ -154,6 +180,35 @@ pub(crate) async fn pausing<F: Future>(waiting: F) -> F::Output {
     waiting.await
 }
 
+/// Does something whose time is nobody's latency, although the call is at work.
+pub(crate) async fn setting_aside<F: Future>(work: F) -> F::Output {
+    let mut aside = Stopwatch::current().map(Aside::new);
+    let mut work = std::pin::pin!(work);
+    std::future::poll_fn(|cx| {
+        // Somebody else finishes the work, because the call went on without it.
+        if Stopwatch::current().is_none() {
+            aside = None;
+        }
+        work.as_mut().poll(cx)
+    })
+    .await
+}
+
+struct Aside(Stopwatch);
+
+impl Aside {
+    fn new(watch: Stopwatch) -> Self {
+        watch.state().aside.begin();
+        Self(watch)
+    }
+}
+
+impl Drop for Aside {
+    fn drop(&mut self) {
+        self.0.state().aside.end();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -169,11 +224,39 @@ mod tests {
                 tokio::join!(pause(), pause(), pause());
             })
             .await;
-        let Reading { is_paused, paused } = watch.read();
+        let Reading {
+            is_paused, paused, ..
+        } = watch.read();
         assert!(!is_paused && paused >= Duration::from_millis(30));
         assert!(paused <= started.elapsed(), "{paused:?}");
         tokio::time::sleep(Duration::from_millis(5)).await;
         assert_eq!(watch.read().paused, paused);
+    }
+
+    #[tokio::test]
+    async fn what_is_set_aside_ends_with_the_call_that_waits_for_it() {
+        let watch = Stopwatch::default();
+        let nap = || tokio::time::sleep(Duration::from_millis(20));
+        watch.time(setting_aside(nap())).await;
+        let aside = watch.read().aside;
+        assert!(aside >= Duration::from_millis(20));
+        // Begun in the call, finished by somebody else.
+        let mut left = Box::pin(setting_aside(async {
+            nap().await;
+            nap().await;
+        }));
+        let begun = async {
+            let begin = std::future::poll_fn(|cx| {
+                let _ = left.as_mut().poll(cx);
+                std::task::Poll::Ready(())
+            });
+            begin.await;
+        };
+        watch.time(begun).await;
+        left.await;
+        let after = watch.read().aside;
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        assert_eq!(watch.read().aside, after);
     }
 
     #[test]

@@ -14,8 +14,9 @@ pub(crate) fn main(args: &ExportArgs, registry: &Registry) -> Result<Exit, Failu
     let reporter = run::reporter(Some(&args.output), args.output_file.is_some(), registry)?;
     let store = stores::open(args.cache_dir.as_deref())?;
     let reopened = Reopened::open(&store, &args.run_id)?;
+    let keep_text = reporter.writes_rows() && !args.no_text;
     let sink = Sink::open(args.output_file.as_deref())?;
-    let result = match reopened.result(&surroundings::of(registry, true)) {
+    let result = match reopened.result(&surroundings::of(registry, true), keep_text) {
         Ok(result) => result,
         Err(error) => {
             sink.discard();

@@ -36,6 +36,7 @@ pub(crate) fn main(
         .evaluate
         .progress(progress::display(flags.quiet))
         .stop(stop.clone())
+        .keep_text(reporter.writes_rows() && !flags.no_text)
         .command(command);
     let runtime = run::runtime()?;
     let result = runtime.block_on(async {

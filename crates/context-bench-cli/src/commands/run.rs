@@ -93,7 +93,8 @@ async fn planned_run(spec: &RunSpec, how: &How<'_>, registry: &Registry) -> Resu
     let files = task_files::open(out)?;
     let sink = Sink::open(out.file.as_deref())?;
     let stop = Stop::new();
-    let done = match asked(planned, spec, how, stop.clone()).await {
+    let keep_text = reporter.writes_rows() && out.text.unwrap_or(true);
+    let done = match asked(planned, spec, how, keep_text, stop.clone()).await {
         Ok(done) => done,
         Err(failure) => {
             sink.discard();
@@ -144,6 +145,7 @@ async fn asked(
     planned: PlannedRun,
     spec: &RunSpec,
     how: &How<'_>,
+    keep_text: bool,
     stop: Stop,
 ) -> Result<Asked, Failure> {
     let unreached = reach::knock(&planned.systems, &planned.evaluators).await;
@@ -155,6 +157,7 @@ async fn asked(
     run = run
         .progress(progress::display(how.quiet))
         .stop(stop.clone())
+        .keep_text(keep_text)
         .command(how.command);
     if let Some(store) = store {
         run = run.store(store);

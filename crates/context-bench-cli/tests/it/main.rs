@@ -23,6 +23,7 @@ mod print_config;
 mod program;
 mod reopened;
 mod repeats;
+mod replies;
 mod run_file;
 #[cfg(target_os = "linux")]
 mod sandbox;

@@ -43,15 +43,21 @@ fn every_format_holds_the_result() {
         [
             "mean_score",
             "pass_rate",
+            "mean_prompt_tokens",
+            "mean_completion_tokens",
+            "tokens_per_pass",
+            "num_passing",
             "compression_ratio",
             "mean_input_tokens",
             "mean_output_tokens",
             "cost_of_pass",
-            "num_passing",
             "latency_mean",
             "latency_median",
             "latency_p95",
             "latency_p99",
+            "connect_median",
+            "connect_max",
+            "tokens_saved",
         ]
     );
     assert_eq!(result["rows"][0]["dataset"], arg(&path));

@@ -17,7 +17,7 @@ fn summary_of(result: &Value) -> Value {
     let mut summary = result["summary"].clone();
     for one in summary.as_object_mut().unwrap().values_mut() {
         let one = one.as_object_mut().unwrap();
-        one.retain(|key, _| !key.starts_with("latency"));
+        one.retain(|key, _| !key.starts_with("latency") && !key.starts_with("connect"));
     }
     summary
 }

@@ -50,7 +50,7 @@ fn without_times(result: &Value) -> Value {
         summary
             .as_object_mut()
             .unwrap()
-            .retain(|key, _| !key.starts_with("latency"));
+            .retain(|key, _| !key.starts_with("latency") && !key.starts_with("connect"));
     }
     let keep = ["rows", "summary", "config"];
     result

@@ -8,7 +8,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue, LOCATION};
+use indexmap::IndexMap;
+use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
 use serde_json::{Map, Value};
 use tokio::time::{Instant, sleep};
 
@@ -22,6 +23,7 @@ use super::secret::{Secret, Secrets};
 use super::sse::EventParser;
 use super::wire::{self, ChatReply, ChatRequest, JsonReply, StreamedReply};
 use crate::error::Hint;
+use crate::mask;
 use crate::model::CallStats;
 use crate::stopwatch::{Stopwatch, pausing};
 
@@ -41,6 +43,8 @@ pub struct ClientSettings {
     /// The key for `Authorization: Bearer`; an empty one is none. Credentials in
     /// the URL go first, since they were written for this very endpoint.
     pub api_key: Option<Secret>,
+    /// Further headers of every request.
+    pub headers: IndexMap<String, String>,
     /// How long an attempt may take; in a stream, how long it may stay silent.
     pub timeout: Duration,
     /// What happens after a failed attempt.
@@ -57,6 +61,7 @@ impl ClientSettings {
         Self {
             endpoint,
             api_key: None,
+            headers: IndexMap::new(),
             timeout: Duration::from_secs(30),
             policy: RetryPolicy::default(),
             http: None,
@@ -70,6 +75,7 @@ pub struct ChatClient {
     http: reqwest::Client,
     endpoint: Endpoint,
     authorization: Option<HeaderValue>,
+    headers: HeaderMap,
     secrets: Secrets,
     timeout: Duration,
     connect_timeout: Duration,
@@ -90,21 +96,23 @@ enum Received {
     Whole(Vec<u8>),
 }
 
-/// When a reply began to come.
+/// When a reply began to come, and whether out of a cache.
 struct Times {
     first_byte: Option<Duration>,
     first_token: Option<Duration>,
+    from_cache: Option<String>,
 }
 
 /// What a call gives back.
 trait Reply {
-    fn set_call(&mut self, call: CallStats);
+    fn set_call(&mut self, call: CallStats, from_cache: Option<String>);
     fn usage(&self) -> Option<&Map<String, Value>>;
 }
 
 impl Reply for ChatReply {
-    fn set_call(&mut self, call: CallStats) {
+    fn set_call(&mut self, call: CallStats, from_cache: Option<String>) {
         self.call = call;
+        self.from_cache = from_cache;
     }
 
     fn usage(&self) -> Option<&Map<String, Value>> {
@@ -113,7 +121,7 @@ impl Reply for ChatReply {
 }
 
 impl Reply for JsonReply {
-    fn set_call(&mut self, call: CallStats) {
+    fn set_call(&mut self, call: CallStats, _: Option<String>) {
         self.call = call;
     }
 
@@ -153,11 +161,17 @@ impl ChatClient {
             .as_ref()
             .and_then(|value| value.to_str().ok()?.split_once(' '))
             .map(|(_, token)| Secret::new(token));
-        let secrets = Secrets::new(endpoint.secrets().into_iter().chain(key).chain(sent));
+        let headers = headers(&settings.headers)?;
+        let hidden = settings.headers.iter();
+        let hidden = hidden.filter(|(name, _)| mask::is_secret(name));
+        let hidden = hidden.map(|(_, value)| Secret::new(value.as_str()));
+        let known = endpoint.secrets().into_iter().chain(key).chain(sent);
+        let secrets = Secrets::new(known.chain(hidden));
         Ok(Self {
             http,
             endpoint,
             authorization,
+            headers,
             secrets,
             timeout: settings.timeout,
             connect_timeout,
@@ -207,6 +221,8 @@ impl ChatClient {
     ) -> Result<R, ChatError> {
         let mut started = Instant::now();
         let mut call = CallStats::default();
+        let connecting = || Stopwatch::current().map_or(Duration::ZERO, |w| w.stats().connect);
+        let connected = connecting();
         loop {
             let paced = self.pace(request).await;
             call.pace_wait += paced;
@@ -216,19 +232,25 @@ impl ChatClient {
             note(|sent| sent.attempts += 1);
             let attempt = self.attempt(request, started).await;
             let attempt = attempt.and_then(|(received, times)| Ok((read(received)?, times)));
+            call.connect = connecting().saturating_sub(connected);
             let Failed { failure, asked } = match attempt {
                 Ok((mut reply, times)) => {
                     call.first_byte = times.first_byte;
                     call.first_token = times.first_token;
-                    reply.set_call(call);
+                    reply.set_call(call, times.from_cache);
                     self.settle(request, reply.usage());
                     return Ok(reply);
                 }
                 Err(failed) => failed,
             };
             let throttled = u32::from(failure.is_throttling());
+            let late = u32::from(matches!(failure, ChatFailure::Timeout { .. }));
             call.throttled += throttled;
-            note(|sent| sent.throttled += throttled);
+            call.timeouts += late;
+            note(|sent| {
+                sent.throttled += throttled;
+                sent.timeouts += late;
+            });
             let decision = if failure.is_retryable() {
                 let (retry, chance) = (call.attempts - 1, self.chance.next());
                 self.policy.decide(retry, asked, started.elapsed(), chance)
@@ -238,7 +260,7 @@ impl ChatClient {
             match decision {
                 Decision::Wait(wait) => {
                     let waiting = Instant::now();
-                    sleep(wait).await;
+                    pausing(sleep(wait)).await;
                     let waited = waiting.elapsed();
                     call.retry_wait += waited;
                     note(|sent| sent.retry_wait += waited);
@@ -290,6 +312,10 @@ impl ChatClient {
         if let Some(value) = &self.authorization {
             builder = builder.header(AUTHORIZATION, value.clone());
         }
+        // These replace ours of the same name.
+        if !self.headers.is_empty() {
+            builder = builder.headers(self.headers.clone());
+        }
         let mut response = clock
             .wait(builder.send())
             .await?
@@ -311,6 +337,7 @@ impl ChatClient {
         let mut times = Times {
             first_byte: Some(first_byte),
             first_token: None,
+            from_cache: from_cache(response.headers()),
         };
         if streamed {
             let reply = self.read_stream(&mut response, &clock, sent_at).await?;
@@ -462,6 +489,30 @@ fn note(sent: impl FnOnce(&mut CallStats)) {
     }
 }
 
+/// Headers with which proxies and networks say that they did not ask anybody.
+const CACHE_HEADERS: [&str; 9] = [
+    "cache-status",
+    "cf-aig-cache-status",
+    "helicone-cache",
+    "x-cache",
+    "x-cache-status",
+    "x-litellm-cache-hit",
+    "x-portkey-cache-status",
+    "x-proxy-cache",
+    "x-semantic-cache",
+];
+
+/// The header that says that a reply is from a cache, as `name: value`.
+fn from_cache(headers: &HeaderMap) -> Option<String> {
+    CACHE_HEADERS.iter().find_map(|name| {
+        let value = headers.get(*name)?.to_str().ok()?;
+        let words = value.to_ascii_lowercase();
+        let mut words = words.split(|c: char| !c.is_ascii_alphanumeric());
+        let hit = words.any(|word| matches!(word, "hit" | "true"));
+        hit.then(|| format!("{name}: {value}"))
+    })
+}
+
 /// The `Authorization` header. It is taken from a request that is never sent,
 /// because that is where reqwest encodes and checks it.
 fn authorization(
@@ -479,6 +530,19 @@ fn authorization(
     Ok(request.headers().get(AUTHORIZATION).cloned())
 }
 
+/// Headers as they are sent.
+fn headers(given: &IndexMap<String, String>) -> Result<HeaderMap, ClientError> {
+    let mut headers = HeaderMap::with_capacity(given.len());
+    for (name, value) in given {
+        let bad = || ClientError::BadHeader { name: name.clone() };
+        let key = HeaderName::from_bytes(name.trim().as_bytes()).map_err(|_| bad())?;
+        let mut value = HeaderValue::from_str(value.trim()).map_err(|_| bad())?;
+        value.set_sensitive(mask::is_secret(name));
+        headers.insert(key, value);
+    }
+    Ok(headers)
+}
+
 /// Why a client cannot be made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ClientError {
@@ -488,6 +552,12 @@ pub enum ClientError {
     /// The key has characters that no header may hold.
     #[error("the API key has characters that cannot be sent in a header")]
     BadKey,
+    /// A header has characters that no header may hold.
+    #[error("the header `{name}` cannot be sent")]
+    BadHeader {
+        /// Its name.
+        name: String,
+    },
     /// The HTTP side could not be set up.
     #[error("cannot set up HTTP: {reason}")]
     Http {
@@ -501,6 +571,9 @@ impl Hint for ClientError {
         Some(match self {
             Self::Endpoint(error) => return error.hint(),
             Self::BadKey => "check the key for line breaks or quotes copied with it".into(),
+            Self::BadHeader { .. } => {
+                "names have letters, digits and dashes, values no line breaks: `NAME: VALUE`".into()
+            }
             Self::Http { .. } => {
                 "HTTPS needs the root certificates of the system (package `ca-certificates`)".into()
             }

@@ -125,6 +125,16 @@ impl ChatFailure {
         }
     }
 
+    /// Whether the endpoint refuses a request because of this member of its body.
+    pub(crate) fn refuses(&self, member: &str) -> bool {
+        match self {
+            Self::Status { code, message, .. } => {
+                matches!(code, 400 | 422) && message.to_ascii_lowercase().contains(member)
+            }
+            _ => false,
+        }
+    }
+
     /// The kind that reports group by.
     pub fn kind(&self) -> FailureKind {
         match self {

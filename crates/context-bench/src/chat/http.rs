@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use reqwest::redirect::{Action, Attempt, Policy};
 
+use super::connecting::Connecting;
 use super::endpoint::Endpoint;
 
 /// The longest wait for a connection.
@@ -26,13 +27,14 @@ pub(super) fn build(
 ) -> Result<reqwest::Client, reqwest::Error> {
     // An error means that a provider is installed already, which is fine.
     let _ = rustls::crypto::ring::default_provider().install_default();
+    let connecting = Connecting::new(connect_timeout);
     let builder = || {
         let builder = reqwest::Client::builder()
             .http1_only()
             .pool_max_idle_per_host(usize::MAX)
             .pool_idle_timeout(POOL_IDLE)
             .tcp_nodelay(true)
-            .connect_timeout(connect_timeout)
+            .connector_layer(connecting.clone())
             .redirect(Policy::custom(within_origin))
             .user_agent(concat!("context-bench/", env!("CARGO_PKG_VERSION")));
         if endpoint.is_loopback() {

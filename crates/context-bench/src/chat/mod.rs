@@ -1,12 +1,13 @@
 //! The one client for chat endpoints; systems and judges share it.
 //!
 //! `endpoint` says where, `client` sends through `http` and waits as long as
-//! `clock` allows and as fast as `pace` lets it, `retry` decides about the next attempt, `wire` and `sse` read
-//! replies, `secret` keeps keys out of every text. Nothing here knows examples
-//! or scores.
+//! `clock` allows and as fast as `pace` lets it, `connecting` opens connections in turn,
+//! `retry` decides about the next attempt, `wire` and `sse` read replies, `secret` keeps
+//! keys out of every text. Nothing here knows examples or scores.
 
 mod client;
 mod clock;
+mod connecting;
 mod endpoint;
 mod error;
 mod http;

@@ -22,6 +22,22 @@ pub struct ChatRequest {
     pub(crate) stream: bool,
 }
 
+impl ChatReply {
+    /// What is to be kept of the reply beside its text and usage.
+    pub fn remarks(&self) -> Map<String, Value> {
+        let mut remarks = Map::new();
+        let mut put = |key: &str, value: Option<Value>| {
+            remarks.extend(value.map(|value| (key.to_owned(), value)));
+        };
+        put("finish_reason", self.finish_reason.clone().map(Value::from));
+        put("reasoning", self.reasoning.clone().map(Value::from));
+        let calls = Some(&self.tool_calls).filter(|calls| !calls.is_empty());
+        put("tool_calls", calls.cloned().map(Value::from));
+        put("from_cache", self.from_cache.clone().map(Value::from));
+        remarks
+    }
+}
+
 impl ChatRequest {
     /// A request with this body. With `stream` it asks for a stream with usage,
     /// unless the body says otherwise: what the body holds is never changed.
@@ -51,6 +67,12 @@ pub struct ChatReply {
     pub usage: Option<Map<String, Value>>,
     /// Why the text ended, in the words of the server.
     pub finish_reason: Option<String>,
+    /// What the model thought, where the server gives it apart from the text.
+    pub reasoning: Option<String>,
+    /// Calls of tools that the model asks for.
+    pub tool_calls: Vec<Value>,
+    /// The header that says that the reply is from a cache in between.
+    pub from_cache: Option<String>,
     /// What the call cost.
     pub call: CallStats,
 }
@@ -92,13 +114,25 @@ pub(crate) fn parse(body: &[u8], secrets: &Secrets) -> Result<ChatReply, ChatFai
             .and_then(|message| message.get_mut("content")),
         None => first.get_mut("text"),
     };
-    let content = content
-        .map(|content| joined(content.take()))
-        .ok_or_else(unexpected)?;
+    let content = content.map(|content| joined(content.take()));
+    let mut told = Value::Null;
+    if let Some(message) = first.get_mut("message") {
+        told = message.take();
+    }
+    let tool_calls = tool_calls(&mut told);
+    let content = match content {
+        Some(content) => content,
+        // Some servers leave the content out when there are only calls.
+        None if !tool_calls.is_empty() => Value::Null,
+        None => return Err(unexpected()),
+    };
     Ok(ChatReply {
         content,
         usage: usage(&mut reply),
         finish_reason,
+        reasoning: reasoning(&mut told),
+        tool_calls,
+        from_cache: None,
         call: CallStats::default(),
     })
 }
@@ -138,6 +172,49 @@ fn finish_reason(choice: &Value) -> Option<String> {
     }
 }
 
+/// The thoughts that a message or a piece of one holds; servers have two names for them.
+fn reasoning(message: &mut Value) -> Option<String> {
+    ["reasoning_content", "reasoning"].iter().find_map(|name| {
+        match message.get_mut(*name).map(Value::take) {
+            Some(Value::String(text)) if !text.is_empty() => Some(text),
+            _ => None,
+        }
+    })
+}
+
+/// The calls of tools in a message, `function_call` of old included.
+fn tool_calls(message: &mut Value) -> Vec<Value> {
+    match message.get_mut("tool_calls").map(Value::take) {
+        Some(Value::Array(calls)) if !calls.is_empty() => calls,
+        _ => match message.get_mut("function_call").map(Value::take) {
+            Some(call @ Value::Object(_)) => vec![json!({"type": "function", "function": call})],
+            _ => Vec::new(),
+        },
+    }
+}
+
+/// Joins a further piece of a call to those that have come.
+fn add_call(calls: &mut Vec<Value>, mut piece: Value) {
+    let index = piece.get("index").and_then(Value::as_u64);
+    let known = calls
+        .iter_mut()
+        .find(|call| index.is_some() && call.get("index").and_then(Value::as_u64) == index);
+    let Some(known) = known else {
+        calls.push(piece);
+        return;
+    };
+    if let Some(Value::String(more)) = piece.pointer_mut("/function/arguments").map(Value::take) {
+        match known
+            .get_mut("function")
+            .and_then(|call| call.get_mut("arguments"))
+        {
+            Some(Value::String(arguments)) => arguments.push_str(&more),
+            Some(other) => *other = Value::String(more),
+            None => {}
+        }
+    }
+}
+
 fn usage(reply: &mut Value) -> Option<Map<String, Value>> {
     match reply.get_mut("usage")?.take() {
         Value::Object(usage) if !usage.is_empty() => Some(usage),
@@ -172,6 +249,8 @@ pub(crate) struct StreamedReply {
     content: Option<String>,
     usage: Option<Map<String, Value>>,
     finish_reason: Option<String>,
+    reasoning: Option<String>,
+    tool_calls: Vec<Value>,
     saw_choice: bool,
     done: bool,
 }
@@ -222,7 +301,15 @@ impl StreamedReply {
             _ => None,
         };
         let content = match delta {
-            Some(delta) => delta.get_mut("content"),
+            Some(delta) => {
+                if let Some(more) = reasoning(delta) {
+                    self.reasoning.get_or_insert_default().push_str(&more);
+                }
+                for piece in tool_calls(delta) {
+                    add_call(&mut self.tool_calls, piece);
+                }
+                delta.get_mut("content")
+            }
             None => choice.get_mut("text"),
         };
         if let Some(Value::String(text)) = content.map(|content| joined(content.take())) {
@@ -262,6 +349,9 @@ impl StreamedReply {
             content: self.content.map_or(Value::Null, Value::String),
             usage: self.usage,
             finish_reason: self.finish_reason,
+            reasoning: self.reasoning,
+            tool_calls: self.tool_calls,
+            from_cache: None,
             call: CallStats::default(),
         })
     }

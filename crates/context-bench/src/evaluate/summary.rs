@@ -10,7 +10,7 @@ use serde_json::json;
 use super::UnknownScore;
 use crate::benchmark::Answer;
 use crate::dataset::DatasetError;
-use crate::metric::{Comparison, Metric};
+use crate::metric::{Compared, Comparison, Metric};
 use crate::model::Summary;
 use crate::result::EvalResult;
 use crate::runner::{Outcome, Wiring};
@@ -76,7 +76,15 @@ pub(super) fn summarize(
         summaries.insert(name.clone(), summary);
     }
     for comparison in comparisons {
-        for (name, added) in comparison.compare(&summaries) {
+        let systems: Vec<Compared<'_>> = summaries
+            .iter()
+            .map(|(name, summary)| Compared {
+                name,
+                rows: result.rows_of(name),
+                summary,
+            })
+            .collect();
+        for (name, added) in comparison.compare(&systems) {
             if let Some(summary) = summaries.get_mut(&name) {
                 summary.merge(added);
             }

@@ -4,6 +4,7 @@
 //! They leave failed and unscored rows out and say on how many rows a number
 //! rests; they never read a missing score as 0.
 
+mod call_times;
 mod compression_ratio;
 mod cost_of_pass;
 mod function;
@@ -14,7 +15,11 @@ mod pass_at_k;
 mod pass_rate;
 mod per_dataset;
 mod sample;
+mod token_means;
+mod tokens_per_pass;
+mod tokens_saved;
 
+pub use call_times::CallTimes;
 pub use compression_ratio::CompressionRatio;
 pub use cost_of_pass::CostOfPass;
 pub use function::{FnMetric, from_fn};
@@ -24,6 +29,9 @@ pub use pareto_rank::ParetoRank;
 pub use pass_at_k::PassAtK;
 pub use pass_rate::PassRate;
 pub use per_dataset::PerDatasetBreakdown;
+pub use token_means::TokenMeans;
+pub use tokens_per_pass::TokensPerPass;
+pub use tokens_saved::TokensSaved;
 
 use indexmap::IndexMap;
 
@@ -48,13 +56,24 @@ pub trait Metric: Send + Sync {
     fn compute(&self, rows: &[EvalRow]) -> Summary;
 }
 
-/// Compares the summaries of all systems and adds numbers to each.
+/// A system among those that are compared.
+#[derive(Debug, Clone, Copy)]
+pub struct Compared<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its rows, failed ones too.
+    pub rows: &'a [EvalRow],
+    /// What the metrics say about it.
+    pub summary: &'a Summary,
+}
+
+/// Compares all systems of a run and adds numbers to the summary of each.
 pub trait Comparison: Send + Sync {
     /// The name that reports show.
     fn name(&self) -> &str;
 
     /// What to add to the summary of each system.
-    fn compare(&self, summaries: &IndexMap<String, Summary>) -> IndexMap<String, Summary>;
+    fn compare(&self, systems: &[Compared<'_>]) -> IndexMap<String, Summary>;
 }
 
 /// The values of one score over the rows that have it, in row order.

@@ -2,7 +2,7 @@
 
 use indexmap::IndexMap;
 
-use super::Comparison;
+use super::{Compared, Comparison};
 use crate::model::{Measurement, Summary, Unit};
 
 /// `pareto_rank` = 1 + the number of systems that dominate this one.
@@ -62,13 +62,60 @@ impl Comparison for ParetoRank {
         "pareto_rank"
     }
 
-    fn compare(&self, summaries: &IndexMap<String, Summary>) -> IndexMap<String, Summary> {
-        self.rank_systems(summaries)
-            .into_iter()
-            .map(|(name, rank)| {
-                let rank = Measurement::new(rank as f64, Unit::Rank);
-                (name, Summary::new().with("pareto_rank", rank))
+    fn compare(&self, systems: &[Compared<'_>]) -> IndexMap<String, Summary> {
+        // A number that was looked for and not found is not a bad one: such a system is
+        // not ranked, and pushes no other down.
+        let is_missing = |summary: &Summary, field: &str| {
+            summary.get(field).is_some_and(|one| one.value.is_none())
+        };
+        let fields = [&*self.quality_field, &*self.cost_field];
+        let ranked: IndexMap<String, Summary> = systems
+            .iter()
+            .filter(|one| !fields.iter().any(|field| is_missing(one.summary, field)))
+            .map(|one| (one.name.to_owned(), one.summary.clone()))
+            .collect();
+        let ranks = self.rank_systems(&ranked);
+        let rank = |name: &str| match ranks.get(name) {
+            Some(rank) => Measurement::new(*rank as f64, Unit::Rank),
+            None => Measurement::missing(Unit::Rank),
+        };
+        systems
+            .iter()
+            .map(|one| {
+                let summary = Summary::new().with("pareto_rank", rank(one.name));
+                (one.name.to_owned(), summary)
             })
             .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dead_system_has_no_rank() {
+        let summary = |quality: Option<f64>, cost: f64| {
+            let quality = quality.map_or(Measurement::missing(Unit::Number), Measurement::from);
+            Summary::new()
+                .with("mean_score", quality)
+                .with("cost_of_pass", cost)
+        };
+        let summaries = [
+            ("good", summary(Some(0.9), 10.0)),
+            ("dead", summary(None, 0.0)),
+            ("bad", summary(Some(0.0), f64::INFINITY)),
+        ];
+        let compared: Vec<Compared<'_>> = summaries
+            .iter()
+            .map(|(name, summary)| Compared {
+                name,
+                rows: &[],
+                summary,
+            })
+            .collect();
+        let compared = ParetoRank::default().compare(&compared);
+        let ranks: Vec<Option<f64>> = compared.values().map(|s| s.value("pareto_rank")).collect();
+        assert_eq!(ranks, [Some(1.0), None, Some(2.0)]);
     }
 }

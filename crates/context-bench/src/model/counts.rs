@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{EvalRow, JudgeUsage};
+use super::{Ending, EvalRow, JudgeUsage};
 
 /// What became of the planned rows of one system.
 ///
@@ -23,8 +23,35 @@ pub struct Counts {
     pub not_applicable: usize,
     /// Rows whose output came from an earlier run.
     pub cached: usize,
+    /// Answers without any text.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub empty: usize,
+    /// Answers that end in the middle because no more tokens were allowed.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub cut: usize,
+    /// Answers that a filter ended.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub filtered: usize,
+    /// Answers that are calls of tools and no text.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub tool_calls: usize,
+    /// Answers that came with reasoning, which is not scored.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub reasoned: usize,
+    /// Answers that came out of a cache in between.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub from_cache: usize,
+    /// Answers that were asked for without a temperature, because the endpoint refuses it.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub without_temperature: usize,
     /// Requests sent, retries included, as far as systems report them.
     pub requests: u64,
+    /// Requests that were sent again after a failed one.
+    #[serde(skip_serializing_if = "is_zero_64")]
+    pub retries: u64,
+    /// Requests that took too long.
+    #[serde(skip_serializing_if = "is_zero_64")]
+    pub timeouts: u64,
     /// Requests sent to judges, retries included; no part of `requests`.
     pub judge_requests: u64,
     /// Tokens of the prompts of judges, as far as their endpoints report them.
@@ -33,7 +60,20 @@ pub struct Counts {
     pub judge_completion_tokens: u64,
 }
 
+fn is_zero(n: &usize) -> bool {
+    *n == 0
+}
+
+fn is_zero_64(n: &u64) -> bool {
+    *n == 0
+}
+
 impl Counts {
+    /// Answers that are scored although something is wrong with them.
+    pub fn odd(&self) -> usize {
+        self.empty + self.cut + self.filtered + self.tool_calls
+    }
+
     /// Adds one finished row.
     pub fn add(&mut self, row: &EvalRow) {
         if !row.is_completed() {
@@ -46,8 +86,22 @@ impl Counts {
             self.not_applicable += 1;
         }
         self.cached += usize::from(row.cached);
-        if !row.cached {
-            self.requests += row.call.as_ref().map_or(0, |call| u64::from(call.attempts));
+        if let Some(reply) = row.reply.as_deref() {
+            match reply.ending {
+                Ending::Whole => {}
+                Ending::Empty => self.empty += 1,
+                Ending::Cut => self.cut += 1,
+                Ending::Filtered => self.filtered += 1,
+                Ending::ToolCalls => self.tool_calls += 1,
+            }
+            self.reasoned += usize::from(reply.reasoned);
+            self.without_temperature += usize::from(reply.without_temperature);
+            self.from_cache += usize::from(reply.from_cache.is_some());
+        }
+        if let Some(call) = row.call.as_deref().filter(|_| !row.cached) {
+            self.requests += u64::from(call.attempts);
+            self.retries += u64::from(call.attempts.saturating_sub(1));
+            self.timeouts += u64::from(call.timeouts);
         }
     }
 

@@ -11,6 +11,9 @@ use serde_json::{Map, Value};
 use super::{Example, Source, Turn};
 use crate::text::stringify;
 
+/// The field of an output with what its endpoint said beside the text.
+pub(crate) const API_REPLY: &str = "api_reply";
+
 /// The processed map of one example, and what the call cost.
 #[derive(Clone, Default)]
 pub struct Output {
@@ -122,6 +125,12 @@ impl Output {
             .filter(|usage| !usage.is_empty())
     }
 
+    /// What the endpoint said about its reply beside the text: `finish_reason`,
+    /// `reasoning`, `tool_calls`, `from_cache`. A map, so that none of it counts as text.
+    pub fn api_reply(&self) -> Option<&Map<String, Value>> {
+        self.get(API_REPLY).and_then(Value::as_object)
+    }
+
     /// What the call cost, when the system knows.
     pub fn call(&self) -> Option<CallStats> {
         self.call
@@ -142,13 +151,17 @@ impl From<Map<String, Value>> for Output {
 pub struct CallStats {
     /// Requests sent, retries included.
     pub attempts: u32,
-    /// Time spent waiting between attempts; part of the latency.
+    /// Time spent waiting between attempts; never part of the latency.
     pub retry_wait: Duration,
+    /// Time spent setting connections up; never part of the latency.
+    pub connect: Duration,
     /// Time spent waiting for our own rate limits or threads; never part of the
     /// latency.
     pub pace_wait: Duration,
     /// Attempts that the endpoint refused because it had too much to do.
     pub throttled: u32,
+    /// Attempts that took too long.
+    pub timeouts: u32,
     /// From sending the attempt that succeeded to the head of its reply.
     pub first_byte: Option<Duration>,
     /// From sending the attempt that succeeded to its first token, when the reply was streamed.
@@ -168,6 +181,8 @@ impl CallStats {
         self.retry_wait += other.retry_wait;
         self.pace_wait += other.pace_wait;
         self.throttled += other.throttled;
+        self.timeouts += other.timeouts;
+        self.connect += other.connect;
         self.first_byte = self.first_byte.or(other.first_byte);
         self.first_token = self.first_token.or(other.first_token);
     }

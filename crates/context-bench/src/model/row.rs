@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::{CallStats, ExampleId, Failure, Scores};
+use super::{CallStats, ExampleId, Failure, Reply, RowText, Scores};
 
 /// One example through one system: its scores and what it cost.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,9 +22,14 @@ pub struct EvalRow {
     pub input_tokens: u64,
     /// Tokens of the processed map; 0 for a failed row.
     pub output_tokens: u64,
-    /// Usage as the endpoint reported it, and whatever a runner adds.
-    pub metadata: Option<Box<Map<String, Value>>>,
-    /// Seconds inside the system, retry waiting included.
+    /// What programs add to rows; see [`metadata`](Self::metadata).
+    pub added: Option<Box<Map<String, Value>>>,
+    /// What is known of the answer beside its text; `None` without an answer.
+    pub reply: Option<Box<Reply>>,
+    /// What was asked and answered, where the run keeps that.
+    pub text: Option<Box<RowText>>,
+    /// Seconds inside the system: without waits of our own (rate limits, back-off,
+    /// connections).
     pub latency: f64,
     /// Dataset tag; empty when the example had none.
     pub dataset: Arc<str>,
@@ -53,7 +58,9 @@ impl EvalRow {
             scores,
             input_tokens,
             output_tokens,
-            metadata: None,
+            added: None,
+            reply: None,
+            text: None,
             latency: 0.0,
             dataset: "".into(),
             failure: None,
@@ -85,6 +92,16 @@ impl EvalRow {
         self.scores.value(name)
     }
 
+    /// Usage as users know it from rows (three counts, where an endpoint reported any),
+    /// or what a program put in its place.
+    pub fn metadata(&self) -> Map<String, Value> {
+        match (&self.added, &self.reply) {
+            (Some(added), _) => (**added).clone(),
+            (None, Some(reply)) if reply.tokens.reported => reply.tokens.members(),
+            _ => Map::new(),
+        }
+    }
+
     /// The row as written to files: the known members in their known order,
     /// then only those of our own that say something.
     pub fn to_json(&self) -> Map<String, Value> {
@@ -96,8 +113,13 @@ impl EvalRow {
         row.insert("input_tokens".into(), json!(self.input_tokens));
         row.insert("output_tokens".into(), json!(self.output_tokens));
         row.insert("latency".into(), json!(self.latency));
-        let metadata = self.metadata.as_deref().cloned().unwrap_or_default();
-        row.insert("metadata".into(), Value::Object(metadata));
+        row.insert("metadata".into(), Value::Object(self.metadata()));
+        if let Some(text) = self.text.as_deref() {
+            text.put(&mut row);
+        }
+        if let Some(reply) = self.reply.as_deref() {
+            put_reply(&mut row, reply);
+        }
         if let Some(failure) = &self.failure {
             row.insert("error".into(), json!(failure));
         }
@@ -127,14 +149,44 @@ impl EvalRow {
     }
 }
 
+/// Members for what is known of an answer: those that say something. Counts of our own
+/// are apart from those that an endpoint reported, which have other tokens.
+fn put_reply(row: &mut Map<String, Value>, reply: &Reply) {
+    let mut put = |key: &str, value: Option<Value>| {
+        row.extend(value.map(|value| (key.to_owned(), value)));
+    };
+    put(
+        "finish_reason",
+        reply.finish_reason.as_ref().map(|r| json!(r)),
+    );
+    if !reply.ending.is_whole() {
+        put("ending", Some(json!(reply.ending)));
+    }
+    if reply.reasoned {
+        put("reasoned", Some(json!(true)));
+    }
+    put("from_cache", reply.from_cache.as_ref().map(|h| json!(h)));
+    let tokens = &reply.tokens;
+    put("given_tokens", tokens.given.map(Value::from));
+    put("prompt_tokens", tokens.prompt.map(Value::from));
+    put("cached_tokens", tokens.cached.map(Value::from));
+    put("completion_tokens", tokens.completion.map(Value::from));
+    let source = if tokens.reported { "usage" } else { "counted" };
+    put("tokens_from", tokens.prompt.map(|_| json!(source)));
+}
+
 fn call_json(call: &CallStats) -> Value {
     let mut map = Map::new();
     map.insert("attempts".into(), json!(call.attempts));
     map.insert("retry_wait".into(), json!(call.retry_wait.as_secs_f64()));
-    if call.throttled > 0 {
-        map.insert("throttled".into(), json!(call.throttled));
+    for (key, n) in [("throttled", call.throttled), ("timeouts", call.timeouts)] {
+        if n > 0 {
+            map.insert(key.into(), json!(n));
+        }
     }
+    let connect = Some(call.connect).filter(|connect| !connect.is_zero());
     for (key, seconds) in [
+        ("connect", connect),
         ("first_byte", call.first_byte),
         ("first_token", call.first_token),
     ] {
@@ -152,7 +204,7 @@ mod tests {
 
     #[test]
     fn a_row_stays_small() {
-        assert!(size_of::<EvalRow>() <= 136, "{}", size_of::<EvalRow>());
+        assert!(size_of::<EvalRow>() <= 152, "{}", size_of::<EvalRow>());
     }
 
     #[test]

@@ -130,6 +130,9 @@ pub struct PlannedScoring {
     pub is_common: bool,
     /// A row passes when its score is at or above this.
     pub threshold: f64,
+    /// The system that others are compared with, when one was named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<String>,
     /// What counts tokens.
     pub tokenizer: String,
     /// The fields whose tokens are counted; all text fields when `None`.

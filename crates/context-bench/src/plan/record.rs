@@ -69,6 +69,13 @@ impl RunRecord {
             out.insert("tasks".into(), json!(tasks));
         }
         out.insert("repeats".into(), json!(scoring.repeats));
+        // Who answered: a reader that is no language model must not pass for one.
+        if !self.plan.harness.models.is_empty() {
+            out.insert("answered_by".into(), json!(self.plan.harness.models));
+        }
+        if let Some(baseline) = &scoring.baseline {
+            out.insert("baseline".into(), json!(baseline));
+        }
         out
     }
 

@@ -123,7 +123,18 @@ macro_rules! with_requests {
             /// System prompt that precedes every example.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub system_prompt: Option<String>,
-            /// Merged last into every request body, such as `{temperature: 0}`.
+            /// How freely answers vary; default 0, or nothing where an endpoint refuses
+            /// that. Tasks have their own.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub temperature: Option<f64>,
+            /// The most tokens of an answer; default: what the endpoint allows. Tasks have
+            /// their own.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub max_tokens: Option<u64>,
+            /// Headers of every request, such as `{x-kompact-disable: "true"}`.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub headers: Option<IndexMap<String, String>>,
+            /// Merged last into every request body, such as `{top_p: 0.9}`.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub extra_body: Option<Map<String, Value>>,
             /// Seconds that one attempt may take; default 30.
@@ -149,6 +160,9 @@ macro_rules! with_requests {
                         .system_prompt
                         .clone()
                         .or_else(|| general.system_prompt.clone()),
+                    temperature: self.temperature.or(general.temperature),
+                    max_tokens: self.max_tokens.or(general.max_tokens),
+                    headers: self.headers.clone().or_else(|| general.headers.clone()),
                     extra_body: self.extra_body.clone().or_else(|| general.extra_body.clone()),
                     timeout: self.timeout.or(general.timeout),
                     max_retries: self.max_retries.or(general.max_retries),
@@ -300,6 +314,10 @@ pub struct ScoringSpec {
     /// A row passes when its score is at or above this; default 0.7.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threshold: Option<f64>,
+    /// The system that prompt tokens of others are compared with, by its name; default:
+    /// the first one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<String>,
     /// The endpoint of a model that judges answers; adds `judge_score`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub judge_url: Option<String>,
@@ -390,6 +408,10 @@ pub struct OutputSpec {
     /// The format of the result: `table` (the default), `markdown`, `json`, `jsonl` or `csv`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub format: Option<String>,
+    /// Whether rows of JSON, JSON lines and CSV carry question, answer and response;
+    /// default true.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<bool>,
     /// A file for the result, instead of standard output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<PathBuf>,

@@ -4,25 +4,38 @@ use std::sync::Arc;
 
 use crate::evaluate::Evaluate;
 use crate::metric::{
-    CompressionRatio, CostOfPass, Latency, MeanScore, Metric, ParetoRank, PassAtK, PassRate,
-    PerDatasetBreakdown,
+    CallTimes, CompressionRatio, CostOfPass, Latency, MeanScore, Metric, ParetoRank, PassAtK,
+    PassRate, PerDatasetBreakdown, TokenMeans, TokensPerPass, TokensSaved,
 };
 use crate::plan::PlannedScoring;
 
 /// Adds the metrics that every report has; those of quality only where rows have a
 /// score.
 pub(super) fn with_metrics(run: Evaluate, scoring: &PlannedScoring, n_systems: usize) -> Evaluate {
+    let saved = match &scoring.baseline {
+        Some(baseline) => TokensSaved::against(baseline),
+        None => TokensSaved::default(),
+    };
     let Some(field) = scoring.score_field.as_deref() else {
-        let metrics: [Arc<dyn Metric>; 2] = [Arc::new(CompressionRatio), Arc::new(Latency)];
-        return run.metrics(metrics);
+        let metrics: [Arc<dyn Metric>; 4] = [
+            Arc::new(TokenMeans),
+            Arc::new(CompressionRatio),
+            Arc::new(Latency),
+            Arc::new(CallTimes),
+        ];
+        return run.metrics(metrics).comparison(saved);
     };
     let threshold = scoring.threshold;
     let mut metrics: Vec<Arc<dyn Metric>> = vec![
         Arc::new(MeanScore::of(field)),
         Arc::new(PassRate::new(threshold, field)),
+        Arc::new(TokenMeans),
+        Arc::new(TokensPerPass::new(threshold, field)),
+        // As users of the original tool know them: of all texts in our maps.
         Arc::new(CompressionRatio),
         Arc::new(CostOfPass::new(threshold, field)),
         Arc::new(Latency),
+        Arc::new(CallTimes),
     ];
     if scoring.repeats > 1 {
         let pass_at_k = PassAtK::of_attempts(scoring.repeats, threshold, field);
@@ -31,9 +44,9 @@ pub(super) fn with_metrics(run: Evaluate, scoring: &PlannedScoring, n_systems: u
     if scoring.per_dataset {
         metrics.push(Arc::new(PerDatasetBreakdown::of(field)));
     }
-    let run = run.metrics(metrics);
+    let run = run.metrics(metrics).comparison(saved);
     match n_systems > 1 {
-        true => run.comparison(ParetoRank::default()),
+        true => run.comparison(ParetoRank::new("mean_score", "tokens_per_pass")),
         false => run,
     }
 }

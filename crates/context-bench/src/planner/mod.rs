@@ -50,6 +50,7 @@ use crate::plan::{
     PLAN_VERSION, PlannedChat, PlannedLimits, PlannedPrompts, PlannedScoring, PlannedSeeds,
     RunPlan, RunRecord, RunSpec, Workers,
 };
+use crate::text::suggest;
 use crate::tokens::{TokenCounter, Tokenizer};
 
 /// The longest time that can be asked for: eleven days.
@@ -86,6 +87,7 @@ impl Planner<'_> {
         self.check()?;
         let counter = self.counter()?;
         let systems = self.systems(&counter)?;
+        self.check_baseline(&systems)?;
         let options = prompt_options(spec)?;
         let host = (self.around.host)(&spec.python);
         let registry = self.registry()?;
@@ -175,6 +177,28 @@ impl Planner<'_> {
                 return Err(PlanError::new(what).with_hint("leave it out for 1"));
             }
         }
+        let threshold = spec.scoring.threshold;
+        if threshold.is_some_and(|threshold| !(0.0..=1.0).contains(&threshold)) {
+            let hint = match threshold {
+                Some(percent) if percent > 1.0 && percent <= 100.0 => {
+                    format!("scores go from 0 to 1; write {}", percent / 100.0)
+                }
+                _ => "scores go from 0 to 1".to_owned(),
+            };
+            return Err(
+                PlanError::new("`scoring.threshold` must be a number between 0 and 1")
+                    .with_hint(hint),
+            );
+        }
+        let own = spec.systems.iter().map(|system| system.temperature);
+        for heat in own.chain([spec.requests.temperature]).flatten() {
+            if !(0.0..=2.0).contains(&heat) {
+                return Err(
+                    PlanError::new("`temperature` must be a number between 0 and 2")
+                        .with_hint("0 gives the same answer each time, as far as a model can"),
+                );
+            }
+        }
         let share = spec.limits.max_error_rate;
         if share.is_some_and(|share| !(0.0..=1.0).contains(&share)) {
             return Err(
@@ -225,6 +249,7 @@ impl Planner<'_> {
                 threshold: scoring
                     .threshold
                     .unwrap_or(crate::metric::DEFAULT_THRESHOLD),
+                baseline: scoring.baseline.clone(),
                 tokenizer: counter.name().to_owned(),
                 text_fields: (!scoring.text_fields.is_empty()).then(|| scoring.text_fields.clone()),
                 metrics: scoring.metrics.clone(),
@@ -284,6 +309,21 @@ impl Planner<'_> {
                 has_tasks: spec.benchmarks.iter().any(|one| one.task.is_some()),
             },
         }
+    }
+
+    /// The baseline must be one of the systems.
+    fn check_baseline(&self, systems: &Systems) -> Result<(), PlanError> {
+        let Some(baseline) = &self.spec.scoring.baseline else {
+            return Ok(());
+        };
+        let names: Vec<String> = systems.planned.iter().map(|one| one.name.clone()).collect();
+        if names.contains(baseline) {
+            return Ok(());
+        }
+        let hint = suggest::did_you_mean(baseline, names.iter().map(String::as_str))
+            .unwrap_or_else(|| format!("use {}", suggest::quoted_list(&names, "or")));
+        let what = format!("the baseline `{baseline}` is none of the systems");
+        Err(PlanError::new(what).with_hint(hint))
     }
 
     fn logs_samples(&self) -> bool {
@@ -373,6 +413,18 @@ pub fn prompt_options(spec: &RunSpec) -> Result<Options, PlanError> {
     options.seed = spec.seeds.fewshot.unwrap_or(options.seed);
     if let Some(seed) = spec.seeds.generation {
         options.generation.insert("seed".into(), json!(seed));
+    }
+    // What was asked for all requests goes over the settings of tasks, too.
+    if let Some(heat) = spec.requests.temperature {
+        options.generation.insert("temperature".into(), json!(heat));
+        options
+            .generation
+            .insert("do_sample".into(), json!(heat > 0.0));
+    }
+    if let Some(most) = spec.requests.max_tokens {
+        options
+            .generation
+            .insert("max_gen_toks".into(), json!(most));
     }
     options.generation.extend(prompts.generation.clone());
     Ok(options)

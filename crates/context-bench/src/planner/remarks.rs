@@ -3,11 +3,12 @@
 
 use std::collections::HashSet;
 
-use super::Notice;
+use super::{BASELINE_READER, Notice};
 use crate::benchmark::TaskReport;
 use crate::dataset::{RepeatedIds, Skipped};
 use crate::model::Counts;
-use crate::plan::RunPlan;
+use crate::plan::{PlannedSystem, RunPlan};
+use crate::report::odd_answers;
 use crate::result::{EvalResult, Kept};
 
 /// What is said when the time of a run is over.
@@ -83,7 +84,10 @@ pub fn remarks(plan: &RunPlan, result: &EvalResult) -> Vec<Notice> {
     notices.extend(result.kept.iter().flat_map(keeping));
     for (system, counts) in &result.counts {
         notices.extend(incomplete(plan, result, system, counts));
+        notices.extend(odd(system, counts));
     }
+    notices.extend(strict_scores(plan, result));
+    notices.extend(reader(plan));
     notices.extend(without_values(result));
     notices
 }
@@ -211,6 +215,75 @@ fn incomplete(plan: &RunPlan, result: &EvalResult, system: &str, counts: &Counts
         first.hint = hint.map(str::to_owned);
     }
     notices
+}
+
+/// How many answers were scored although something is wrong with them.
+fn odd(system: &str, counts: &Counts) -> Vec<Notice> {
+    let hint = |what: &str| match what {
+        what if what.contains("cut") => Some("raise `--max-tokens` (`max_tokens` in Python)"),
+        what if what.contains("empty") => Some(
+            "the rows say which: `finish_reason` and `reasoning` tell whether the model had no \
+             tokens left to answer",
+        ),
+        what if what.contains("tools") => Some("the model waits for a tool; ask it without any"),
+        _ => None,
+    };
+    let all = counts.planned;
+    let odd = odd_answers(counts).into_iter();
+    odd.map(|(n, what)| Notice {
+        what: format!("system `{system}`: {n} of {all} answers {what}"),
+        hint: hint(what).map(str::to_owned),
+    })
+    .collect()
+}
+
+/// Says that no language model answered for built-in systems without a relay.
+fn reader(plan: &RunPlan) -> Option<Notice> {
+    let is_read = |one: &PlannedSystem| one.kind == "layer" && one.endpoint.is_none();
+    let notice = Notice::new(format!(
+        "`{BASELINE_READER}` answered for the built-in systems: it picks sentences and is no \
+         language model"
+    ));
+    plan.systems.iter().any(is_read).then(|| {
+        notice.with_hint("name an endpoint with `--relay URL` (`relay` in a spec) to ask a model")
+    })
+}
+
+/// How far containment or recall must be above F1 to say so.
+const FAR_ABOVE: f64 = 0.25;
+
+/// Whether answers hold the gold text far more often than F1 tells: models that chat
+/// write sentences, and F1 counts every further word against them.
+fn strict_scores(plan: &RunPlan, result: &EvalResult) -> Vec<Notice> {
+    if plan.scoring.score_field.as_deref() != Some("f1") {
+        return Vec::new();
+    }
+    let mean = |system: &str, field: &str| {
+        let values = result.rows_of(system).iter();
+        let values: Vec<f64> = values.filter_map(|row| row.score(field)).collect();
+        crate::stats::mean(&values).map(|mean| mean.value)
+    };
+    let far = result.counts.keys().filter_map(|system| {
+        let f1 = mean(system, "f1")?;
+        let contains = mean(system, "contains").unwrap_or(0.0);
+        let recall = mean(system, "recall").unwrap_or(0.0);
+        let (field, value) = match contains >= recall - FAR_ABOVE {
+            true => ("contains", contains),
+            false => ("recall", recall),
+        };
+        (value - f1 > FAR_ABOVE).then(|| (system, f1, field, value))
+    });
+    let notice = |(system, f1, field, value): (&String, f64, &str, f64)| {
+        let what = format!(
+            "system `{system}`: `f1` is {f1:.2} while `{field}` is {value:.2}: its answers hold \
+             the right text among other words, each of which F1 counts against them"
+        );
+        Notice::new(what).with_hint(format!(
+            "score by `--score-field {field}` (`score_field` of metrics in Python), or ask for \
+             short answers with `--system-prompt`"
+        ))
+    };
+    far.map(notice).collect()
 }
 
 /// Of a traceback the line that says what is wrong.

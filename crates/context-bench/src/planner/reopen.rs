@@ -71,17 +71,18 @@ impl Reopened {
         Ok(Self { replay, record })
     }
 
-    /// The result of the run as it was, from the store. Blocks while it reads.
+    /// The result of the run as it was, from the store; with `keep_text` its rows have
+    /// what was asked and answered. Blocks while it reads.
     ///
     /// # Errors
     ///
     /// When the store cannot be read.
-    pub fn result(&self, around: &Surroundings) -> Result<EvalResult, PlanError> {
+    pub fn result(&self, around: &Surroundings, keep_text: bool) -> Result<EvalResult, PlanError> {
         let plan = &self.record.plan;
         let stored = self.replay.evaluators();
         let suite = self.suite_as_it_was(&stored, around);
         // All of them, in their order: stored scores are found by it.
-        let run = evaluate().evaluators(stored);
+        let run = evaluate().evaluators(stored).keep_text(keep_text);
         let run = scored(run, suite, plan, self.replay.run.systems.len());
         let mut result = run.record(self.record.clone()).recall(&self.replay)?;
         for used in &mut result.datasets {

@@ -138,6 +138,7 @@ impl Planner<'_> {
         decided.evaluators = spec.scoring.evaluators.clone().unwrap_or_default();
         decided.judge = scoring.judge();
         decided.threshold = spec.scoring.threshold.unwrap_or(decided.threshold);
+        decided.baseline = spec.scoring.baseline.clone().or(decided.baseline.take());
         let iterations = spec.scoring.bootstrap_iters;
         decided.bootstrap_iters = iterations.unwrap_or(decided.bootstrap_iters);
         decided.pooled_stderr = spec.scoring.pooled_stderr.unwrap_or(decided.pooled_stderr);

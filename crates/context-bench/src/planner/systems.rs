@@ -14,7 +14,7 @@ use crate::plan::{LikelihoodSpec, PlannedSystem, RequestSpec, SystemSpec, Worker
 use crate::registry::{SystemContext, SystemRef};
 use crate::runner::MaxWorkers;
 use crate::system::{
-    CommandSettings, CommandSystem, OpenAiProxy, OpenAiProxySettings, Reader, System,
+    CommandSettings, CommandSystem, OpenAiProxy, OpenAiProxySettings, Reader, System, Temperature,
 };
 use crate::task::{LikelihoodSettings, TaskModel};
 use crate::tokens::TokenCounter;
@@ -224,6 +224,12 @@ impl Planner<'_> {
             api_key: self.key(requests)?,
             system_prompt: requests.system_prompt.clone(),
             timeout: timeout(requests),
+            temperature: match requests.temperature {
+                Some(chosen) => Temperature::Chosen(chosen),
+                None => Temperature::Usual,
+            },
+            max_tokens: requests.max_tokens,
+            headers: requests.headers.clone().unwrap_or_default(),
             extra_body: requests.extra_body.clone().unwrap_or_default(),
             max_retries: requests.max_retries.unwrap_or(defaults::MAX_RETRIES),
             stream: requests.stream.unwrap_or(false),

@@ -3,7 +3,7 @@
 use indexmap::IndexMap;
 
 use super::cell;
-use crate::model::ExampleId;
+use crate::model::{Counts, ExampleId};
 use crate::result::EvalResult;
 
 /// How many different problems are listed per system.
@@ -58,6 +58,10 @@ pub(super) fn lines(result: &EvalResult) -> Vec<String> {
                 "{system}: and {more} other problems; the rows name them all"
             ));
         }
+        for (n, what) in odd_answers(counts) {
+            let all = counts.planned;
+            lines.push(format!("{system}: {n} of {all} answers {what}"));
+        }
         if counts.not_applicable > 0 {
             lines.push(format!(
                 "{system}: {} of {} not applicable: the examples lack what the evaluators compare \
@@ -86,4 +90,27 @@ pub(super) fn lines(result: &EvalResult) -> Vec<String> {
         }
     }
     lines
+}
+
+/// What is to be known about answers that were scored, with how many they are.
+pub(crate) fn odd_answers(counts: &Counts) -> Vec<(usize, &'static str)> {
+    let odd = [
+        (counts.empty, "are empty"),
+        (counts.cut, "were cut at the most tokens allowed"),
+        (counts.filtered, "were ended by a filter"),
+        (counts.tool_calls, "are calls of tools without text"),
+        (
+            counts.reasoned,
+            "came with reasoning, which is kept and not scored",
+        ),
+        (
+            counts.without_temperature,
+            "were asked for without a temperature, which the endpoint refuses; they may vary",
+        ),
+        (
+            counts.from_cache,
+            "came from a cache in between; their latency is that of the cache",
+        ),
+    ];
+    odd.into_iter().filter(|(n, _)| *n > 0).collect()
 }

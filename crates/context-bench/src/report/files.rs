@@ -14,6 +14,10 @@ impl Reporter for JsonReport {
         result.write_json(&mut *out)?;
         out.write_all(b"\n")
     }
+
+    fn writes_rows(&self) -> bool {
+        true
+    }
 }
 
 /// One JSON object per row.
@@ -24,6 +28,10 @@ impl Reporter for JsonlReport {
     fn write(&self, result: &EvalResult, out: &mut dyn Write) -> io::Result<()> {
         result.write_jsonl(out)
     }
+
+    fn writes_rows(&self) -> bool {
+        true
+    }
 }
 
 /// One CSV record per row.
@@ -33,5 +41,9 @@ pub struct CsvReport;
 impl Reporter for CsvReport {
     fn write(&self, result: &EvalResult, out: &mut dyn Write) -> io::Result<()> {
         result.write_csv(out)
+    }
+
+    fn writes_rows(&self) -> bool {
+        true
     }
 }

@@ -61,6 +61,19 @@ impl MarkdownReport {
             }
             lines.push(String::new());
         }
+        let answered: Vec<String> = result
+            .summary
+            .keys()
+            .filter_map(|system| {
+                let who = result.answered_by(system)?;
+                Some(format!("- **{system}**: {who}"))
+            })
+            .collect();
+        if !answered.is_empty() {
+            lines.extend(["## Answered by".to_owned(), String::new()]);
+            lines.extend(answered);
+            lines.push(String::new());
+        }
         if !result.config.is_empty() {
             let n = result.config.get("num_examples").map(python_str);
             lines.push(format!(

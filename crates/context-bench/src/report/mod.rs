@@ -12,6 +12,7 @@ mod tasks;
 
 use std::io::{self, Write};
 
+pub(crate) use failures::odd_answers;
 pub use files::{CsvReport, JsonReport, JsonlReport};
 pub use markdown::MarkdownReport;
 pub use table::TableReport;
@@ -22,4 +23,9 @@ use crate::result::EvalResult;
 pub trait Reporter: Send + Sync {
     /// Writes the whole report.
     fn write(&self, result: &EvalResult, out: &mut dyn Write) -> io::Result<()>;
+
+    /// Whether the rows are in it, with what was asked and answered where they keep that.
+    fn writes_rows(&self) -> bool {
+        false
+    }
 }

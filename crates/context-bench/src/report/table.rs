@@ -11,7 +11,7 @@ use indexmap::IndexSet;
 use serde_json::Value;
 
 use super::{Reporter, cell, failures, tasks};
-use crate::model::{JudgeUsage, Summary};
+use crate::model::{Counts, JudgeUsage, Summary};
 use crate::result::EvalResult;
 
 /// A table for people.
@@ -31,6 +31,25 @@ impl Default for TableReport {
 const WIDE: u16 = 90;
 /// Prefix of the keys of a per-dataset breakdown.
 const DATASET: &str = "dataset:";
+
+/// Keys that are in files only, with or without a column of their own.
+const QUIET: [&str; 15] = [
+    "compression_ratio",
+    "connect_max",
+    "connect_median",
+    "cost_of_pass",
+    "first_token_median",
+    "first_token_p95",
+    "latency_p95",
+    "mean_cached_tokens",
+    "mean_completion_tokens",
+    "mean_input_tokens",
+    "mean_output_tokens",
+    "mean_prompt_tokens",
+    "num_passing",
+    "tokens_per_pass",
+    "tokens_saved",
+];
 
 /// A column: its heading in two lines, the keys it shows, and how.
 struct Column {
@@ -75,17 +94,28 @@ impl TableReport {
             column("pass", "rate", &["pass_rate"], |s| {
                 of(s, "pass_rate", cell::percent)
             }),
+            column("prompt", "tokens", &["mean_prompt_tokens"], |s| {
+                of(s, "mean_prompt_tokens", cell::tokens)
+            }),
+            column("of them", "cached", &["mean_cached_tokens"], |s| {
+                of(s, "mean_cached_tokens", cell::tokens)
+            }),
             column(
                 "tokens",
                 "saved",
-                &[
-                    "compression_ratio",
-                    "mean_input_tokens",
-                    "mean_output_tokens",
-                ],
-                |s| of(s, "compression_ratio", cell::percent),
+                &["tokens_saved", "mean_completion_tokens"],
+                |s| of(s, "tokens_saved", cell::percent),
             ),
-            column("tokens/", "pass", &["cost_of_pass", "num_passing"], |s| {
+            column(
+                "tokens/",
+                "pass",
+                &["tokens_per_pass", "num_passing"],
+                |s| of(s, "tokens_per_pass", cell::tokens),
+            ),
+            column("compr.", "ratio", &["compression_ratio"], |s| {
+                of(s, "compression_ratio", cell::percent)
+            }),
+            column("cost of", "pass", &["cost_of_pass"], |s| {
                 of(s, "cost_of_pass", cell::tokens)
             }),
             column(
@@ -102,17 +132,37 @@ impl TableReport {
             column("latency", "p95", &["latency_p95"], |s| {
                 of(s, "latency_p95", |m| cell::seconds(m.value))
             }),
+            column("first", "token", &["first_token_median"], |s| {
+                of(s, "first_token_median", |m| cell::seconds(m.value))
+            }),
             column("pareto", "rank", &["pareto_rank"], |s| {
                 of(s, "pareto_rank", cell::exact)
             }),
         ];
-        columns.retain(|column| {
-            let shown = column.keys[0];
-            let fits = self.width >= WIDE || shown != "latency_p95";
-            fits && result
+        let is_there = |key: &str| {
+            result
                 .summary
                 .values()
-                .any(|summary| summary.get(shown).is_some())
+                .any(|summary| summary.get(key).is_some())
+        };
+        let has_value = |key: &str| {
+            result
+                .summary
+                .values()
+                .any(|summary| summary.value(key).is_some())
+        };
+        columns.retain(|column| match column.keys[0] {
+            shown @ "latency_p95" => self.width >= WIDE && is_there(shown),
+            // Where room is scarce, what is saved says enough.
+            shown @ "mean_prompt_tokens" => {
+                has_value(shown) && (self.width >= WIDE || !has_value("tokens_saved"))
+            }
+            // Nothing is known of it here, and nothing is to be seen.
+            shown @ ("tokens_saved" | "first_token_median") => has_value(shown),
+            // Where there are figures about the system, those about our maps only mislead.
+            shown @ "compression_ratio" => is_there(shown) && !is_there("mean_prompt_tokens"),
+            shown @ "cost_of_pass" => is_there(shown) && !is_there("tokens_per_pass"),
+            shown => is_there(shown),
         });
         columns
     }
@@ -233,7 +283,9 @@ impl TableReport {
     /// Metrics that no column knows, one line each.
     fn others(&self, result: &EvalResult, columns: &[Column]) -> Option<String> {
         let known = |key: &str| {
-            key.starts_with(DATASET) || columns.iter().any(|column| column.keys.contains(&key))
+            key.starts_with(DATASET)
+                || QUIET.contains(&key)
+                || columns.iter().any(|column| column.keys.contains(&key))
         };
         let others: IndexSet<&str> = keys(result).filter(|key| !known(key)).collect();
         if others.is_empty() {
@@ -308,25 +360,34 @@ fn align(table: &mut Table) {
 fn footer(result: &EvalResult) -> Vec<String> {
     let mut parts = Vec::new();
     if let Some(n) = result.config.get("num_examples").and_then(Value::as_i64) {
-        parts.push(counted(n, "example"));
-    }
-    if let Some(tokenizer) = result.provenance.get("tokenizer").and_then(Value::as_str) {
-        let of = match result
-            .provenance
-            .get("text_fields")
-            .and_then(Value::as_array)
-        {
-            Some(fields) => {
-                let names: Vec<&str> = fields.iter().filter_map(Value::as_str).collect();
-                names.join(" + ")
+        let repeats = result.provenance.get("repeats").and_then(Value::as_i64);
+        parts.push(match repeats.filter(|repeats| *repeats > 1) {
+            Some(repeats) if n % repeats == 0 => {
+                format!("{repeats} × {}", counted(n / repeats, "example"))
             }
-            None => "all text fields".to_owned(),
-        };
-        parts.push(format!("{tokenizer} tokens of {of}"));
+            _ => counted(n, "example"),
+        });
     }
-    let requests: u64 = result.counts.values().map(|counts| counts.requests).sum();
+    parts.extend(answered_by(result));
+    parts.extend(token_source(result));
+    parts.extend(latency_notes(result));
+    let total = |count: fn(&Counts) -> u64| result.counts.values().map(count).sum::<u64>();
+    let requests = total(|counts| counts.requests);
     if requests > 0 {
-        parts.push(counted(requests as i64, "request"));
+        let mut part = counted(requests as i64, "request");
+        let again = [
+            (total(|counts| counts.retries), "retry", "retries"),
+            (total(|counts| counts.timeouts), "time-out", "time-outs"),
+        ];
+        let again: Vec<String> = again
+            .iter()
+            .filter(|(n, _, _)| *n > 0)
+            .map(|(n, one, many)| format!("{n} {}", if *n == 1 { one } else { many }))
+            .collect();
+        if !again.is_empty() {
+            part += &format!(" ({})", again.join(", "));
+        }
+        parts.push(part);
     }
     let mut judged = JudgeUsage::default();
     for counts in result.counts.values() {
@@ -351,6 +412,110 @@ fn footer(result: &EvalResult) -> Vec<String> {
         .any(|s| s.iter().any(|(_, m)| m.stderr.is_some()))
     {
         parts.push("± is one standard error".to_owned());
+    }
+    parts
+}
+
+/// Who answered, once where it is the same for all.
+fn answered_by(result: &EvalResult) -> Option<String> {
+    let models = result.provenance.get("answered_by")?.as_object()?;
+    let who = |name: &str| match name {
+        "baseline-reader" => "baseline-reader (no language model)".to_owned(),
+        _ => cell::shorten(name, 40),
+    };
+    let named: IndexSet<&str> = models.values().filter_map(Value::as_str).collect();
+    let alone = |model: &str| models.iter().all(|(system, _)| system == model);
+    match named.len() {
+        0 => None,
+        // A system that is its own answerer says no more than its name.
+        1 if alone(named[0]) => None,
+        1 => Some(format!("answered by {}", who(named[0]))),
+        _ => {
+            let each = models.iter().filter_map(|(system, model)| {
+                let model = model.as_str().filter(|model| model != system)?;
+                Some(format!("{} by {}", cell::shorten(system, 20), who(model)))
+            });
+            let each: Vec<String> = each.collect();
+            (!each.is_empty()).then(|| format!("answered: {}", each.join(", ")))
+        }
+    }
+}
+
+/// Whose tokens the figures are, and what savings are compared with.
+fn token_source(result: &EvalResult) -> Option<String> {
+    let tokens = || {
+        let replies = result.rows.iter().filter_map(|row| row.reply.as_deref());
+        replies.filter(|reply| reply.tokens.prompt.is_some())
+    };
+    let reported = tokens().any(|reply| reply.tokens.reported);
+    let is_counted = tokens().any(|reply| !reply.tokens.reported);
+    let tokenizer = result.provenance.get("tokenizer").and_then(Value::as_str)?;
+    let fields = result
+        .provenance
+        .get("text_fields")
+        .and_then(Value::as_array);
+    let of = match fields {
+        Some(fields) => {
+            let names: Vec<&str> = fields.iter().filter_map(Value::as_str).collect();
+            format!(" of {}", names.join(" + "))
+        }
+        None => String::new(),
+    };
+    let shows_saving = result
+        .summary
+        .values()
+        .any(|s| s.value("tokens_saved").is_some());
+    let baseline = result.provenance.get("baseline").and_then(Value::as_str);
+    let against = || match (baseline, result.summary.keys().next()) {
+        (Some(name), _) => format!(", saved against {}", cell::shorten(name, 30)),
+        (None, Some(first)) => format!(", saved against {}", cell::shorten(first, 30)),
+        (None, None) => String::new(),
+    };
+    let against_given = match baseline {
+        Some(_) => against(),
+        None => ", saved against what was given".to_owned(),
+    };
+    Some(match (reported, is_counted) {
+        (true, false) if shows_saving => format!("tokens as reported{}", against()),
+        (true, false) => "tokens as reported".to_owned(),
+        (false, true) if shows_saving => format!("{tokenizer} tokens{of}{against_given}"),
+        (true, true) if shows_saving => format!(
+            "tokens as reported{}, or {tokenizer} tokens{of}{against_given}",
+            against()
+        ),
+        (true, true) => format!("tokens as reported, or {tokenizer} tokens{of}"),
+        // An endpoint that reports nothing.
+        (false, false) if result.counts.values().any(|counts| counts.requests > 0) => {
+            "no tokens reported".to_owned()
+        }
+        (false, _) => format!("{tokenizer} tokens{of}"),
+    })
+}
+
+/// How many calls were in flight, and what is not in the latency.
+fn latency_notes(result: &EvalResult) -> Vec<String> {
+    let mut parts = Vec::new();
+    let has = |key: &str| result.summary.values().any(|s| s.value(key).is_some());
+    let workers = result.provenance.get("max_workers").and_then(Value::as_str);
+    if let Some(workers) = workers.filter(|_| has("latency_median")) {
+        parts.push(match workers {
+            "1" => "latency of one call at a time".to_owned(),
+            "auto" => "latency at the workers that `auto` found".to_owned(),
+            n => format!("latency with up to {n} calls in flight"),
+        });
+    }
+    let most = |key: &str| {
+        let values = result.summary.values().filter_map(|s| s.value(key));
+        values.fold(None, |most: Option<f64>, value| {
+            Some(most.map_or(value, |most| most.max(value)))
+        })
+    };
+    if let (Some(median), Some(max)) = (most("connect_median"), most("connect_max")) {
+        parts.push(format!(
+            "connecting took {} (at most {}), not in the latency",
+            cell::seconds(Some(median)),
+            cell::seconds(Some(max))
+        ));
     }
     parts
 }

@@ -8,7 +8,7 @@ use futures_util::FutureExt as _;
 
 use super::stop::Stop;
 use super::timed::{Ended, timed};
-use crate::model::{CallStats, Example, FailureKind, Output};
+use crate::model::{API_REPLY, CallStats, Example, FailureKind, Output};
 use crate::stopwatch::Stopwatch;
 use crate::system::{System, SystemError};
 
@@ -76,15 +76,17 @@ pub(super) async fn attempt(
         Ok(output) => output.call(),
         Err(error) => error.call,
     };
-    // Waiting for our own limits and threads is not the system's time. Systems of
+    // Waiting for our own limits and threads, before the next attempt and for a
+    // connection is not the system's time. Systems of
     // other languages may know more about it than the stopwatch.
     let paced = call.map_or(Duration::ZERO, |call| call.pace_wait);
-    let paused = watch.read().paused.max(paced);
+    let reading = watch.read();
+    let paused = reading.paused.max(paced);
     Some(Attempt {
         result,
         started,
         elapsed,
-        latency: elapsed.saturating_sub(paused),
+        latency: elapsed.saturating_sub(paused + reading.aside),
     })
 }
 
@@ -96,6 +98,9 @@ async fn call(system: &dyn System, example: &Example) -> Result<Output, SystemEr
         (Some(turns), Some(talker)) => {
             let replies = talker.process_conversation(&turns).await?;
             let mut output = Output::conversation(example, &replies.turns);
+            if !replies.remarks.is_empty() {
+                output = output.with(API_REPLY, replies.remarks);
+            }
             if let Some(usage) = replies.usage {
                 output = output.with("api_usage", usage);
             }

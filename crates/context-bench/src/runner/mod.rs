@@ -28,6 +28,7 @@ pub use workers::MaxWorkers;
 
 pub(crate) use dispatch::{Outcome, RunSettings, run};
 pub(crate) use recorded::{Lapse, Recorded};
+pub(crate) use reuse::read_token_scores;
 pub(crate) use reuse::{Reuse, ReuseSettings};
-pub(crate) use scoring::{is_inapplicable, unscored, usage_metadata};
+pub(crate) use scoring::{is_inapplicable, unscored, without_reasoning};
 pub(crate) use wiring::Wiring;

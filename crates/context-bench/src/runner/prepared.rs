@@ -5,10 +5,27 @@
 
 use std::sync::{Arc, OnceLock};
 
+use serde_json::{Map, Value};
+
 use super::reuse::{Held, Stored};
 use crate::model::{Example, ExampleError, ExampleId, Output};
 use crate::store::Key;
-use crate::tokens::{TextFields, TokenCounter, counted_texts};
+use crate::tokens::{TextFields, TokenCounter, counted_texts, given_texts};
+
+/// The tokens of a row, as far as they are counted here.
+#[derive(Default)]
+pub(super) struct Counted {
+    /// All text fields of the example.
+    pub(super) input: u64,
+    /// All text fields of the processed map.
+    pub(super) output: u64,
+    /// What the system was given.
+    pub(super) given: u64,
+    /// What it handed on, by its processed map.
+    pub(super) handed_on: u64,
+    /// What came back.
+    pub(super) response: u64,
+}
 
 /// Tokens of each field of an example.
 type FieldTokens = Vec<(Box<str>, u64)>;
@@ -83,18 +100,42 @@ impl Prepared {
         output: &Output,
         fields: &TextFields,
         counter: &dyn TokenCounter,
-    ) -> Result<(u64, u64), String> {
+    ) -> Result<Counted, String> {
         let known = self.by_field(fields, counter)?;
-        let mut n_output = 0;
+        let mut counted = Counted {
+            input: known.iter().map(|(_, n)| n).sum(),
+            ..Counted::default()
+        };
+        let mut of_output: Vec<(&str, u64)> = Vec::new();
         for (key, text) in counted_texts(output.fields(), fields) {
             let same = self.example.text(key) == Some(text);
             let known = known.iter().find(|(field, _)| same && **field == *key);
-            n_output += match known {
+            let n = match known {
                 Some((_, n)) => *n,
                 None => counter.try_count(text)?,
             };
+            counted.output += n;
+            of_output.push((key, n));
         }
-        Ok((self.input_tokens(fields, counter)?, n_output))
+        let total = |map: &Map<String, Value>, known: &dyn Fn(&str) -> Option<u64>| {
+            let texts = given_texts(map, fields);
+            let count = |(key, text): (Option<&str>, &str)| match key.and_then(known) {
+                Some(n) => Ok(n),
+                None => counter.try_count(text),
+            };
+            texts.into_iter().map(count).sum::<Result<u64, String>>()
+        };
+        counted.given = total(self.example.fields(), &|key| {
+            known.iter().find(|(k, _)| **k == *key).map(|(_, n)| *n)
+        })?;
+        let of = |key: &str| of_output.iter().find(|(k, _)| *k == key).map(|(_, n)| *n);
+        counted.handed_on = total(output.fields(), &of)?;
+        counted.response = match (of("response"), output.get("response")) {
+            (Some(n), _) => n,
+            (None, Some(Value::String(text))) => counter.try_count(text)?,
+            _ => 0,
+        };
+        Ok(counted)
     }
 
     fn by_field(

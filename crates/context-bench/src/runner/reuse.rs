@@ -5,7 +5,9 @@
 //! run alone, so it is stored for later looks but never reused.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
 
 use super::attempt::Attempt;
@@ -14,7 +16,7 @@ use super::recorded::{Lapse, Recorded};
 use super::unread::Unread;
 use super::wiring::Wiring;
 use crate::evaluator::Evaluator;
-use crate::model::{CallStats, EvalRow, Failure, Identity, Output, Scores};
+use crate::model::{CallStats, EvalRow, Failure, Identity, Output, Reply, Score, Scores};
 use crate::store::{
     Found, Key, Located, NewOutcome, NewResponse, NewScores, OutputDelta, ResponseKey, ResponseRef,
     Run, RunRow, RunStart, ScorerEntry, Store, StoreError, SystemEntry, Wanted,
@@ -22,8 +24,9 @@ use crate::store::{
 use crate::system::System;
 use crate::tokens::{TextFields, TokenCounter};
 
-/// Raised whenever token counts change for the same text.
-const TOKENS_VERSION: u32 = 1;
+/// Raised whenever token counts change for the same text, or more is stored with them.
+const TOKENS_VERSION: u32 = 2;
+const REPLY: &str = "reply";
 const INPUT_TOKENS: &str = "input_tokens";
 const OUTPUT_TOKENS: &str = "output_tokens";
 
@@ -215,7 +218,8 @@ impl Reuse {
             .all(|index| is_known(index) || !wiring.applies(index, &prepared.example))
             && scores.last().is_some_and(Option::is_some);
         let read = || self.store.output(&found.response.at, &prepared.example);
-        let output = match complete && !wiring.holds_answers(&prepared.dataset) {
+        let wants_output = wiring.holds_answers(&prepared.dataset) || wiring.keeps_text();
+        let output = match complete && !wants_output {
             true => None,
             false => match self.unread.read(read) {
                 Ok(Some(output)) => Some(output),
@@ -232,7 +236,6 @@ impl Reuse {
                 first_byte: response.first_byte,
                 ..call
             }),
-            usage: response.usage,
             scores,
             complete,
             output,
@@ -338,7 +341,6 @@ pub(super) struct Stored {
     pub(super) at: Located,
     latency: f64,
     call: Option<CallStats>,
-    usage: Option<Map<String, Value>>,
     /// Per evaluator, then the token counts.
     pub(super) scores: Vec<Option<Scores>>,
     /// Whether nothing is left to compute.
@@ -353,33 +355,49 @@ impl Stored {
         self.complete
     }
 
-    /// The token counts: input, output.
-    pub(super) fn tokens(&self) -> Option<(u64, u64)> {
-        let scores = self.scores.last()?.as_ref()?;
-        let count = |name| scores.value(name).map(|value| value as u64);
-        Some((count(INPUT_TOKENS)?, count(OUTPUT_TOKENS)?))
-    }
-
     /// Fills a row with what the call cost when it was made.
     pub(super) fn fill(&self, row: &mut EvalRow) {
         row.latency = self.latency;
         row.call = self.call.map(Box::new);
-        row.metadata = self
-            .usage
-            .as_ref()
-            .map(|usage| Box::new(super::scoring::usage_metadata(usage)));
         row.cached = true;
+        if let Some(Some(scores)) = self.scores.last() {
+            read_token_scores(row, scores);
+        }
     }
 }
 
-/// Token counts as they are stored.
+/// Token counts, and what else is known of a reply, as they are stored.
 pub(super) fn token_scores(row: &EvalRow) -> Scores {
-    [
+    let mut scores: Scores = [
         (INPUT_TOKENS, row.input_tokens as f64),
         (OUTPUT_TOKENS, row.output_tokens as f64),
     ]
     .into_iter()
-    .collect()
+    .collect();
+    let call = row
+        .call
+        .as_deref()
+        .map(|call| json!({"connect": call.connect.as_secs_f64(), "timeouts": call.timeouts}));
+    let reply = json!({"reply": row.reply, "call": call});
+    scores.set(REPLY, Score::evidence(reply));
+    scores
+}
+
+/// Fills a row with what is stored as its token counts.
+pub(crate) fn read_token_scores(row: &mut EvalRow, scores: &Scores) {
+    let count = |name| scores.value(name).map(|value| value as u64);
+    row.input_tokens = count(INPUT_TOKENS).unwrap_or(row.input_tokens);
+    row.output_tokens = count(OUTPUT_TOKENS).unwrap_or(row.output_tokens);
+    let Some(stored) = scores.get(REPLY).and_then(Score::as_evidence) else {
+        return;
+    };
+    row.reply = Reply::deserialize(&stored["reply"]).ok().map(Box::new);
+    if let Some(call) = row.call.as_deref_mut() {
+        let connect = stored["call"]["connect"].as_f64().unwrap_or_default();
+        call.connect = Duration::try_from_secs_f64(connect).unwrap_or_default();
+        let timeouts = stored["call"]["timeouts"].as_u64().unwrap_or_default();
+        call.timeouts = u32::try_from(timeouts).unwrap_or(u32::MAX);
+    }
 }
 
 /// What is to be kept of a finished row.

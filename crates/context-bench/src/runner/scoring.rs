@@ -3,18 +3,19 @@
 //! Runs on its own runtime, one thread per core: evaluators may burn CPU or wait
 //! for a judge, and neither may delay a call that is being timed.
 
+use std::borrow::Cow;
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc;
 
 use super::attempt::{Attempt, panic_message};
-use super::prepared::Prepared;
+use super::prepared::{Counted, Prepared};
 use super::recorded::Lapse;
 use super::reuse::{self, Answer, Kept, Reuse, Stored};
 use super::stop::Stop;
@@ -22,8 +23,12 @@ use super::timed::timed;
 use super::wiring::Wiring;
 use crate::benchmark::Answer as Answered;
 use crate::evaluator::Evaluator;
-use crate::model::{CallStats, EvalRow, Failure, FailureKind, JudgeUsage, Output, Score, Scores};
+use crate::model::{
+    CallStats, EvalRow, Failure, FailureKind, JudgeUsage, Output, Reply, RowText, Score, Scores,
+    TokenUse,
+};
 use crate::stopwatch::Stopwatch;
+use crate::text::reasoning;
 use crate::tokens::{TextFields, TokenCounter};
 
 /// Everything needed to score any row of a run.
@@ -53,7 +58,6 @@ impl Scorer {
                 row.latency = called.latency.as_secs_f64();
                 match &called.result {
                     Ok(output) => {
-                        row.metadata = output.api_usage().map(usage_metadata).map(Box::new);
                         row.call = output.call().filter(CallStats::made_requests).map(Box::new);
                         (Some(output), &[][..])
                     }
@@ -86,14 +90,23 @@ impl Scorer {
             }
         };
         if let Some(output) = output {
-            let scored = self.score(prepared, output, known).await;
+            let mut reply = Reply::of(output);
+            let answer = without_reasoning(output);
+            // Scores from when reasoning was scored with the answer are no longer right.
+            let known = match (&answer, row.reply.is_some()) {
+                (Cow::Owned(_), false) => &[],
+                _ => known,
+            };
+            let scored = self.score(prepared, &answer, known).await;
             row.scores = scored.scores;
             row.not_applicable = scored.not_applicable;
             fresh = scored.fresh;
             judged = scored.judged;
             match prepared.tokens(output, &self.text_fields, &*self.counter) {
                 Ok(counted) => {
-                    (row.input_tokens, row.output_tokens) = counted;
+                    (row.input_tokens, row.output_tokens) = (counted.input, counted.output);
+                    take_tokens(&mut reply.tokens, &counted, row.call.is_some());
+                    row.reply = Some(Box::new(reply));
                     if let Some(reuse) = &self.reuse {
                         fresh.push((reuse.tokens_scorer(), reuse::token_scores(&row)));
                     }
@@ -106,6 +119,7 @@ impl Scorer {
                 }
             }
         }
+        row.text = self.text(prepared, output);
         if let Some(reuse) = &self.reuse {
             let answer = match &source {
                 Source::Call(called) => Answer::of(Some(called)),
@@ -143,7 +157,7 @@ impl Scorer {
         let mut row = EvalRow::new(name, prepared.id.clone(), Scores::new(), 0, 0);
         row.dataset = Arc::clone(&prepared.dataset);
         stored.fill(&mut row);
-        (row.input_tokens, row.output_tokens) = stored.tokens().unwrap_or_default();
+        row.text = self.text(prepared, stored.output.as_ref());
         for (index, _) in self.wiring.evaluators.iter().enumerate() {
             if !self.wiring.is_wired(index, &prepared.dataset) {
                 continue;
@@ -164,12 +178,20 @@ impl Scorer {
             };
             reuse.keep(system, prepared, kept).await;
         }
-        let answer = stored.output.clone();
+        let answer = match self.wiring.holds_answers(&prepared.dataset) {
+            true => stored.output.clone(),
+            false => None,
+        };
         Row {
             row,
             judged: JudgeUsage::default(),
             answer: answer.map(|output| held(prepared, output)),
         }
+    }
+
+    fn text(&self, prepared: &Prepared, output: Option<&Output>) -> Option<Box<RowText>> {
+        let kept = self.wiring.keeps_text();
+        kept.then(|| Box::new(RowText::of(&prepared.example, output)))
     }
 
     fn blank_row(&self, name: Arc<str>, prepared: &Prepared) -> EvalRow {
@@ -258,8 +280,30 @@ pub(super) struct Row {
 fn held(prepared: &Prepared, output: Output) -> Box<Answered> {
     Box::new(Answered {
         example: Arc::clone(&prepared.example),
-        output,
+        output: without_reasoning(&output).into_owned(),
     })
+}
+
+/// The output as evaluators see it: what a model thought aloud is no part of its answer.
+pub(crate) fn without_reasoning(output: &Output) -> Cow<'_, Output> {
+    let response = output.get("response").and_then(Value::as_str);
+    match response.and_then(reasoning::split) {
+        Some((_, answer)) => {
+            let answer = answer.to_owned();
+            Cow::Owned(output.clone().with("response", answer))
+        }
+        None => Cow::Borrowed(output),
+    }
+}
+
+/// Completes what was reported about tokens by what is counted here. Of an endpoint that
+/// reports nothing, nobody knows what went to its model.
+fn take_tokens(tokens: &mut TokenUse, counted: &Counted, made_requests: bool) {
+    tokens.given = Some(counted.given);
+    if !tokens.reported && !made_requests {
+        tokens.prompt = Some(counted.handed_on);
+        tokens.completion = Some(counted.response);
+    }
 }
 
 /// Where the answer of a row comes from.
@@ -339,15 +383,6 @@ pub(crate) fn is_inapplicable(scores: &Scores) -> bool {
 }
 
 const NOT_APPLICABLE: &str = "not_applicable";
-
-/// The three usage members that users know; missing ones are 0, others are dropped.
-pub(crate) fn usage_metadata(usage: &Map<String, Value>) -> Map<String, Value> {
-    let keys = ["prompt_tokens", "completion_tokens", "total_tokens"];
-    let member = |key: &str| usage.get(key).cloned().unwrap_or_else(|| 0.into());
-    keys.map(|key| (key.to_owned(), member(key)))
-        .into_iter()
-        .collect()
-}
 
 /// The runtime that scoring happens on. Dropping it never blocks.
 pub(super) struct ScoringRuntime {

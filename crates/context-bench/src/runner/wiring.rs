@@ -20,6 +20,7 @@ pub(crate) struct Wiring {
     common: Option<(ScoreName, String)>,
     /// Evaluators that are not to be asked, and why.
     given_up: HashMap<usize, String>,
+    keeps_text: bool,
 }
 
 /// How one dataset is scored.
@@ -61,6 +62,16 @@ impl Wiring {
         self.by_dataset
             .get(dataset)
             .is_some_and(|own| own.holds_answers)
+    }
+
+    /// Keeps what was asked and answered with every row.
+    pub(crate) fn keep_text(&mut self, keep: bool) {
+        self.keeps_text = keep;
+    }
+
+    /// Whether rows keep what was asked and answered.
+    pub(crate) fn keeps_text(&self) -> bool {
+        self.keeps_text
     }
 
     /// Does not ask an evaluator.

@@ -16,7 +16,9 @@ pub use command::{CommandError, CommandSettings, CommandSystem, split_command};
 pub use context_layer::ContextLayer;
 pub use function::{FnSystem, from_fn};
 pub use generation::FIELD as GENERATION_SETTINGS;
-pub use openai::{BuildMessages, OpenAiProxy, OpenAiProxySettings, SYSTEM_INSTRUCTION, messages};
+pub use openai::{
+    BuildMessages, OpenAiProxy, OpenAiProxySettings, SYSTEM_INSTRUCTION, Temperature, messages,
+};
 pub use reader::Reader;
 
 pub(crate) use openai::add_usage;
@@ -70,6 +72,9 @@ pub struct Replies {
     pub call: Option<CallStats>,
     /// Usage summed over all calls, when the endpoint reported it.
     pub usage: Option<serde_json::Map<String, serde_json::Value>>,
+    /// What the endpoint said about the last reply beside its text; see
+    /// [`Output::api_reply`].
+    pub remarks: serde_json::Map<String, serde_json::Value>,
 }
 
 /// Why a system gave no output for an example.

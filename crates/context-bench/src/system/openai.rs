@@ -7,9 +7,11 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
 
 use super::{Conversation, Replies, System, SystemError, generation};
@@ -18,11 +20,33 @@ use crate::chat::{
     RetryPolicy, Secret, host_part,
 };
 use crate::mask::Mask;
-use crate::model::{CallStats, Example, Identity, Output, Turn};
+use crate::model::{API_REPLY, CallStats, Example, Identity, Output, Turn};
 use crate::text::stringify;
 
 /// Makes the messages for an example, instead of the usual ones.
 pub type BuildMessages = Arc<dyn Fn(&Example) -> Vec<Value> + Send + Sync>;
+
+/// The temperature that is sent with requests.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub enum Temperature {
+    /// 0, so that answers can be compared; none where the endpoint refuses it.
+    Usual,
+    /// This one.
+    Chosen(f64),
+    /// None: the endpoint decides.
+    #[default]
+    Unsaid,
+}
+
+impl Temperature {
+    fn value(self) -> Option<f64> {
+        match self {
+            Self::Usual => Some(0.0),
+            Self::Chosen(value) => Some(value),
+            Self::Unsaid => None,
+        }
+    }
+}
 
 /// How to talk to an OpenAI-compatible endpoint.
 #[derive(Clone)]
@@ -40,6 +64,12 @@ pub struct OpenAiProxySettings {
     /// How long one attempt may take; 30 seconds unless set. In a stream, how
     /// long it may stay silent.
     pub timeout: Duration,
+    /// How freely answers vary, where an example does not say.
+    pub temperature: Temperature,
+    /// The most tokens of an answer, where an example does not say.
+    pub max_tokens: Option<u64>,
+    /// Headers of every request.
+    pub headers: IndexMap<String, String>,
     /// Members of the request body; they replace ours of the same name.
     pub extra_body: Map<String, Value>,
     /// Attempts after the first one; 3 unless set.
@@ -69,6 +99,9 @@ impl OpenAiProxySettings {
             api_key: None,
             system_prompt: None,
             timeout: Duration::from_secs(30),
+            temperature: Temperature::Unsaid,
+            max_tokens: None,
+            headers: IndexMap::new(),
             extra_body: Map::new(),
             max_retries: policy.max_retries,
             retry_base_delay: policy.base_delay,
@@ -83,6 +116,7 @@ impl OpenAiProxySettings {
     pub(crate) fn client(&self) -> Result<ClientSettings, ClientError> {
         Ok(ClientSettings {
             api_key: self.api_key.clone(),
+            headers: self.headers.clone(),
             timeout: self.timeout,
             policy: self.policy(),
             pace: self.pace.clone(),
@@ -126,6 +160,8 @@ pub struct OpenAiProxy {
     name: String,
     client: ChatClient,
     settings: OpenAiProxySettings,
+    /// The endpoint has refused the usual temperature.
+    refuses_temperature: AtomicBool,
 }
 
 impl OpenAiProxy {
@@ -162,6 +198,7 @@ impl OpenAiProxy {
             name,
             client,
             settings,
+            refuses_temperature: AtomicBool::new(false),
         })
     }
 
@@ -179,15 +216,69 @@ impl OpenAiProxy {
             body.insert("prompt".into(), json!(generation::prompt(&messages)));
         }
         let asked = example.and_then(|example| example.get(generation::FIELD));
-        if let Some(Value::Object(asked)) = asked {
-            body.extend(generation::members(
+        match asked {
+            Some(Value::Object(asked)) => body.extend(generation::members(
                 asked,
                 self.endpoint(),
                 &self.settings.model,
-            ));
+            )),
+            _ => body.extend(self.usual_members()),
         }
         body.extend(self.settings.extra_body.clone());
         ChatRequest::new(body, self.settings.stream)
+    }
+
+    /// How answers are generated where an example does not say.
+    fn usual_members(&self) -> Map<String, Value> {
+        let Temperatures { sent, .. } = self.temperature();
+        let mut asked = Map::new();
+        asked.extend(sent.map(|value| ("temperature".to_owned(), json!(value))));
+        let most = self.settings.max_tokens;
+        asked.extend(most.map(|most| ("max_tokens".to_owned(), json!(most))));
+        let mut members = generation::members(&asked, self.endpoint(), &self.settings.model);
+        if sent.is_none() {
+            members.shift_remove("temperature");
+        }
+        members
+    }
+
+    fn temperature(&self) -> Temperatures {
+        let usual = self.settings.temperature.value();
+        let refused = self.refuses_temperature.load(Ordering::Relaxed);
+        Temperatures {
+            sent: usual.filter(|_| !refused),
+            was_refused: refused && usual.is_some(),
+        }
+    }
+
+    /// Sends a request; once more, and from then on, without the usual temperature if
+    /// that is what the endpoint refuses.
+    async fn send(
+        &self,
+        messages: Vec<Value>,
+        example: Option<&Example>,
+    ) -> Result<(ChatReply, Map<String, Value>), ChatError> {
+        let request = self.request(messages.clone(), example);
+        let mut reply = self.client.send(&request).await;
+        if let Err(error) = &reply
+            && self.settings.temperature == Temperature::Usual
+            && error.failure.refuses("temperature")
+        {
+            let spent = error.call;
+            self.refuses_temperature.store(true, Ordering::Relaxed);
+            let request = self.request(messages, example);
+            reply = self.client.send(&request).await;
+            match &mut reply {
+                Ok(reply) => reply.call.add(spent),
+                Err(error) => error.call.add(spent),
+            }
+        }
+        let reply = reply?;
+        let mut remarks = reply.remarks();
+        if self.temperature().was_refused {
+            remarks.insert("without_temperature".into(), json!(true));
+        }
+        Ok((reply, remarks))
     }
 
     fn opening(&self) -> Vec<Value> {
@@ -247,9 +338,11 @@ impl System for OpenAiProxy {
     }
 
     async fn process(&self, example: &Example) -> Result<Output, SystemError> {
-        let request = self.request(self.messages(example), Some(example));
-        let reply = self.client.send(&request).await?;
+        let (reply, remarks) = self.send(self.messages(example), Some(example)).await?;
         let mut output = Output::reply(example, reply.content);
+        if !remarks.is_empty() {
+            output = output.with(API_REPLY, remarks);
+        }
         if let Some(usage) = reply.usage {
             output = output.with("api_usage", usage);
         }
@@ -261,13 +354,30 @@ impl System for OpenAiProxy {
         if self.settings.build_messages.is_some() {
             return None;
         }
-        let settings = json!({
+        let mut settings = json!({
             "url": self.endpoint().identity(),
             "model": self.settings.model,
             "system_prompt": self.settings.system_prompt,
             "extra_body": Mask::Digest.map(&self.settings.extra_body),
             "stream": self.settings.stream,
         });
+        // What is not sent is not named, so that answers from before stay usable.
+        let mut put = |key: &str, value: Option<Value>| {
+            if let (Value::Object(settings), Some(value)) = (&mut settings, value) {
+                settings.insert(key.to_owned(), value);
+            }
+        };
+        put(
+            "temperature",
+            self.settings.temperature.value().map(Value::from),
+        );
+        put("max_tokens", self.settings.max_tokens.map(Value::from));
+        let headers = self.settings.headers.iter();
+        let headers: Map<String, Value> = headers
+            .map(|(name, value)| (name.to_ascii_lowercase(), json!(value)))
+            .collect();
+        let headers = (!headers.is_empty()).then(|| Mask::Digest.map(&headers));
+        put("headers", headers.map(Value::from));
         Some(Identity::new("openai_proxy", 1, settings))
     }
 
@@ -297,8 +407,8 @@ impl Conversation for OpenAiProxy {
         let mut total = CallStats::default();
         for turn in turns {
             messages.push(message(&turn.role, turn.content.as_str()));
-            let request = self.request(messages.clone(), None);
-            let reply = self.client.send(&request).await.map_err(|error| {
+            let sent = self.send(messages.clone(), None).await;
+            let (reply, remarks) = sent.map_err(|error| {
                 let mut error = SystemError::from(error);
                 if let Some(call) = error.call {
                     total.add(call);
@@ -306,6 +416,7 @@ impl Conversation for OpenAiProxy {
                 error.call = Some(total);
                 error
             })?;
+            replies.remarks = remarks;
             let ChatReply {
                 content,
                 usage,
@@ -326,6 +437,12 @@ impl Conversation for OpenAiProxy {
         replies.call = Some(total);
         Ok(replies)
     }
+}
+
+/// The temperature that requests have now.
+struct Temperatures {
+    sent: Option<f64>,
+    was_refused: bool,
 }
 
 impl From<ChatError> for SystemError {

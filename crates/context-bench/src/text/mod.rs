@@ -11,6 +11,7 @@ pub mod nli;
 pub mod normalize;
 pub mod overlap;
 pub mod porter;
+pub mod reasoning;
 pub mod rouge;
 pub mod sentence;
 pub mod stem;

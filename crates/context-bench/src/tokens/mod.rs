@@ -144,6 +144,44 @@ pub fn count_tokens_dict(
         .sum()
 }
 
+/// The texts of a map that a system is given or hands on: its turns, else its messages
+/// if it has no context, else context and question; never answers, ids and tags. Fields
+/// that were named take their place. Each comes with its key when it is a field itself.
+pub(crate) fn given_texts<'a>(
+    fields: &'a Map<String, Value>,
+    text_fields: &TextFields,
+) -> Vec<(Option<&'a str>, &'a str)> {
+    if let TextFields::Only(_) = text_fields {
+        let named = counted_texts(fields, text_fields);
+        return named.map(|(key, text)| (Some(key), text)).collect();
+    }
+    let list = |key: &str| fields.get(key).and_then(Value::as_array);
+    let context = fields.get("context").filter(|value| !value.is_null());
+    let messages = list("turns").or_else(|| match context {
+        None => list("messages"),
+        Some(_) => None,
+    });
+    match messages {
+        Some(messages) => messages.iter().flat_map(message_texts).collect(),
+        None => counted_texts(fields, &TextFields::All)
+            .filter(|(key, _)| matches!(*key, "context" | "question"))
+            .map(|(key, text)| (Some(key), text))
+            .collect(),
+    }
+}
+
+/// The texts of one message: its content, or the text parts of it.
+fn message_texts(message: &Value) -> Vec<(Option<&str>, &str)> {
+    match message.get("content") {
+        Some(Value::String(text)) => vec![(None, text)],
+        Some(Value::Array(parts)) => {
+            let texts = parts.iter().filter_map(|part| part.get("text")?.as_str());
+            texts.map(|text| (None, text)).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
 /// The texts that count, with their keys.
 pub(crate) fn counted_texts<'a>(
     fields: &'a Map<String, Value>,
@@ -176,6 +214,27 @@ mod tests {
         assert_eq!(count(TextFields::All), 3);
         assert_eq!(count(TextFields::Only(vec!["a".into()])), 2);
         assert_eq!(count(TextFields::Only(vec![])), 0);
+    }
+
+    #[test]
+    fn what_is_given_holds_no_answer_id_or_tag() {
+        let given = |fields: Value, text_fields: TextFields| {
+            let fields = fields.as_object().cloned().unwrap_or_default();
+            let texts = given_texts(&fields, &text_fields);
+            let texts: Vec<&str> = texts.iter().map(|(_, text)| *text).collect();
+            texts.join("|")
+        };
+        let all = || TextFields::All;
+        let list = json!([{"content": "A"}, {"content": [{"text": "B"}, {"url": "x"}]}]);
+        let plain = json!({"id": "i", "dataset": "d", "context": "C", "question": "Q",
+            "answer": "no", "response": "no", "messages": list});
+        assert_eq!(given(plain.clone(), all()), "C|Q");
+        assert_eq!(given(plain, TextFields::Only(vec!["id".into()])), "i");
+        assert_eq!(
+            given(json!({"messages": list, "answer": "no"}), all()),
+            "A|B"
+        );
+        assert_eq!(given(json!({"turns": list, "context": "C"}), all()), "A|B");
     }
 
     #[test]

@@ -283,7 +283,7 @@ async fn judging_is_counted_apart() {
     assert_eq!((requests, judge_requests), (2, 4));
     assert_eq!((judge_prompt_tokens, judge_completion_tokens), (400, 12));
     for row in &result.rows {
-        assert_eq!(row.metadata.as_ref().unwrap()["total_tokens"], 6);
+        assert_eq!(row.metadata()["total_tokens"], 6);
         assert_eq!(row.call.as_ref().unwrap().attempts, 1);
     }
     let json: Value = serde_json::from_str(&result.to_json()).unwrap();

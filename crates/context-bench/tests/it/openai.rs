@@ -318,7 +318,8 @@ async fn replies_that_cannot_be_used_are_not_tried_again() {
 async fn null_content_and_missing_usage_come_through() {
     let (result, _) = ask_in_order(vec![Reply::text("").null_content().without_usage()]).await;
     let output = result.unwrap();
-    let expected = json!({"id": 1, "context": "C", "response": null});
+    let said = json!({"finish_reason": "stop"});
+    let expected = json!({"id": 1, "context": "C", "response": null, "api_reply": said});
     assert_eq!(Value::Object(output.into_fields()), expected);
 }
 

@@ -326,10 +326,10 @@ async fn failures_are_not_kept_as_answers_and_original_costs_are() {
     let (a, b) = (&first.rows[0], &second.rows[0]);
     assert!(b.cached && !a.cached);
     assert_eq!(
-        (a.latency, &a.metadata, a.input_tokens, a.output_tokens),
-        (b.latency, &b.metadata, b.input_tokens, b.output_tokens)
+        (a.latency, a.metadata(), a.input_tokens, a.output_tokens),
+        (b.latency, b.metadata(), b.input_tokens, b.output_tokens)
     );
-    assert_eq!(b.metadata.as_ref().unwrap()["total_tokens"], 13);
+    assert_eq!(b.metadata()["total_tokens"], 13);
     assert_eq!(
         a.call.as_ref().map(|c| c.attempts),
         b.call.as_ref().map(|c| c.attempts)

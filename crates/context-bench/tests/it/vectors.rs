@@ -157,7 +157,7 @@ fn rows(input: &Value) -> Vec<EvalRow> {
         let mut built = EvalRow::new(system, id, scores, n("input_tokens"), n("output_tokens"));
         built.latency = row["latency"].as_f64().unwrap_or(0.0);
         built.dataset = row["dataset"].as_str().unwrap_or("").into();
-        built.metadata = row["metadata"].as_object().cloned().map(Box::new);
+        built.added = row["metadata"].as_object().cloned().map(Box::new);
         built
     };
     input["rows"]

@@ -1,0 +1,142 @@
+//! `--proxy [NAME=]URL[,key=value,…]` and `--header`: an endpoint with settings of its own.
+
+use context_bench::plan::SystemSpec;
+use context_bench::text::suggest;
+use indexmap::IndexMap;
+
+use crate::failure::Failure;
+
+/// What may be said about one endpoint.
+const KEYS: [&str; 8] = [
+    "model",
+    "key-env",
+    "temperature",
+    "max-tokens",
+    "timeout",
+    "max-retries",
+    "stream",
+    "header",
+];
+
+/// An endpoint as typed.
+pub(crate) fn parse(typed: &str) -> Result<SystemSpec, Failure> {
+    let (name, rest) = named(typed);
+    let mut parts = rest.split(',');
+    let mut system = SystemSpec {
+        proxy: parts.next().map(str::to_owned),
+        name: name.map(str::to_owned),
+        ..SystemSpec::default()
+    };
+    for part in parts {
+        let bad = |what: String| Failure::bad_input(format!("`--proxy {typed}`: {what}"));
+        let Some((key, value)) = part.split_once('=') else {
+            return Err(bad(format!("`{part}` is no `key=value`"))
+                .hint("values with commas belong into a run file"));
+        };
+        let number = |what: &str| bad(format!("`{key}` must be {what}, not `{value}`"));
+        match key.trim().replace('_', "-").as_str() {
+            "model" => system.model = Some(value.to_owned()),
+            "key-env" | "api-key-env" => system.api_key_env = Some(value.to_owned()),
+            "temperature" => {
+                let value = value.parse().map_err(|_| number("a number"))?;
+                system.temperature = Some(value);
+            }
+            "max-tokens" => {
+                let value = value.parse().map_err(|_| number("a whole number"))?;
+                system.max_tokens = Some(value);
+            }
+            "timeout" => {
+                let value = value.parse().map_err(|_| number("a number of seconds"))?;
+                system.timeout = Some(value);
+            }
+            "max-retries" => {
+                let value = value.parse().map_err(|_| number("a whole number"))?;
+                system.max_retries = Some(value);
+            }
+            "stream" => {
+                let value = value.parse().map_err(|_| number("true or false"))?;
+                system.stream = Some(value);
+            }
+            "header" => {
+                let (name, value) = header(value)?;
+                system.headers.get_or_insert_default().insert(name, value);
+            }
+            other => {
+                let hint = suggest::did_you_mean(other, KEYS);
+                let all = || format!("use {}", suggest::quoted_list(&KEYS, "or"));
+                return Err(
+                    bad(format!("there is no setting `{other}`")).hint(hint.unwrap_or_else(all))
+                );
+            }
+        }
+    }
+    Ok(system)
+}
+
+/// A name in front of an address: what stands before the first `=`, unless that is a part
+/// of the address itself.
+fn named(typed: &str) -> (Option<&str>, &str) {
+    match typed.split_once('=') {
+        Some((name, rest)) if !name.is_empty() && !name.contains(['/', ':', '?', ',']) => {
+            (Some(name), rest)
+        }
+        _ => (None, typed),
+    }
+}
+
+/// Headers as typed; `None` when there are none.
+pub(crate) fn headers(typed: &[String]) -> Result<Option<IndexMap<String, String>>, Failure> {
+    if typed.is_empty() {
+        return Ok(None);
+    }
+    typed
+        .iter()
+        .map(|text| header(text))
+        .collect::<Result<_, _>>()
+        .map(Some)
+}
+
+fn header(typed: &str) -> Result<(String, String), Failure> {
+    match typed.split_once(':') {
+        Some((name, value)) if !name.trim().is_empty() => {
+            Ok((name.trim().to_owned(), value.trim().to_owned()))
+        }
+        // The value may be secret, so it is not repeated.
+        _ => Err(Failure::bad_input("a header must be `NAME: VALUE`")
+            .hint("for example --header 'x-kompact-disable: true'")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_settings_stand_around_the_address() {
+        for (typed, name, url, model) in [
+            ("http://h:1/v1", None, "http://h:1/v1", None),
+            ("http://h/?a=b", None, "http://h/?a=b", None),
+            ("h:9", None, "h:9", None),
+            ("kompact=http://h:1", Some("kompact"), "http://h:1", None),
+            ("my proxy=h:9,model=m", Some("my proxy"), "h:9", Some("m")),
+            ("http://h,model=a/b:c", None, "http://h", Some("a/b:c")),
+        ] {
+            let system = parse(typed).unwrap_or_default();
+            assert_eq!(system.name.as_deref(), name, "{typed}");
+            assert_eq!(system.proxy.as_deref(), Some(url), "{typed}");
+            assert_eq!(system.model.as_deref(), model, "{typed}");
+        }
+        let full = "a=http://h,key-env=K,temperature=0.5,max_tokens=9,timeout=5,header=x-a: b";
+        let system = parse(full).unwrap_or_default();
+        assert_eq!(system.api_key_env.as_deref(), Some("K"));
+        assert_eq!(
+            (system.temperature, system.max_tokens),
+            (Some(0.5), Some(9))
+        );
+        assert_eq!(system.timeout, Some(5.0));
+        assert_eq!(system.headers.unwrap_or_default()["x-a"], "b");
+        for bad in ["http://h,modle=x", "http://h,5", "http://h,timeout=soon"] {
+            assert!(parse(bad).is_err(), "{bad}");
+        }
+    }
+}

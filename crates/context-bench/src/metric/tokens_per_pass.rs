@@ -1,0 +1,97 @@
+//! TokensPerPass: what a passing answer costs, in tokens of prompt and reply.
+
+use super::token_means::tokens;
+use super::{DEFAULT_THRESHOLD, Metric, values};
+use crate::model::{EvalRow, Measurement, Summary, TokenUse, Unit};
+
+/// `tokens_per_pass` = Σ tokens of prompt and reply of the completed rows / number of
+/// passing rows (∞ when none passes), and `num_passing`. Where a completed row does not
+/// tell its tokens, or no row has the score, there is no value.
+#[derive(Debug, Clone)]
+pub struct TokensPerPass {
+    threshold: f64,
+    score_field: String,
+}
+
+impl TokensPerPass {
+    /// Passing means `score_field >= threshold`.
+    pub fn new(threshold: f64, score_field: impl Into<String>) -> Self {
+        Self {
+            threshold,
+            score_field: score_field.into(),
+        }
+    }
+}
+
+impl Default for TokensPerPass {
+    fn default() -> Self {
+        Self::new(DEFAULT_THRESHOLD, "score")
+    }
+}
+
+impl Metric for TokensPerPass {
+    fn name(&self) -> &str {
+        "tokens_per_pass"
+    }
+
+    fn score_field(&self) -> Option<&str> {
+        Some(&self.score_field)
+    }
+
+    fn compute(&self, rows: &[EvalRow]) -> Summary {
+        let completed = rows.iter().filter(|row| row.is_completed());
+        let spent: Option<u64> = completed
+            .map(|row| tokens(row).and_then(TokenUse::spent))
+            .sum();
+        let n = values(rows, &self.score_field).count();
+        let passing = values(rows, &self.score_field)
+            .filter(|value| *value >= self.threshold)
+            .count();
+        let with_n = |value, unit| Measurement {
+            n: Some(n),
+            ..Measurement::new(value, unit)
+        };
+        let cost = match spent {
+            Some(spent) if n > 0 && passing > 0 => {
+                with_n(spent as f64 / passing as f64, Unit::Tokens)
+            }
+            Some(_) if n > 0 => with_n(f64::INFINITY, Unit::Tokens),
+            _ => Measurement::missing(Unit::Tokens),
+        };
+        Summary::new()
+            .with("tokens_per_pass", cost)
+            .with("num_passing", with_n(passing as f64, Unit::Count))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Reply, Scores};
+
+    #[test]
+    fn one_row_of_unknown_cost_makes_the_cost_unknown() {
+        let row = |score: f64, prompt: Option<u64>| {
+            let scores: Scores = [("f1", score)].into_iter().collect();
+            let mut row = EvalRow::new("s", 1_usize, scores, 999, 999);
+            let tokens = TokenUse {
+                prompt,
+                completion: Some(1),
+                ..TokenUse::default()
+            };
+            row.reply = Some(Box::new(Reply {
+                tokens,
+                ..Reply::default()
+            }));
+            row
+        };
+        let cost = |rows: &[EvalRow]| {
+            let summary = TokensPerPass::new(0.7, "f1").compute(rows);
+            summary.value("tokens_per_pass")
+        };
+        assert_eq!(cost(&[row(0.9, Some(9)), row(0.1, Some(9))]), Some(20.0));
+        assert_eq!(cost(&[row(0.1, Some(9))]), Some(f64::INFINITY));
+        assert_eq!(cost(&[row(0.9, Some(9)), row(0.1, None)]), None);
+        assert_eq!(cost(&[]), None);
+    }
+}

@@ -1,0 +1,133 @@
+//! `RowText`: what was asked and answered in a row, for those who read results.
+
+use serde_json::{Map, Value};
+
+use super::{Example, Output};
+use crate::text::reasoning;
+
+/// What was asked, what would be right, and what came back.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct RowText {
+    /// The question, or the last thing that the user says in messages.
+    pub question: Option<Value>,
+    /// What would be right, as the example has it.
+    pub answer: Option<Value>,
+    /// What came back, without reasoning; `None` when the system gave no answer.
+    pub response: Option<Value>,
+    /// What the model thought before it answered.
+    pub reasoning: Option<String>,
+}
+
+/// Fields of examples that hold what would be right; the first that is there counts.
+const ANSWERS: [&str; 5] = ["answer", "answers", "reference", "target", "label"];
+
+impl RowText {
+    /// The texts of an example and, if there is one, of the answer to it.
+    pub fn of(example: &Example, output: Option<&Output>) -> Self {
+        let mut text = Self {
+            question: question(example),
+            answer: answer(example),
+            ..Self::default()
+        };
+        let Some(output) = output else {
+            return text;
+        };
+        text.response = output.get("response").cloned();
+        let thought = output
+            .get("response")
+            .and_then(Value::as_str)
+            .and_then(reasoning::split);
+        if let Some((thought, answer)) = thought {
+            text.reasoning = Some(thought.to_owned());
+            text.response = Some(answer.into());
+        } else if let Some(said) = output.api_reply() {
+            let thought = said.get("reasoning").and_then(Value::as_str);
+            text.reasoning = thought.map(str::to_owned);
+        }
+        text
+    }
+
+    /// Adds the members of a row.
+    pub(super) fn put(&self, row: &mut Map<String, Value>) {
+        let members = [
+            ("question", &self.question),
+            ("answer", &self.answer),
+            ("response", &self.response),
+        ];
+        for (key, value) in members {
+            row.insert(key.into(), value.clone().unwrap_or(Value::Null));
+        }
+        if let Some(thought) = &self.reasoning {
+            row.insert("reasoning".into(), thought.as_str().into());
+        }
+    }
+}
+
+fn question(example: &Example) -> Option<Value> {
+    let present = |key: &str| example.get(key).filter(|value| !value.is_null());
+    if let Some(question) = present("question") {
+        return Some(question.clone());
+    }
+    let list = present("turns").or_else(|| present("messages"))?;
+    let messages = list.as_array()?.iter().rev();
+    let mut from_user =
+        messages.filter(|message| message.get("role").is_some_and(|role| role == "user"));
+    from_user.next()?.get("content").cloned()
+}
+
+fn answer(example: &Example) -> Option<Value> {
+    let of = |fields: &Map<String, Value>| {
+        let found = ANSWERS.iter().find_map(|key| fields.get(*key));
+        found.filter(|value| !value.is_null()).cloned()
+    };
+    // A task keeps the record that it was made from.
+    let record = || example.get("record").and_then(Value::as_object);
+    of(example.fields()).or_else(|| of(record()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn questions_and_answers_are_found_in_every_shape() {
+        let user = json!([{"role": "system", "content": "S"}, {"role": "user", "content": "Q"}]);
+        for (example, question, answer) in [
+            (
+                json!({"question": "Q", "answer": "A"}),
+                json!("Q"),
+                json!("A"),
+            ),
+            (
+                json!({"messages": user, "answers": ["A"]}),
+                json!("Q"),
+                json!(["A"]),
+            ),
+            (
+                json!({"turns": user, "answer": null}),
+                json!("Q"),
+                json!(null),
+            ),
+            (
+                json!({"context": "P", "record": {"label": 1}}),
+                json!(null),
+                json!(1),
+            ),
+        ] {
+            let example = Example::try_from(example).expect("a map");
+            let text = RowText::of(&example, None);
+            assert_eq!(text.question.unwrap_or_default(), question);
+            assert_eq!(text.answer.unwrap_or_default(), answer);
+            assert_eq!(text.response, None);
+        }
+    }
+
+    #[test]
+    fn reasoning_is_apart_from_the_response() {
+        let output = Output::from(Map::new()).with("response", "<think>hm</think> A");
+        let text = RowText::of(&Example::new(), Some(&output));
+        assert_eq!(text.response, Some(json!("A")));
+        assert_eq!(text.reasoning.as_deref(), Some("hm"));
+    }
+}
