@@ -6,6 +6,8 @@
 mod cell;
 mod failures;
 mod files;
+mod grid;
+mod html;
 mod markdown;
 mod table;
 mod tasks;
@@ -13,6 +15,7 @@ mod tasks;
 use std::io::{self, Write};
 
 pub use files::{CsvReport, JsonReport, JsonlReport};
+pub use html::HtmlTable;
 pub use markdown::MarkdownReport;
 pub use table::TableReport;
 
