@@ -2,7 +2,7 @@
 //!
 //! `endpoint` says where, `client` sends through `http` and waits as long as
 //! `clock` allows and as fast as `pace` lets it, `retry` decides about the next attempt, `wire` and `sse` read
-//! replies, `secret` keeps keys out of every text. Nothing here knows examples
+//! replies, `secret` keeps keys out of every text, `models` asks which models there are. Nothing here knows examples
 //! or scores.
 
 mod client;
@@ -10,6 +10,7 @@ mod clock;
 mod endpoint;
 mod error;
 mod http;
+mod models;
 mod pace;
 mod reach;
 mod retry;
@@ -25,6 +26,9 @@ pub use reach::Unreachable;
 pub use retry::{GaveUp, RetryPolicy};
 pub use secret::Secret;
 pub use wire::{ChatReply, ChatRequest, JsonReply};
+
+/// The model that is asked for when none is named.
+pub const DEFAULT_MODEL: &str = "claude-haiku-4-5-20251001";
 
 pub(crate) use endpoint::host_part;
 pub(crate) use error::seconds;

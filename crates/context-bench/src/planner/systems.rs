@@ -8,7 +8,7 @@ use std::time::Duration;
 use indexmap::IndexMap;
 use serde_json::Value;
 
-use super::{PlanError, Planner, defaults};
+use super::{Listing, PlanError, Planner, defaults};
 use crate::chat::{Endpoint, Secret, derive_name};
 use crate::plan::{LikelihoodSpec, PlannedSystem, RequestSpec, SystemSpec, Workers};
 use crate::registry::{SystemContext, SystemRef};
@@ -31,6 +31,8 @@ pub struct Systems {
     pub planned: Vec<PlannedSystem>,
     /// Each with the numbers of the systems that need it.
     endpoints: Vec<(Endpoint, Range<usize>)>,
+    /// What is asked for where, each with the numbers of the systems that ask.
+    pub(super) listings: Vec<(Listing, Range<usize>)>,
     without_likelihoods: Option<String>,
 }
 
@@ -159,6 +161,7 @@ impl Planner<'_> {
                         .with_hint("`given` is for programs; name a `proxy`, `system` or `command`")
                 })?;
                 let at = built.systems.len();
+                built.ask_for(brought.listing.clone(), at..at + 1);
                 let asked = brought.endpoint.as_ref().map(|endpoint| {
                     built.endpoints.push((endpoint.clone(), at..at + 1));
                     if !brought.gives_likelihoods {
@@ -230,6 +233,7 @@ impl Planner<'_> {
             pace: Some(Arc::clone(&self.pace)),
             ..OpenAiProxySettings::new(url)
         };
+        built.ask_for(Listing::of(&settings), users.clone());
         let (system, endpoint): (Arc<dyn System>, Endpoint) = if self.has_tasks() {
             let likelihoods = likelihood_settings(&self.spec.likelihoods, url);
             let gives = likelihoods.is_some();

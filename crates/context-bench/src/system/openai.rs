@@ -14,8 +14,8 @@ use serde_json::{Map, Value, json};
 
 use super::{Conversation, Replies, System, SystemError, generation};
 use crate::chat::{
-    ChatClient, ChatError, ChatReply, ChatRequest, ClientError, ClientSettings, Endpoint, Pace,
-    RetryPolicy, Secret, host_part,
+    ChatClient, ChatError, ChatReply, ChatRequest, ClientError, ClientSettings, DEFAULT_MODEL,
+    Endpoint, Pace, RetryPolicy, Secret, host_part,
 };
 use crate::mask::Mask;
 use crate::model::{CallStats, Example, Identity, Output, Turn};
@@ -29,7 +29,7 @@ pub type BuildMessages = Arc<dyn Fn(&Example) -> Vec<Value> + Send + Sync>;
 pub struct OpenAiProxySettings {
     /// The base URL, with or without `/v1`; see [`Endpoint::parse`].
     pub base_url: String,
-    /// The model to ask for; `gpt-3.5-turbo` unless set.
+    /// The model to ask for; [`DEFAULT_MODEL`] unless set.
     pub model: String,
     /// The name that reports show; `openai_proxy_<host:port>` unless set.
     pub name: Option<String>,
@@ -40,6 +40,9 @@ pub struct OpenAiProxySettings {
     /// How long one attempt may take; 30 seconds unless set. In a stream, how
     /// long it may stay silent.
     pub timeout: Duration,
+    /// How answers are generated, in the words of the API (`temperature`, `max_tokens`,
+    /// `stop` …); they replace what tasks ask for. Likelihoods do not use them.
+    pub generation: Map<String, Value>,
     /// Members of the request body; they replace ours of the same name.
     pub extra_body: Map<String, Value>,
     /// Attempts after the first one; 3 unless set.
@@ -64,11 +67,12 @@ impl OpenAiProxySettings {
         let policy = RetryPolicy::default();
         Self {
             base_url: base_url.into(),
-            model: "gpt-3.5-turbo".into(),
+            model: DEFAULT_MODEL.into(),
             name: None,
             api_key: None,
             system_prompt: None,
             timeout: Duration::from_secs(30),
+            generation: Map::new(),
             extra_body: Map::new(),
             max_retries: policy.max_retries,
             retry_base_delay: policy.base_delay,
@@ -186,6 +190,7 @@ impl OpenAiProxy {
                 &self.settings.model,
             ));
         }
+        body.extend(self.settings.generation.clone());
         body.extend(self.settings.extra_body.clone());
         ChatRequest::new(body, self.settings.stream)
     }
@@ -261,13 +266,17 @@ impl System for OpenAiProxy {
         if self.settings.build_messages.is_some() {
             return None;
         }
-        let settings = json!({
+        let mut settings = json!({
             "url": self.endpoint().identity(),
             "model": self.settings.model,
             "system_prompt": self.settings.system_prompt,
             "extra_body": Mask::Digest.map(&self.settings.extra_body),
             "stream": self.settings.stream,
         });
+        // Left out when there is nothing: answers of earlier versions stay found.
+        if !self.settings.generation.is_empty() {
+            settings["generation"] = json!(self.settings.generation);
+        }
         Some(Identity::new("openai_proxy", 1, settings))
     }
 
