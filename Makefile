@@ -36,6 +36,8 @@ python: $(VENV)/tools ## Build the Python package and install it into target/ven
 	@[ -x target/debug/mock-endpoint ] || $(CARGO) build --locked --package context-bench-testkit --package context-bench-cli --bins
 	rm -rf target/wheels
 	$(VENV)/bin/maturin build --locked --profile dev --out target/wheels
+	@# Packages of before it had a name of its own, or of the other project.
+	@$(VENV_PYTHON) -m pip uninstall --quiet --yes context-bench 2>/dev/null
 	$(VENV_PYTHON) -m pip install --quiet --force-reinstall --no-deps target/wheels/*.whl
 
 test: test-rust test-python ## Run every test

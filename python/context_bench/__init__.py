@@ -10,6 +10,15 @@ examples, systems process them, evaluators score what came out, metrics sum up.
 
 from __future__ import annotations
 
+import os
+
+#: The distribution of this package; `context-bench` on PyPI is another project.
+__distribution__ = "context-bench-rs"
+
+from context_bench import _whole
+
+_whole.check(os.path.dirname(__file__))
+
 from context_bench._native import __version__
 from context_bench.results import EvalResult, EvalRow, RowError
 from context_bench.runner import EvaluationWarning, evaluate, run

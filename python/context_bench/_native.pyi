@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from typing_extensions import Self
 
 __version__: str
+DEFAULT_MODEL: str
 
 class RowError:
     """Why a row has no output."""
@@ -85,7 +86,7 @@ class OpenAIProxy:
     def __init__(
         self,
         base_url: str,
-        model: str = "gpt-3.5-turbo",
+        model: str = ...,
         name: str | None = None,
         api_key: str | None = None,
         system_prompt: str | None = None,
@@ -94,6 +95,8 @@ class OpenAIProxy:
         extra_body: dict[str, Any] | None = None,
         max_retries: int = 3,
         retry_base_delay: float = 1.0,
+        *,
+        generation: Mapping[str, Any] | None = None,
     ) -> None: ...
     @property
     def name(self) -> str: ...
@@ -106,6 +109,7 @@ class OpenAIProxy:
     build_messages: Callable[[dict[str, Any]], Sequence[Mapping[str, Any]]] | None
     timeout: float
     extra_body: dict[str, Any]
+    generation: dict[str, Any]
     max_retries: int
     retry_base_delay: float
     def process(self, example: Mapping[str, Any]) -> dict[str, Any]: ...
@@ -144,6 +148,7 @@ class NativeMetric:
 
 class NativeStore:
     def __new__(cls, dir: str | os.PathLike[str]) -> Self: ...
+    def n_responses(self) -> int: ...
     def runs(self) -> list[dict[str, Any]]: ...
     def load(self, run: str) -> dict[str, Any]: ...
     def record(self, run: str) -> dict[str, Any]: ...

@@ -15,7 +15,7 @@ from context_bench._native import NativeStore
 from context_bench.results import EvalResult, _from_parts
 from context_bench.types import Metric
 
-__all__ = ["Cache"]
+__all__ = ["Cache", "ResultCache"]
 
 
 class Cache:
@@ -28,6 +28,11 @@ class Cache:
     def __init__(self, cache_dir: str | os.PathLike[str]) -> None:
         self._store = NativeStore(os.fspath(cache_dir))
         self.cache_path = Path(cache_dir) / "store.sqlite"
+
+    @property
+    def cached_count(self) -> int:
+        """How many answers are kept."""
+        return self._store.n_responses()
 
     def runs(self) -> list[dict[str, Any]]:
         """All runs, the oldest first: ``id``, ``created_at``, ``status``, ``systems``,
@@ -50,3 +55,7 @@ class Cache:
     def record(self, run: str = "last") -> dict[str, Any]:
         """What was asked for in a run (``spec``) and what was decided (``plan``)."""
         return self._store.record(run)
+
+
+#: As users of the original tool know it.
+ResultCache = Cache

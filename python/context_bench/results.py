@@ -21,7 +21,7 @@ _TEXTS = ("question", "answer", "response", "finish_reason")
 _FIXED = ("system", "example_id", "dataset", "input_tokens", "output_tokens", "latency")
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(repr=False)
 class EvalResult:
     """What a run found.
 
@@ -137,11 +137,17 @@ class EvalResult:
                 columns[name] = [None if value is None else str(value) for value in values]
         return columns
 
+    def __repr__(self) -> str:
+        """What was found, on one screen; ``rows`` has the rest."""
+        return f"EvalResult: {self._rendered('overview')}"
+
     def _repr_html_(self) -> str:
         """The summary as a table, for notebooks."""
-        from context_bench.reporters.html import summary_table
+        return self._rendered("html_table")
 
-        return summary_table(self)
+    def _repr_markdown_(self) -> str:
+        """The report as Markdown, for notebooks."""
+        return self.to_markdown()
 
 
 def _names(maps: Iterable[dict[str, Any]]) -> list[str]:

@@ -138,7 +138,7 @@ def test_a_judge_rates(serve: Callable[..., str]) -> None:
 
 def test_texts_and_tokens() -> None:
     assert normalize_answer("The U.S.A. — state-of-the-art!") == "us — stateof art"
-    assert rouge_l("a b c", "a c")["recall"] == 1.0
+    assert rouge_l("a b c", "a c")["rouge_l_recall"] == 1.0
     assert count_tokens("hello world") == 2
     assert count_tokens_dict({"a": "hello world", "n": 5, "l": ["x"]}) == 2
     assert count_tokens_dict({"a": "x", "b": "y"}, text_fields=["a"]) == 1

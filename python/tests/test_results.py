@@ -179,5 +179,5 @@ def test_reports(result: EvalResult) -> None:
     assert "<b>no</b>" not in page and "\\u003cb>no" in page
     assert same_to_html is to_html
     shown = result._repr_html_()
-    assert "3 (1 failed)" in shown and "mean_score" in shown
+    assert "<td>2/1</td>" in shown and "mean_score" in shown and "<b>no</b>" not in shown
     assert "No results" in EvalResult(rows=[], summary={})._repr_html_()

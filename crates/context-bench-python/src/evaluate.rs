@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use context_bench::dataset::{RepeatedIds, Skipped};
 use context_bench::plan::{BenchmarkSpec, OutputSpec, RunPlan, RunSpec, SystemSpec, Workers};
-use context_bench::planner::{self, GivenExamples, Notice, OUT_OF_TIME};
+use context_bench::planner::{self, GivenExamples, Notice, OUT_OF_TIME, Systems};
 use context_bench::store::Store;
 use context_bench::tokens::{TokenCounter, Tokenizer};
 use context_bench::{Error, EvalResult, Evaluate, Metric, RunEvent, Stop};
@@ -28,7 +28,9 @@ use crate::metric::{Placed, Shared, complete};
 use crate::progress::{Shown, Tally};
 use crate::proxy::PyProxy;
 use crate::system::{Lossy, NativeSystem};
-use crate::{convert, evaluator, examples, result, surroundings, system, task_run, tokens};
+use crate::{
+    blocking, convert, evaluator, examples, result, surroundings, system, task_run, tokens,
+};
 
 /// The most worker threads for Python code when their number finds itself.
 const AUTO_THREADS: usize = 32;
@@ -356,6 +358,8 @@ impl<'py> Asked<'py> {
             repeated: planned.repeated.clone(),
         };
         let keep_text = spec.output.text.unwrap_or(true);
+        let store = store(py, &spec, &nameless, &mut notes);
+        say_unlisted(py, &planned.systems, store.as_ref(), &mut notes)?;
         let mut evaluate = planned.evaluate().keep_text(keep_text);
         for metric in metrics.iter().flatten() {
             if let Placed::Native(noted) = metric {
@@ -367,21 +371,10 @@ impl<'py> Asked<'py> {
             evaluate = evaluate.max_examples(max);
         }
         evaluate = evaluate.command("python: context_bench.evaluate()");
-        if let Some(dir) = &spec.cache_dir {
-            match py.detach(|| Store::open(dir)) {
-                Ok(opened) => {
-                    notes.extend(opened.notes);
-                    evaluate = evaluate.store(opened.store);
-                    notes.extend(not_reused(&nameless));
-                }
-                Err(error) => {
-                    let error = with_hint(&error);
-                    notes.push(format!(
-                        "{error}; the run goes on in memory, nothing is kept"
-                    ));
-                }
-            }
-        } else {
+        if let Some(store) = store {
+            evaluate = evaluate.store(store);
+        }
+        if spec.cache_dir.is_none() {
             // Nothing is stored, so nothing is lost.
             lossy.clear();
         }
@@ -395,12 +388,56 @@ impl<'py> Asked<'py> {
     }
 }
 
+/// The store that a spec names; without it the run goes on in memory.
+fn store(
+    py: Python<'_>,
+    spec: &RunSpec,
+    nameless: &[String],
+    notes: &mut Vec<String>,
+) -> Option<Store> {
+    let dir = spec.cache_dir.as_ref()?;
+    match py.detach(|| Store::open(dir)) {
+        Ok(opened) => {
+            notes.extend(opened.notes);
+            notes.extend(not_reused(nameless));
+            Some(opened.store)
+        }
+        Err(error) => {
+            let error = with_hint(&error);
+            notes.push(format!(
+                "{error}; the run goes on in memory, nothing is kept"
+            ));
+            None
+        }
+    }
+}
+
+/// Warns of models that endpoints do not list before anything is asked of them, and of
+/// what was noticed until then.
+fn say_unlisted(
+    py: Python<'_>,
+    systems: &Systems,
+    store: Option<&Store>,
+    notes: &mut Vec<String>,
+) -> PyResult<()> {
+    let unlisted = blocking::wait(py, systems.unlisted_models(store))?;
+    if !unlisted.is_empty() {
+        let first = std::mem::take(notes);
+        for note in first.into_iter().chain(unlisted.iter().map(said)) {
+            warn(py, &note)?;
+        }
+    }
+    Ok(())
+}
+
 /// Warns as the face of the package does.
 fn warn(py: Python<'_>, note: &str) -> PyResult<()> {
     let kind = py
         .import("context_bench.runner")?
         .getattr("EvaluationWarning")?;
-    py.import("warnings")?.call_method1("warn", (note, kind))?;
+    // The line of the user: the face has two frames between it and us.
+    py.import("warnings")?
+        .call_method1("warn", (note, kind, 3))?;
     Ok(())
 }
 

@@ -33,12 +33,35 @@ mod tasks;
 mod text;
 mod tokens;
 
+use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
+
+/// The name of the distribution; another project has `context-bench`.
+const DISTRIBUTION: &str = "context-bench-rs";
+
+/// Fails in a package whose face is not ours: another project installs the same folder.
+fn whole(py: Python<'_>) -> PyResult<()> {
+    let face = py.import("context_bench")?;
+    let name = face.getattr("__distribution__").ok();
+    if name.is_some_and(|name| name.eq(DISTRIBUTION).unwrap_or(false)) {
+        return Ok(());
+    }
+    Err(PyImportError::new_err(format!(
+        "`context_bench/__init__.py` is not that of {DISTRIBUTION}: another distribution has \
+         put its files over ours, or taken them away\n\
+         hint: pip uninstall context-bench {DISTRIBUTION}, then pip install {DISTRIBUTION}"
+    )))
+}
 
 /// The native half of the package.
 #[pymodule(gil_used = true)]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    // The launcher of the sandbox loads this half alone.
+    if module.name()? == "context_bench._native" {
+        whole(module.py())?;
+    }
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("DEFAULT_MODEL", context_bench::chat::DEFAULT_MODEL)?;
     module.add_class::<row::PyRow>()?;
     module.add_class::<row::RowError>()?;
     module.add_class::<result::NativeResult>()?;

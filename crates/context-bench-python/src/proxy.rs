@@ -4,9 +4,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use context_bench::chat::{Endpoint, Secret};
+use context_bench::chat::{DEFAULT_MODEL, Endpoint, Secret};
 use context_bench::plan::LikelihoodSpec;
-use context_bench::planner::{GivenSystem, likelihood_settings};
+use context_bench::planner::{GivenSystem, Listing, likelihood_settings};
 use context_bench::system::{Conversation, OpenAiProxy, OpenAiProxySettings, Replies, SystemError};
 use context_bench::task::TaskModel;
 use context_bench::{Example, FailureKind, Identity, Output, System, Turn};
@@ -84,9 +84,9 @@ impl PyProxy {
         Self::default()
     }
 
-    #[pyo3(signature = (base_url, model="gpt-3.5-turbo", name=None, api_key=None,
+    #[pyo3(signature = (base_url, model=DEFAULT_MODEL, name=None, api_key=None,
         system_prompt=None, build_messages=None, timeout=30.0, extra_body=None,
-        max_retries=3, retry_base_delay=1.0))]
+        max_retries=3, retry_base_delay=1.0, *, generation=None))]
     #[allow(
         clippy::too_many_arguments,
         reason = "these are the arguments that users know"
@@ -103,6 +103,7 @@ impl PyProxy {
         extra_body: Option<&Bound<'_, PyDict>>,
         max_retries: i64,
         retry_base_delay: f64,
+        generation: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<()> {
         let key = api_key
             .filter(|key| !key.is_empty())
@@ -113,7 +114,8 @@ impl PyProxy {
             api_key: key.map(Secret::new),
             system_prompt,
             timeout: seconds("timeout", timeout)?,
-            extra_body: body(extra_body)?,
+            generation: generation_of(generation)?,
+            extra_body: body("extra_body", extra_body)?,
             max_retries: retries(max_retries)?,
             retry_base_delay: seconds("retry_base_delay", retry_base_delay)?,
             ..OpenAiProxySettings::new(base_url)
@@ -199,8 +201,20 @@ impl PyProxy {
 
     #[setter]
     fn set_extra_body(&self, extra_body: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
-        let body = body(extra_body)?;
+        let body = body("extra_body", extra_body)?;
         self.change(|settings| settings.extra_body = body)
+    }
+
+    /// How answers are generated; a copy.
+    #[getter]
+    fn generation<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        convert::dict(py, &self.made()?.settings.generation)
+    }
+
+    #[setter]
+    fn set_generation(&self, generation: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
+        let generation = generation_of(generation)?;
+        self.change(|settings| settings.generation = generation)
     }
 
     /// Attempts after the first one.
@@ -264,6 +278,7 @@ impl PyProxy {
         kept.set_item("build_messages", build)?;
         kept.set_item("timeout", settings.timeout.as_secs_f64())?;
         kept.set_item("extra_body", convert::dict(py, &settings.extra_body)?)?;
+        kept.set_item("generation", convert::dict(py, &settings.generation)?)?;
         kept.set_item("max_retries", settings.max_retries)?;
         kept.set_item("retry_base_delay", settings.retry_base_delay.as_secs_f64())?;
         let own = match slf.getattr("__dict__") {
@@ -406,6 +421,7 @@ impl PyProxy {
         let settings = self.made()?.settings;
         let endpoint = Endpoint::parse(&settings.base_url);
         Ok(GivenSystem {
+            listing: Listing::of(&settings),
             system,
             endpoint: Some(endpoint.map_err(|error| bad_value(&error))?),
             model: Some(settings.model),
@@ -439,12 +455,19 @@ pub(crate) fn not_begun(class: &str) -> PyErr {
     ))
 }
 
-fn body(extra_body: Option<&Bound<'_, PyDict>>) -> PyResult<Map<String, Value>> {
-    match extra_body.map(|body| convert::to_sendable("extra_body", body)) {
+fn body(what: &str, members: Option<&Bound<'_, PyDict>>) -> PyResult<Map<String, Value>> {
+    match members.map(|body| convert::to_sendable(what, body)) {
         Some(Ok(Value::Object(body))) => Ok(body),
         Some(Err(error)) => Err(error),
         _ => Ok(Map::new()),
     }
+}
+
+/// Settings of generation; what is `None` is left to the endpoint.
+fn generation_of(settings: Option<&Bound<'_, PyDict>>) -> PyResult<Map<String, Value>> {
+    let mut settings = body("generation", settings)?;
+    settings.retain(|_, value| !value.is_null());
+    Ok(settings)
 }
 
 fn retries(n: i64) -> PyResult<u32> {

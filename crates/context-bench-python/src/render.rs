@@ -3,26 +3,27 @@
 use std::io::Write as _;
 
 use context_bench::registry::Registry;
-use context_bench::report::{Reporter as _, TableReport};
-use context_bench::{EvalResult, Measurement, Summary};
+use context_bench::report::{HtmlTable, TableReport};
+use context_bench::{EvalResult, Measurement, Summary, Unit};
 use indexmap::IndexMap;
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyInt};
 
 use crate::convert;
 use crate::error::bad_value;
 use crate::result::NativeResult;
 use crate::row::rows_of;
 
-/// Renders a result: `json`, `jsonl`, `csv`, `markdown` or `table`.
+/// Renders a result: `json`, `jsonl`, `csv`, `markdown`, `table`, `html_table`, or
+/// `overview`, which is no more than a screen.
 #[pyfunction]
 #[pyo3(signature = (format, rows, summary, timing, config, native=None))]
 pub(crate) fn render(
     py: Python<'_>,
     format: &str,
     rows: &Bound<'_, PyAny>,
-    summary: IndexMap<String, IndexMap<String, Option<f64>>>,
+    summary: IndexMap<String, IndexMap<String, Bound<'_, PyAny>>>,
     timing: IndexMap<String, f64>,
     config: &Bound<'_, PyDict>,
     native: Option<&Bound<'_, NativeResult>>,
@@ -36,16 +37,14 @@ pub(crate) fn render(
         .into_iter()
         .map(|(system, numbers)| {
             let known = result.summary.get(&system);
-            let numbers = numbers
-                .into_iter()
-                .map(|(key, value)| {
-                    let measured = measurement(known.and_then(|known| known.get(&key)), value);
-                    (key, measured)
-                })
-                .collect::<Summary>();
-            (system, numbers)
+            let mut measured = Summary::default();
+            for (key, value) in numbers {
+                let known = known.and_then(|known| known.get(&key));
+                measured.set(key, measurement(known, &value)?);
+            }
+            Ok((system, measured))
         })
-        .collect();
+        .collect::<PyResult<_>>()?;
     let kept: Vec<String> = result.summary.keys().cloned().collect();
     result.counts.retain(|system, _| kept.contains(system));
     result.timing = timing;
@@ -55,9 +54,11 @@ pub(crate) fn render(
 }
 
 /// What was measured, while the number is still the one that was measured.
-fn measurement(known: Option<&Measurement>, value: Option<f64>) -> Measurement {
-    let value = value.filter(|value| !value.is_nan());
-    match known {
+fn measurement(known: Option<&Measurement>, given: &Bound<'_, PyAny>) -> PyResult<Measurement> {
+    let value = given
+        .extract::<Option<f64>>()?
+        .filter(|value| !value.is_nan());
+    Ok(match known {
         Some(known) if known.value == value => *known,
         Some(known) => Measurement {
             value,
@@ -66,22 +67,30 @@ fn measurement(known: Option<&Measurement>, value: Option<f64>) -> Measurement {
         },
         None => Measurement {
             value,
+            // A whole number counts something.
+            unit: match given.is_instance_of::<PyInt>() {
+                true => Unit::Count,
+                false => Unit::default(),
+            },
             ..Measurement::default()
         },
-    }
+    })
 }
 
 fn write(format: &str, result: &EvalResult) -> PyResult<Vec<u8>> {
+    match format {
+        "table" => return Ok(TableReport { width: 100 }.render(result).into_bytes()),
+        "html_table" => return Ok(HtmlTable.render(result).into_bytes()),
+        "overview" => return Ok(TableReport::default().overview(result).into_bytes()),
+        _ => {}
+    }
+    let registry = Registry::builtin();
+    let reporter = registry.reporters.get(format);
+    let reporter = reporter.map_err(|error| bad_value(&error))?;
     let mut bytes = Vec::new();
-    let written = if format == "table" {
-        TableReport { width: 100 }.write(result, &mut bytes)
-    } else {
-        let registry = Registry::builtin();
-        let reporter = registry.reporters.get(format);
-        let reporter = reporter.map_err(|error| bad_value(&error))?;
-        reporter.write(result, &mut bytes)
-    };
-    let written = written.and_then(|()| bytes.flush());
+    let written = reporter
+        .write(result, &mut bytes)
+        .and_then(|()| bytes.flush());
     written.map_err(|error| PyOSError::new_err(error.to_string()))?;
     Ok(bytes)
 }

@@ -32,6 +32,15 @@ impl NativeStore {
         Ok(Self { dir })
     }
 
+    /// How many answers there are.
+    fn n_responses(&self, py: Python<'_>) -> PyResult<usize> {
+        let count = py.detach(|| {
+            self.open()
+                .and_then(|store| store.n_responses().map_err(Into::into))
+        });
+        count.map_err(|error: Problem| error.0)
+    }
+
     /// All runs, the oldest first.
     fn runs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let runs = py.detach(|| {

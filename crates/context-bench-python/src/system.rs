@@ -423,6 +423,7 @@ fn answering(system: Arc<dyn System>) -> GivenSystem {
         system,
         endpoint: None,
         model: None,
+        listing: None,
         gives_likelihoods: false,
     }
 }

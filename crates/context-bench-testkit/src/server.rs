@@ -37,7 +37,7 @@ impl Default for ServerBuilder {
             workers: 1,
             keep: Keep::Everything,
             latency: Duration::ZERO,
-            models: vec!["mock-model".to_owned()],
+            models: Vec::new(),
         }
     }
 }
@@ -82,7 +82,7 @@ impl ServerBuilder {
         self
     }
 
-    /// The names `GET /v1/models` lists, instead of `mock-model`.
+    /// The names that `GET /v1/models` lists; none unless told.
     #[must_use]
     pub fn models<I: IntoIterator<Item: Into<String>>>(mut self, names: I) -> Self {
         self.models = names.into_iter().map(Into::into).collect();

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from context_bench._native import NativeEvaluator
+from context_bench._native import DEFAULT_MODEL, NativeEvaluator
 
 __all__ = [
     "AnswerQuality",
@@ -129,7 +129,7 @@ class LLMJudge(NativeEvaluator):
     def __init__(
         self,
         base_url: str,
-        model: str = "gpt-4",
+        model: str = DEFAULT_MODEL,
         api_key: str | None = None,
         timeout: float = 60.0,
         *,

@@ -9,9 +9,10 @@ __all__ = ["SummarizationQuality", "rouge_l"]
 
 
 def rouge_l(prediction: str, reference: str) -> dict[str, float]:
-    """Longest common subsequence: ``precision``, ``recall`` and ``f1``.
+    """Longest common subsequence: ``rouge_l_precision``, ``rouge_l_recall`` and
+    ``rouge_l_f1``, as ``SummarizationQuality`` names them.
 
     Tokens are lower-cased and cut at white space.
     """
     precision, recall, f1 = _native.rouge_l(prediction, reference)
-    return {"precision": precision, "recall": recall, "f1": f1}
+    return {"rouge_l_precision": precision, "rouge_l_recall": recall, "rouge_l_f1": f1}

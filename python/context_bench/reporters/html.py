@@ -1,4 +1,4 @@
-"""Results as HTML: a table for notebooks, and a page that stands alone."""
+"""Results as HTML: the table of notebooks, and a page that stands alone."""
 
 from __future__ import annotations
 
@@ -14,35 +14,8 @@ __all__ = ["summary_table", "to_html"]
 
 
 def summary_table(result: EvalResult) -> str:
-    """The summary as an HTML table, one row per system."""
-    if not result.summary:
-        return "<p>No results to report.</p>"
-    keys = list(dict.fromkeys(key for row in result.summary.values() for key in row))
-    head = "".join(f"<th>{escape(key)}</th>" for key in keys)
-    body = "".join(
-        f"<tr><th>{escape(name)}</th>"
-        + "".join(f"<td>{_cell(numbers.get(key))}</td>" for key in keys)
-        + f"<td>{_rows(result, name)}</td></tr>"
-        for name, numbers in result.summary.items()
-    )
-    return f"<table><thead><tr><th>System</th>{head}<th>rows</th></tr></thead><tbody>{body}</tbody></table>"
-
-
-def _cell(value: float | None) -> str:
-    if value is None or math.isnan(value):
-        return "—"
-    if math.isinf(value):
-        return "inf" if value > 0 else "-inf"
-    return f"{value:.4f}"
-
-
-def _rows(result: EvalResult, system: str) -> str:
-    counts = result.counts.get(system)
-    if counts is None:
-        return str(sum(row.system == system for row in result.rows))
-    text = str(counts["planned"])
-    troubles = [f"{counts[kind]} {kind}" for kind in ("failed", "unscored") if counts.get(kind)]
-    return f"{text} ({', '.join(troubles)})" if troubles else text
+    """The summary as an HTML table, one row per system, as notebooks show it."""
+    return result._repr_html_()
 
 
 def to_html(result: EvalResult) -> str:

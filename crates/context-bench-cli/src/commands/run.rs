@@ -151,6 +151,7 @@ async fn asked(
     let unreached = reach::knock(&planned.systems, &planned.evaluators).await;
     unreached.check(spec.cache_dir.as_deref())?;
     let (store, store_failed) = open_store(spec.cache_dir.as_deref());
+    output::notices(&planned.systems.unlisted_models(store.as_ref()).await);
     let systems = planned.systems.systems.clone();
     let (skipped, repeated) = (planned.skipped.clone(), planned.repeated.clone());
     let mut run = unreached.give_up(planned.evaluate(), &systems, store.as_ref())?;

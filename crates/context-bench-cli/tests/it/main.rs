@@ -18,6 +18,7 @@ mod dry_run;
 mod faults;
 mod interrupt;
 mod judge;
+mod models;
 mod outputs;
 mod print_config;
 mod program;

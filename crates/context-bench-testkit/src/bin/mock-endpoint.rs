@@ -23,6 +23,7 @@ usage: mock-endpoint [options]
   --latency-ms N      wait before every answer                   [0]
   --noop              preassembled answers, for throughput
   --workers N         threads that serve                         [1]
+  --models LIST       the names that GET /v1/models lists        [none]
   --require-key KEY   401 without this key
   --fault-share X     share of requests that fail, 0 to 1        [0]
   --fault-kinds LIST  400,401,429,429:SECONDS,500..599,reset,close,
@@ -36,6 +37,7 @@ struct Options {
     latency: Duration,
     noop: bool,
     workers: usize,
+    models: Vec<String>,
     key: Option<String>,
     fault_share: f64,
     fault_kinds: Vec<Fault>,
@@ -76,6 +78,7 @@ fn start(options: Options) -> ChatServer {
         .port(options.port)
         .workers(options.workers)
         .latency(options.latency)
+        .models(options.models)
         .counts_only();
     if options.noop {
         return builder.start_fixed(&Reply::text(options.reply));
@@ -99,6 +102,7 @@ fn parse(arguments: Vec<String>) -> Result<Options, String> {
         latency: Duration::ZERO,
         noop: false,
         workers: 1,
+        models: Vec::new(),
         key: None,
         fault_share: 0.0,
         fault_kinds: kinds("429,500,reset,truncated")?,
@@ -133,6 +137,7 @@ fn set(options: &mut Options, name: &str, value: String) -> Result<(), String> {
         "--reply" => options.reply = value,
         "--latency-ms" => options.latency = Duration::from_millis(number(name, &value)?),
         "--workers" => options.workers = number(name, &value)?,
+        "--models" => options.models = value.split(',').map(str::to_owned).collect(),
         "--require-key" => options.key = Some(value),
         "--fault-share" => options.fault_share = number(name, &value)?,
         "--fault-kinds" => options.fault_kinds = kinds(&value)?,

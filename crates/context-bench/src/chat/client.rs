@@ -515,7 +515,7 @@ fn from_cache(headers: &HeaderMap) -> Option<String> {
 
 /// The `Authorization` header. It is taken from a request that is never sent,
 /// because that is where reqwest encodes and checks it.
-fn authorization(
+pub(super) fn authorization(
     http: &reqwest::Client,
     endpoint: &Endpoint,
     key: Option<&Secret>,

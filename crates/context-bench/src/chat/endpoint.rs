@@ -95,6 +95,17 @@ impl Endpoint {
         beside
     }
 
+    /// The address of something beside the completions, such as `models`.
+    #[must_use]
+    pub(crate) fn beside(&self, name: &str) -> Self {
+        let mut other = self.completions();
+        if let Some(base) = other.url.path().strip_suffix(COMPLETIONS_PATH) {
+            let path = format!("{base}/{name}");
+            other.url.set_path(&path);
+        }
+        other
+    }
+
     /// The address of something at the root of the server, such as `tokenize`.
     #[must_use]
     pub(crate) fn at_root(&self, name: &str) -> Self {

@@ -2,8 +2,9 @@
 //!
 //! `endpoint` says where, `client` sends through `http` and waits as long as
 //! `clock` allows and as fast as `pace` lets it, `connecting` opens connections in turn,
-//! `retry` decides about the next attempt, `wire` and `sse` read replies, `secret` keeps
-//! keys out of every text. Nothing here knows examples or scores.
+//! `retry` decides about the next attempt, `wire` and `sse` read replies, `models` asks
+//! which models there are, `secret` keeps keys out of every text. Nothing here knows
+//! examples or scores.
 
 mod client;
 mod clock;
@@ -11,6 +12,7 @@ mod connecting;
 mod endpoint;
 mod error;
 mod http;
+mod models;
 mod pace;
 mod reach;
 mod retry;
@@ -26,6 +28,9 @@ pub use reach::Unreachable;
 pub use retry::{GaveUp, RetryPolicy};
 pub use secret::Secret;
 pub use wire::{ChatReply, ChatRequest, JsonReply};
+
+/// The model that is asked for when none is named.
+pub const DEFAULT_MODEL: &str = "claude-haiku-4-5-20251001";
 
 pub(crate) use endpoint::host_part;
 pub(crate) use error::seconds;

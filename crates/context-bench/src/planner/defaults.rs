@@ -2,8 +2,9 @@
 
 use serde_json::{Map, Value};
 
-/// The model that is asked for when none is named.
-pub const DEFAULT_MODEL: &str = "claude-haiku-4-5-20251001";
+/// The model that systems and judges ask for when none is named.
+pub use crate::chat::DEFAULT_MODEL;
+
 /// What decides the order of shuffled options.
 pub const OPTION_SEED: i64 = crate::dataset::catalogue::OPTION_SEED.cast_signed();
 /// The variable that holds the API key when none is named.

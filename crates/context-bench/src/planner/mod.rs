@@ -13,6 +13,7 @@ mod error;
 mod gathered;
 mod known;
 mod leaves;
+mod listing;
 mod metrics;
 mod preview;
 mod remarks;
@@ -28,6 +29,7 @@ pub use defaults::{DEFAULT_MODEL, OPTION_SEED};
 pub use error::{Notice, PlanError};
 pub use known::{task_catalog, task_data};
 pub use leaves::{ClassObject, check_copies, dataset_settings, fields_of_run};
+pub use listing::Listing;
 pub use preview::{Preview, SystemPreview};
 pub use remarks::{OUT_OF_TIME, examples_read, has_failed, note_skipped, remarks, without_values};
 pub use reopen::Reopened;
@@ -413,18 +415,6 @@ pub fn prompt_options(spec: &RunSpec) -> Result<Options, PlanError> {
     options.seed = spec.seeds.fewshot.unwrap_or(options.seed);
     if let Some(seed) = spec.seeds.generation {
         options.generation.insert("seed".into(), json!(seed));
-    }
-    // What was asked for all requests goes over the settings of tasks, too.
-    if let Some(heat) = spec.requests.temperature {
-        options.generation.insert("temperature".into(), json!(heat));
-        options
-            .generation
-            .insert("do_sample".into(), json!(heat > 0.0));
-    }
-    if let Some(most) = spec.requests.max_tokens {
-        options
-            .generation
-            .insert("max_gen_toks".into(), json!(most));
     }
     options.generation.extend(prompts.generation.clone());
     Ok(options)

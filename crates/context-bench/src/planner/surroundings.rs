@@ -10,7 +10,7 @@ use context_bench_tasks::Host;
 use context_bench_tasks::prompt::Dataset as Records;
 use indexmap::IndexMap;
 
-use super::PlanError;
+use super::{Listing, PlanError};
 use crate::chat::Endpoint;
 use crate::dataset::Dataset;
 use crate::dataset::catalogue::HubAccess;
@@ -92,6 +92,8 @@ pub struct GivenSystem {
     pub endpoint: Option<Endpoint>,
     /// Who answers: the model that it asks for, when that is known.
     pub model: Option<String>,
+    /// Who can tell whether that model is there.
+    pub listing: Option<Listing>,
     /// Whether its endpoint may be asked for likelihoods.
     pub gives_likelihoods: bool,
 }

@@ -6,15 +6,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use indexmap::IndexMap;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::{PlanError, Planner, defaults};
+use super::{Listing, PlanError, Planner, defaults};
 use crate::chat::{Endpoint, Secret, derive_name};
 use crate::plan::{LikelihoodSpec, PlannedSystem, RequestSpec, SystemSpec, Workers};
 use crate::registry::{SystemContext, SystemRef};
 use crate::runner::MaxWorkers;
 use crate::system::{
-    CommandSettings, CommandSystem, OpenAiProxy, OpenAiProxySettings, Reader, System, Temperature,
+    CommandSettings, CommandSystem, OpenAiProxy, OpenAiProxySettings, Reader, System,
 };
 use crate::task::{LikelihoodSettings, TaskModel};
 use crate::tokens::TokenCounter;
@@ -31,6 +31,8 @@ pub struct Systems {
     pub planned: Vec<PlannedSystem>,
     /// Each with the numbers of the systems that need it.
     endpoints: Vec<(Endpoint, Range<usize>)>,
+    /// What is asked for where, each with the numbers of the systems that ask.
+    pub(super) listings: Vec<(Listing, Range<usize>)>,
     without_likelihoods: Option<String>,
 }
 
@@ -159,6 +161,7 @@ impl Planner<'_> {
                         .with_hint("`given` is for programs; name a `proxy`, `system` or `command`")
                 })?;
                 let at = built.systems.len();
+                built.ask_for(brought.listing.clone(), at..at + 1);
                 let asked = brought.endpoint.as_ref().map(|endpoint| {
                     built.endpoints.push((endpoint.clone(), at..at + 1));
                     if !brought.gives_likelihoods {
@@ -224,11 +227,8 @@ impl Planner<'_> {
             api_key: self.key(requests)?,
             system_prompt: requests.system_prompt.clone(),
             timeout: timeout(requests),
-            temperature: match requests.temperature {
-                Some(chosen) => Temperature::Chosen(chosen),
-                None => Temperature::Usual,
-            },
-            max_tokens: requests.max_tokens,
+            generation: generation(requests),
+            usual_temperature: true,
             headers: requests.headers.clone().unwrap_or_default(),
             extra_body: requests.extra_body.clone().unwrap_or_default(),
             max_retries: requests.max_retries.unwrap_or(defaults::MAX_RETRIES),
@@ -236,6 +236,7 @@ impl Planner<'_> {
             pace: Some(Arc::clone(&self.pace)),
             ..OpenAiProxySettings::new(url)
         };
+        built.ask_for(Listing::of(&settings), users.clone());
         let (system, endpoint): (Arc<dyn System>, Endpoint) = if self.has_tasks() {
             let likelihoods = likelihood_settings(&self.spec.likelihoods, url);
             let gives = likelihoods.is_some();
@@ -313,6 +314,16 @@ pub(super) fn key(
         ))
         .with_hint("export the key in that variable before the run")),
     }
+}
+
+/// What was chosen about how answers are generated.
+fn generation(requests: &RequestSpec) -> Map<String, Value> {
+    let mut chosen = Map::new();
+    let heat = requests.temperature.map(Value::from);
+    chosen.extend(heat.map(|heat| ("temperature".to_owned(), heat)));
+    let most = requests.max_tokens.map(Value::from);
+    chosen.extend(most.map(|most| ("max_tokens".to_owned(), most)));
+    chosen
 }
 
 fn timeout(requests: &RequestSpec) -> Duration {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::model::{Measurement, Unit};
+use crate::model::{Counts, Measurement, Unit};
 
 /// What stands where there is no value.
 pub(super) const NONE: &str = "—";
@@ -17,6 +17,25 @@ pub(super) fn exact(measurement: &Measurement) -> String {
         Unit::Count | Unit::Rank => format!("{value:.0}"),
         _ => format!("{value:.4}"),
     }
+}
+
+/// The spelling of its unit. A plain number of which nothing is known but its value is
+/// shown with four decimals.
+pub(super) fn usual(measurement: &Measurement) -> String {
+    match measurement.unit {
+        Unit::Share => percent(measurement),
+        Unit::Tokens => tokens(measurement),
+        Unit::Seconds => seconds(measurement.value),
+        Unit::Number if measurement.n.is_some() || measurement.stderr.is_some() => {
+            score(measurement)
+        }
+        Unit::Number | Unit::Count | Unit::Rank => exact(measurement),
+    }
+}
+
+/// `12/0`: rows that are scored and rows that are not, for an error.
+pub(super) fn counts(counts: &Counts) -> String {
+    format!("{}/{}", counts.scored, counts.errors())
 }
 
 /// `0.612 ±0.041`: three decimals and one standard error.

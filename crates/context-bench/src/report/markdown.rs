@@ -1,14 +1,12 @@
 //! Markdown: the table that users of the original tool know.
 //!
 //! A result without counts and errors renders exactly as it always did; what
-//! honesty adds (±, counts, failures) appears only when it is there.
+//! honesty adds (±, counts, failures) appears only when it is there. Numbers are spelled
+//! as in the terminal.
 
 use std::io::{self, Write};
 
-use indexmap::IndexSet;
-
-use super::{Reporter, cell, failures, tasks};
-use crate::model::Measurement;
+use super::{Reporter, failures, grid::Grid, tasks};
 use crate::result::EvalResult;
 use crate::text::stringify::python_str;
 
@@ -25,32 +23,23 @@ impl MarkdownReport {
     }
 
     fn comparison(&self, result: &EvalResult) -> String {
-        if result.summary.is_empty() {
+        let grid = Grid::of(result);
+        if grid.rows.is_empty() {
             return "No results to report.".into();
         }
-        let metrics: IndexSet<&str> = result
-            .summary
-            .values()
-            .flat_map(|summary| summary.iter().map(|(name, _)| name))
-            .collect();
-        if metrics.is_empty() {
+        if grid.metrics.is_empty() {
             return "No metrics computed.".into();
         }
         let mut lines = vec!["# Evaluation Results".to_owned(), String::new()];
         let mut header = "| System |".to_owned();
         let mut separator = "|--------|".to_owned();
-        for metric in &metrics {
+        for metric in &grid.metrics {
             header += &format!(" {} |", escape(metric));
             separator += &format!("{}|", "-".repeat(metric.chars().count() + 2));
         }
         lines.extend([header, separator]);
-        for (system, summary) in &result.summary {
-            let mut line = format!("| {} |", escape(system));
-            for metric in &metrics {
-                let cell = summary.get(metric).map_or(cell::NONE.into(), with_error);
-                line += &format!(" {cell} |");
-            }
-            lines.push(line);
+        for (system, cells) in &grid.rows {
+            lines.push(format!("| {} | {} |", escape(system), cells.join(" | ")));
         }
         lines.push(String::new());
         lines.extend(counts(result));
@@ -88,13 +77,6 @@ impl MarkdownReport {
 impl Reporter for MarkdownReport {
     fn write(&self, result: &EvalResult, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "{}", self.render(result))
-    }
-}
-
-fn with_error(measurement: &Measurement) -> String {
-    match measurement.stderr {
-        Some(stderr) => format!("{} ± {stderr:.4}", cell::exact(measurement)),
-        None => cell::exact(measurement),
     }
 }
 

@@ -6,6 +6,8 @@
 mod cell;
 mod failures;
 mod files;
+mod grid;
+mod html;
 mod markdown;
 mod table;
 mod tasks;
@@ -14,6 +16,7 @@ use std::io::{self, Write};
 
 pub(crate) use failures::odd_answers;
 pub use files::{CsvReport, JsonReport, JsonlReport};
+pub use html::HtmlTable;
 pub use markdown::MarkdownReport;
 pub use table::TableReport;
 

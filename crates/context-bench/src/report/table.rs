@@ -29,6 +29,8 @@ impl Default for TableReport {
 
 /// From this width on there is room for the 95th percentile.
 const WIDE: u16 = 90;
+/// How many lines a screen has.
+const SCREEN: usize = 24;
 /// Prefix of the keys of a per-dataset breakdown.
 const DATASET: &str = "dataset:";
 
@@ -77,6 +79,22 @@ impl TableReport {
         parts.push(joined(footer(result), usize::from(self.width)));
         parts.retain(|part| !part.is_empty());
         parts.join("\n\n") + "\n"
+    }
+
+    /// As much of the report as a screen shows, under a line with what it is about.
+    pub fn overview(&self, result: &EvalResult) -> String {
+        let count = |n: usize, what| counted(i64::try_from(n).unwrap_or(i64::MAX), what);
+        let (rows, systems) = (result.rows.len(), result.summary.len());
+        let head = format!("{}, {}", count(rows, "row"), count(systems, "system"));
+        let report = self.render(result);
+        let lines: Vec<&str> = report.trim_end().lines().collect();
+        let room = SCREEN - 3;
+        if lines.len() <= room {
+            return format!("{head}\n\n{}\n", lines.join("\n"));
+        }
+        let more = lines.len() - (room - 1);
+        let shown = lines[..room - 1].join("\n");
+        format!("{head}\n\n{shown}\n… {more} more lines\n")
     }
 
     /// The columns for which some system has a value.
@@ -198,11 +216,7 @@ impl TableReport {
                     .map(|column| (column.cell)(summary))
                     .collect();
                 let counts = result.counts.get(system).copied().unwrap_or_default();
-                (
-                    system,
-                    cells,
-                    format!("{}/{}", counts.scored, counts.errors()),
-                )
+                (system, cells, cell::counts(&counts))
             })
             .collect();
         // What the other columns leave is for the name.
@@ -296,7 +310,7 @@ impl TableReport {
         for key in others {
             for (system, summary) in &result.summary {
                 if let Some(measurement) = summary.get(key) {
-                    let value = cell::exact(measurement);
+                    let value = cell::usual(measurement);
                     table.add_row([key.to_owned(), cell::shorten(system, 30), value]);
                 }
             }

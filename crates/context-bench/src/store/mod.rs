@@ -308,6 +308,19 @@ impl Store {
         })
     }
 
+    /// How many answers there are.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    pub fn n_responses(&self) -> Result<usize, StoreError> {
+        self.read(|reader, _| {
+            let count = "SELECT COUNT(*) FROM responses";
+            let count = reader.connection.query_row(count, [], |row| row.get(0));
+            count.map(|n: i64| usize::try_from(n).unwrap_or_default())
+        })
+    }
+
     /// All runs, oldest first.
     ///
     /// # Errors

@@ -16,9 +16,7 @@ pub use command::{CommandError, CommandSettings, CommandSystem, split_command};
 pub use context_layer::ContextLayer;
 pub use function::{FnSystem, from_fn};
 pub use generation::FIELD as GENERATION_SETTINGS;
-pub use openai::{
-    BuildMessages, OpenAiProxy, OpenAiProxySettings, SYSTEM_INSTRUCTION, Temperature, messages,
-};
+pub use openai::{BuildMessages, OpenAiProxy, OpenAiProxySettings, SYSTEM_INSTRUCTION, messages};
 pub use reader::Reader;
 
 pub(crate) use openai::add_usage;

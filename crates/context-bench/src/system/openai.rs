@@ -16,8 +16,8 @@ use serde_json::{Map, Value, json};
 
 use super::{Conversation, Replies, System, SystemError, generation};
 use crate::chat::{
-    ChatClient, ChatError, ChatReply, ChatRequest, ClientError, ClientSettings, Endpoint, Pace,
-    RetryPolicy, Secret, host_part,
+    ChatClient, ChatError, ChatReply, ChatRequest, ClientError, ClientSettings, DEFAULT_MODEL,
+    Endpoint, Pace, RetryPolicy, Secret, host_part,
 };
 use crate::mask::Mask;
 use crate::model::{API_REPLY, CallStats, Example, Identity, Output, Turn};
@@ -26,34 +26,12 @@ use crate::text::stringify;
 /// Makes the messages for an example, instead of the usual ones.
 pub type BuildMessages = Arc<dyn Fn(&Example) -> Vec<Value> + Send + Sync>;
 
-/// The temperature that is sent with requests.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub enum Temperature {
-    /// 0, so that answers can be compared; none where the endpoint refuses it.
-    Usual,
-    /// This one.
-    Chosen(f64),
-    /// None: the endpoint decides.
-    #[default]
-    Unsaid,
-}
-
-impl Temperature {
-    fn value(self) -> Option<f64> {
-        match self {
-            Self::Usual => Some(0.0),
-            Self::Chosen(value) => Some(value),
-            Self::Unsaid => None,
-        }
-    }
-}
-
 /// How to talk to an OpenAI-compatible endpoint.
 #[derive(Clone)]
 pub struct OpenAiProxySettings {
     /// The base URL, with or without `/v1`; see [`Endpoint::parse`].
     pub base_url: String,
-    /// The model to ask for; `gpt-3.5-turbo` unless set.
+    /// The model to ask for; [`DEFAULT_MODEL`] unless set.
     pub model: String,
     /// The name that reports show; `openai_proxy_<host:port>` unless set.
     pub name: Option<String>,
@@ -64,10 +42,12 @@ pub struct OpenAiProxySettings {
     /// How long one attempt may take; 30 seconds unless set. In a stream, how
     /// long it may stay silent.
     pub timeout: Duration,
-    /// How freely answers vary, where an example does not say.
-    pub temperature: Temperature,
-    /// The most tokens of an answer, where an example does not say.
-    pub max_tokens: Option<u64>,
+    /// How answers are generated, in the words of the API (`temperature`, `max_tokens`,
+    /// `stop` …); they replace what tasks ask for. Likelihoods do not use them.
+    pub generation: Map<String, Value>,
+    /// Whether a temperature of 0 is sent where neither that nor an example says one, so
+    /// that answers can be compared; none where the endpoint refuses it.
+    pub usual_temperature: bool,
     /// Headers of every request.
     pub headers: IndexMap<String, String>,
     /// Members of the request body; they replace ours of the same name.
@@ -94,13 +74,13 @@ impl OpenAiProxySettings {
         let policy = RetryPolicy::default();
         Self {
             base_url: base_url.into(),
-            model: "gpt-3.5-turbo".into(),
+            model: DEFAULT_MODEL.into(),
             name: None,
             api_key: None,
             system_prompt: None,
             timeout: Duration::from_secs(30),
-            temperature: Temperature::Unsaid,
-            max_tokens: None,
+            generation: Map::new(),
+            usual_temperature: false,
             headers: IndexMap::new(),
             extra_body: Map::new(),
             max_retries: policy.max_retries,
@@ -216,39 +196,39 @@ impl OpenAiProxy {
             body.insert("prompt".into(), json!(generation::prompt(&messages)));
         }
         let asked = example.and_then(|example| example.get(generation::FIELD));
-        match asked {
-            Some(Value::Object(asked)) => body.extend(generation::members(
+        if let Some(Value::Object(asked)) = asked {
+            body.extend(generation::members(
                 asked,
                 self.endpoint(),
                 &self.settings.model,
-            )),
-            _ => body.extend(self.usual_members()),
+            ));
         }
+        body.extend(self.own_members(body.contains_key("temperature")));
         body.extend(self.settings.extra_body.clone());
         ChatRequest::new(body, self.settings.stream)
     }
 
-    /// How answers are generated where an example does not say.
-    fn usual_members(&self) -> Map<String, Value> {
-        let Temperatures { sent, .. } = self.temperature();
-        let mut asked = Map::new();
-        asked.extend(sent.map(|value| ("temperature".to_owned(), json!(value))));
-        let most = self.settings.max_tokens;
-        asked.extend(most.map(|most| ("max_tokens".to_owned(), json!(most))));
+    /// How answers are generated here, whatever an example says.
+    fn own_members(&self, has_temperature: bool) -> Map<String, Value> {
+        let mut asked = self.settings.generation.clone();
+        if self.sends_usual_temperature() && !has_temperature {
+            asked.entry("temperature").or_insert_with(|| json!(0.0));
+        }
         let mut members = generation::members(&asked, self.endpoint(), &self.settings.model);
-        if sent.is_none() {
+        if !asked.contains_key("temperature") {
             members.shift_remove("temperature");
         }
         members
     }
 
-    fn temperature(&self) -> Temperatures {
-        let usual = self.settings.temperature.value();
+    fn sends_usual_temperature(&self) -> bool {
         let refused = self.refuses_temperature.load(Ordering::Relaxed);
-        Temperatures {
-            sent: usual.filter(|_| !refused),
-            was_refused: refused && usual.is_some(),
-        }
+        self.has_usual_temperature() && !refused
+    }
+
+    /// Whether the temperature is the usual one and nobody's choice.
+    fn has_usual_temperature(&self) -> bool {
+        self.settings.usual_temperature && !self.settings.generation.contains_key("temperature")
     }
 
     /// Sends a request; once more, and from then on, without the usual temperature if
@@ -261,7 +241,7 @@ impl OpenAiProxy {
         let request = self.request(messages.clone(), example);
         let mut reply = self.client.send(&request).await;
         if let Err(error) = &reply
-            && self.settings.temperature == Temperature::Usual
+            && self.has_usual_temperature()
             && error.failure.refuses("temperature")
         {
             let spent = error.call;
@@ -275,7 +255,7 @@ impl OpenAiProxy {
         }
         let reply = reply?;
         let mut remarks = reply.remarks();
-        if self.temperature().was_refused {
+        if self.has_usual_temperature() && !self.sends_usual_temperature() {
             remarks.insert("without_temperature".into(), json!(true));
         }
         Ok((reply, remarks))
@@ -367,11 +347,19 @@ impl System for OpenAiProxy {
                 settings.insert(key.to_owned(), value);
             }
         };
+        // One way to say it, whoever said it: answers of both are the same.
+        let mut generation = self.settings.generation.clone();
+        if self.settings.usual_temperature {
+            generation
+                .entry("temperature")
+                .or_insert_with(|| json!(0.0));
+        }
         put(
-            "temperature",
-            self.settings.temperature.value().map(Value::from),
+            "generation",
+            Some(generation)
+                .filter(|map| !map.is_empty())
+                .map(Value::from),
         );
-        put("max_tokens", self.settings.max_tokens.map(Value::from));
         let headers = self.settings.headers.iter();
         let headers: Map<String, Value> = headers
             .map(|(name, value)| (name.to_ascii_lowercase(), json!(value)))
@@ -437,12 +425,6 @@ impl Conversation for OpenAiProxy {
         replies.call = Some(total);
         Ok(replies)
     }
-}
-
-/// The temperature that requests have now.
-struct Temperatures {
-    sent: Option<f64>,
-    was_refused: bool,
 }
 
 impl From<ChatError> for SystemError {

@@ -97,6 +97,36 @@ async fn no_key_means_no_header_and_credentials_are_sent_as_basic() {
 }
 
 #[tokio::test]
+async fn generation_is_sent_and_is_part_of_the_identity() {
+    let server = ChatServer::start(handlers::constant("ok"));
+    let plain = settings(server.url());
+    let mut warm = plain.clone();
+    let generation = json!({"temperature": 0.5, "seed": 1});
+    warm.generation = generation.as_object().cloned().unwrap();
+    let identity = |settings: &OpenAiProxySettings| proxy(settings.clone()).identity();
+    assert_ne!(identity(&plain), identity(&warm));
+    // Members that the user writes out go last.
+    let mut hot = warm.clone();
+    hot.extra_body.insert("temperature".into(), json!(2));
+    assert_ne!(identity(&warm), identity(&hot));
+    for settings in [plain, warm, hot] {
+        proxy(settings).process(&example()).await.unwrap();
+    }
+    let sent = server.requests();
+    let sent = sent
+        .iter()
+        .map(|r| (r.body.get("temperature"), r.body.get("seed")));
+    let one = json!(1);
+    let (half, two) = (json!(0.5), json!(2));
+    let expected = [
+        (None, None),
+        (Some(&half), Some(&one)),
+        (Some(&two), Some(&one)),
+    ];
+    assert_eq!(sent.collect::<Vec<_>>(), expected);
+}
+
+#[tokio::test]
 async fn extra_members_override_ours() {
     let server = ChatServer::start(handlers::constant("ok"));
     let mut settings = settings(server.url());
@@ -564,7 +594,8 @@ fn shared_settings(arguments: &Value, server: &ChatServer) -> OpenAiProxySetting
     let (_, rest) = given.split_once("://").unwrap();
     let path = rest.find('/').map_or("", |at| &rest[at..]);
     let mut settings = settings(server.url() + path);
-    settings.model = text("model").unwrap_or(settings.model);
+    // The reference asks for another model when none is named.
+    settings.model = text("model").unwrap_or_else(|| "gpt-3.5-turbo".into());
     settings.api_key = text("api_key").map(Into::into);
     settings.system_prompt = text("system_prompt");
     settings.extra_body = arguments["extra_body"]

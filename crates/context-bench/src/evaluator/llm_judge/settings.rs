@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use crate::chat::{ClientError, EndpointError, Pace, Secret};
+use crate::chat::{ClientError, DEFAULT_MODEL, EndpointError, Pace, Secret};
 use crate::error::Hint;
 use crate::text::verdict::Scale;
 
@@ -16,7 +16,7 @@ use super::template::{JudgeTemplate, TemplateError};
 pub struct LlmJudgeSettings {
     /// Base URL of an OpenAI-compatible endpoint.
     pub base_url: String,
-    /// The model; `gpt-4` unless set.
+    /// The model; [`DEFAULT_MODEL`] unless set.
     pub model: String,
     /// The key; `None` sends none.
     pub api_key: Option<Secret>,
@@ -52,7 +52,7 @@ impl LlmJudgeSettings {
     pub fn new(base_url: impl Into<String>) -> Self {
         Self {
             base_url: base_url.into(),
-            model: "gpt-4".into(),
+            model: DEFAULT_MODEL.into(),
             api_key: None,
             timeout: Duration::from_secs(60),
             max_retries: 3,

@@ -1,71 +1,11 @@
-"""Systems that come with the package."""
+"""The program ``claude`` as a system."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from context_bench._native import NativeSystem
-from context_bench._native import OpenAIProxy as _OpenAIProxy
-
-__all__ = ["ClaudeCLI", "OpenAIProxy", "builtin_system"]
-
-
-class OpenAIProxy(_OpenAIProxy):
-    """A system behind an OpenAI-compatible endpoint.
-
-    Args:
-        base_url: Where it is, with or without ``/v1``.
-        model: The model to ask for.
-        name: What results call it; ``openai_proxy_<host>`` unless given.
-        api_key: The key; the variable ``OPENAI_API_KEY`` unless given.
-        system_prompt: A system message before all others.
-        build_messages: A function from an example to messages, in place of ours.
-        timeout: Seconds that one attempt may take.
-        extra_body: Members of the request body; they replace ours.
-        max_retries: Attempts after the first one.
-        retry_base_delay: Seconds before the first retry; doubled with each.
-
-    In a run its calls never hold the interpreter, unless ``build_messages`` is given.
-    What is set later (``proxy.model = "other"``) counts from the next call or run on.
-    """
-
-    def __init__(
-        self,
-        base_url: str,
-        model: str = "gpt-3.5-turbo",
-        name: str | None = None,
-        api_key: str | None = None,
-        system_prompt: str | None = None,
-        build_messages: Callable[[dict[str, Any]], Sequence[Mapping[str, Any]]] | None = None,
-        timeout: float = 30.0,
-        extra_body: dict[str, Any] | None = None,
-        max_retries: int = 3,
-        retry_base_delay: float = 1.0,
-    ) -> None:
-        super().__init__(
-            base_url,
-            model,
-            name,
-            api_key,
-            system_prompt,
-            build_messages,
-            timeout,
-            extra_body,
-            max_retries,
-            retry_base_delay,
-        )
-
-
-def builtin_system(
-    reference: str, *, name: str | None = None, relay: OpenAIProxy | None = None
-) -> NativeSystem:
-    """A context layer of the program, written as on its command line.
-
-    ``builtin_system("truncate:ratio=0.5")`` shortens the context and lets the
-    built-in reader answer; with ``relay`` an endpoint answers. Native all through.
-    """
-    return NativeSystem(reference, name=name, relay=relay)
+__all__ = ["ClaudeCLI"]
 
 
 class ClaudeCLI:

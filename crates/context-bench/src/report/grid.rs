@@ -1,0 +1,33 @@
+//! The summary as a grid of texts: one row per system, one column per metric. Markdown
+//! and HTML show the same cells, in the spelling of the terminal.
+
+use indexmap::IndexSet;
+
+use super::cell;
+use crate::result::EvalResult;
+
+/// What stands where, before it has a form.
+pub(super) struct Grid<'a> {
+    /// The metrics, in the order in which systems have them.
+    pub(super) metrics: Vec<&'a str>,
+    /// Each system with its cells.
+    pub(super) rows: Vec<(&'a str, Vec<String>)>,
+}
+
+impl<'a> Grid<'a> {
+    /// The grid of a result; there may be no metrics.
+    pub(super) fn of(result: &'a EvalResult) -> Self {
+        let all = result.summary.values();
+        let metrics: IndexSet<&str> = all
+            .flat_map(|summary| summary.iter().map(|(name, _)| name))
+            .collect();
+        let rows = result.summary.iter().map(|(system, summary)| {
+            let cell = |metric: &&str| summary.get(metric).map_or(cell::NONE.into(), cell::usual);
+            (system.as_str(), metrics.iter().map(cell).collect())
+        });
+        Self {
+            rows: rows.collect(),
+            metrics: metrics.iter().copied().collect(),
+        }
+    }
+}

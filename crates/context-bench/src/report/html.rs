@@ -1,0 +1,124 @@
+//! An HTML table for notebooks and pages: the summary, and what went wrong.
+
+use super::{cell, failures, grid::Grid, tasks};
+use crate::result::EvalResult;
+
+/// A piece of HTML, without a page around it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct HtmlTable;
+
+impl HtmlTable {
+    /// The tables as text.
+    pub fn render(&self, result: &EvalResult) -> String {
+        let mut html = String::new();
+        for table in tasks::tables(result) {
+            html += &format!("<pre>{}</pre>", escape(&table));
+        }
+        let grid = Grid::of(result);
+        html += &match grid.rows.is_empty() {
+            true => "<p>No results to report.</p>".to_owned(),
+            false => table(&grid, result),
+        };
+        let failures = failures::lines(result);
+        if !failures.is_empty() {
+            let items = failures
+                .iter()
+                .map(|line| format!("<li>{}</li>", escape(line)));
+            html += &format!("<ul>{}</ul>", items.collect::<String>());
+        }
+        html
+    }
+}
+
+fn table(grid: &Grid<'_>, result: &EvalResult) -> String {
+    let has_counts = !result.counts.is_empty();
+    let mut html = "<table><thead><tr><th>System</th>".to_owned();
+    for metric in &grid.metrics {
+        html += &format!("<th>{}</th>", escape(metric));
+    }
+    if has_counts {
+        html += "<th>scored/failed</th>";
+    }
+    html += "</tr></thead><tbody>";
+    for (system, cells) in &grid.rows {
+        html += &format!("<tr><th>{}</th>", escape(system));
+        for cell in cells {
+            html += &format!("<td>{}</td>", escape(cell));
+        }
+        if has_counts {
+            let counts = result.counts.get(*system).copied().unwrap_or_default();
+            html += &format!("<td>{}</td>", cell::counts(&counts));
+        }
+        html += "</tr>";
+    }
+    html + "</tbody></table>"
+}
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
+        .replace('\'', "&#x27;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Measurement, Summary, Unit};
+    use crate::report::{MarkdownReport, TableReport};
+
+    fn result() -> EvalResult {
+        let mean = Measurement {
+            value: Some(0.612_34),
+            stderr: Some(0.041_2),
+            n: Some(5),
+            ..Measurement::default()
+        };
+        let summary = Summary::new()
+            .with("mean_score", mean)
+            .with("pass_rate", Measurement::new(0.583, Unit::Share))
+            .with("mean_input_tokens", Measurement::new(1234.4, Unit::Tokens))
+            .with("num_passing", Measurement::new(3.0, Unit::Count))
+            .with("latency_median", Measurement::new(0.012_34, Unit::Seconds))
+            .with("own", Measurement::new(0.5, Unit::Number));
+        let mut result = EvalResult::default();
+        result.summary.insert("a<b".into(), summary);
+        result
+    }
+
+    #[test]
+    fn numbers_are_spelled_as_in_the_terminal() {
+        let result = result();
+        let table = TableReport::default().render(&result);
+        let markdown = MarkdownReport.render(&result);
+        let html = HtmlTable.render(&result);
+        for number in ["0.612 ±0.041", "58%", "12.3ms", "0.5000"] {
+            assert!(table.contains(number), "{number}: {table}");
+            assert!(markdown.contains(&format!(" {number} |")), "{markdown}");
+            assert!(html.contains(&format!("<td>{number}</td>")), "{html}");
+        }
+        for number in ["1,234", "3"] {
+            assert!(markdown.contains(&format!(" {number} |")), "{markdown}");
+            assert!(html.contains(&format!("<td>{number}</td>")), "{html}");
+        }
+        assert!(html.contains("<th>a&lt;b</th>"), "{html}");
+    }
+
+    #[test]
+    fn an_overview_is_a_screen() {
+        let mut result = result();
+        let overview = TableReport::default().overview(&result);
+        assert!(
+            overview.starts_with("0 rows, 1 system\n\nSystem"),
+            "{overview}"
+        );
+        for n in 0..40 {
+            let one = Summary::new().with("mean_score", Measurement::new(0.5, Unit::Number));
+            result.summary.insert(format!("s{n}"), one);
+        }
+        let overview = TableReport::default().overview(&result);
+        assert!(overview.lines().count() < 25, "{overview}");
+        assert!(overview.ends_with(" more lines\n"), "{overview}");
+    }
+}

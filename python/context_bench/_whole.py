@@ -1,0 +1,98 @@
+"""Whether this folder is all ours. Another project installs one of the same name.
+
+It is asked with every import, so it looks at names only: a folder listing each for this
+package, its parts, and the folder that it is installed in. Nothing is read unless that
+folder has metadata of the other project.
+"""
+
+from __future__ import annotations
+
+import os
+
+__all__ = ["check"]
+
+#: What the package consists of, by folder. Tests hold it against what is there.
+_MODULES = {
+    "": """__init__ __main__ _aio _host _progress _sandbox _whole cache registry results runner
+        types""",
+    "datasets": """__init__ agent_traces code huggingface instruction knowledge local longcontext
+        memory multi_turn nli qa reasoning summarization""",
+    "evaluators": """__init__ answer_quality code_execution ifeval_checker llm_judge
+        math_equivalence multiple_choice nli_label_match rouge summarization_quality""",
+    "metrics": """__init__ compression cost_of_pass latency mean_score pareto pass_rate
+        per_dataset quality token_stats""",
+    "reporters": "__init__ html",
+    "systems": "__init__ claude_cli openai_proxy",
+    "tasks": "__init__",
+    "utils": "__init__ tokens",
+}
+
+_HINT = (
+    "hint: pip uninstall --yes context-bench context-bench-rs\n"
+    "      pip install context-bench-rs"
+)
+
+
+def check(folder: str) -> None:
+    """Fails when files of another distribution are among ours, or some of ours are gone."""
+    there, native = _modules(folder)
+    if "__init__" not in there:
+        return  # Packed into a program; nobody installs into that.
+    if not native:
+        raise ImportError(
+            "the native half of context-bench-rs, `context_bench/_native`, is missing: the "
+            f"installation is broken\n{_HINT}"
+        )
+    ours = {f"{part}/{name}" if part else name for part in _MODULES for name in _names(part)}
+    foreign, missing = sorted(there - ours), sorted(ours - there)
+    if foreign or missing:
+        what = "is not ours" if foreign else "is missing"
+        raise ImportError(
+            f"the folder of context-bench-rs is mixed with files of another distribution: "
+            f"`context_bench/{(foreign or missing)[0]}.py` {what}\n{_HINT}"
+        )
+    metadata = _other_distribution(os.path.dirname(folder))
+    if metadata is not None:
+        raise ImportError(
+            f"`context-bench` is another project and is installed over context-bench-rs in the "
+            f"same folder (`{metadata}`); to remove it would break both\n{_HINT}"
+        )
+
+
+def _names(part: str) -> list[str]:
+    return _MODULES[part].split()
+
+
+def _modules(folder: str) -> tuple[set[str], bool]:
+    """The modules in the folder, and whether the native one is there."""
+    names: set[str] = set()
+    native = False
+    for part in _MODULES:
+        try:
+            found = os.listdir(os.path.join(folder, part) if part else folder)
+        except OSError:
+            continue
+        prefix = f"{part}/" if part else ""
+        modules = (name for name in found if name.endswith(".py") and name[0] != ".")
+        names.update(prefix + name[:-3] for name in modules)
+        if not part:
+            native = any(name.startswith("_native.") and name != "_native.pyi" for name in found)
+    return names, native
+
+
+def _other_distribution(parent: str) -> str | None:
+    """The metadata of a distribution `context-bench` that claims files of our folder."""
+    try:
+        found = os.listdir(parent)
+    except OSError:
+        return None
+    for name in found:
+        if name.startswith("context_bench-") and name.endswith((".dist-info", ".egg-info")):
+            for record in ("RECORD", "installed-files.txt"):
+                try:
+                    with open(os.path.join(parent, name, record), encoding="utf-8") as file:
+                        if any("context_bench/__init__.py" in line for line in file):
+                            return name
+                except OSError:
+                    continue
+    return None

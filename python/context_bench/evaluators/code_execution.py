@@ -1,0 +1,7 @@
+"""Generated code and its tests."""
+
+from __future__ import annotations
+
+from context_bench.evaluators import CodeExecution
+
+__all__ = ["CodeExecution"]

@@ -1,0 +1,7 @@
+"""A model as a judge."""
+
+from __future__ import annotations
+
+from context_bench.evaluators import LLMJudge
+
+__all__ = ["LLMJudge"]

@@ -1,0 +1,7 @@
+"""Answers as mathematics."""
+
+from __future__ import annotations
+
+from context_bench.evaluators import MathEquivalence
+
+__all__ = ["MathEquivalence"]

@@ -1,0 +1,7 @@
+"""Choices of letters."""
+
+from __future__ import annotations
+
+from context_bench.evaluators import MultipleChoiceAccuracy
+
+__all__ = ["MultipleChoiceAccuracy"]

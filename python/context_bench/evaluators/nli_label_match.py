@@ -1,0 +1,7 @@
+"""Relations between texts."""
+
+from __future__ import annotations
+
+from context_bench.evaluators import NLILabelMatch
+
+__all__ = ["NLILabelMatch"]

@@ -1,0 +1,7 @@
+"""Summaries compared with summaries."""
+
+from __future__ import annotations
+
+from context_bench.evaluators import SummarizationQuality
+
+__all__ = ["SummarizationQuality"]

@@ -1,0 +1,7 @@
+"""Tokens that a layer saves."""
+
+from __future__ import annotations
+
+from context_bench.metrics.token_stats import CompressionRatio
+
+__all__ = ["CompressionRatio"]

@@ -1,0 +1,7 @@
+"""Scores per dataset."""
+
+from __future__ import annotations
+
+from context_bench.metrics.quality import PerDatasetBreakdown
+
+__all__ = ["PerDatasetBreakdown"]
