@@ -1,5 +1,6 @@
 //! The results as a Markdown table: groups with their members indented below.
 
+use indexmap::IndexMap;
 use serde_json::Value;
 
 use crate::results::{Entry, Results};
@@ -157,9 +158,55 @@ fn text(value: &Value) -> String {
     }
 }
 
+/// The tables of several systems as one: a column for each, whose lines are those of all.
+pub fn side_by_side(systems: &[(&str, &[Row])], title: &str) -> String {
+    // Filter, shots, metric and arrow tell the lines of a task apart.
+    let mut lines: IndexMap<(String, String), (Row, Vec<String>)> = IndexMap::new();
+    for (place, (_, rows)) in systems.iter().enumerate() {
+        let mut task = String::new();
+        for row in rows.iter() {
+            let cell = |i: usize| row.get(i).map(text).unwrap_or_default();
+            if !cell(0).is_empty() {
+                task = cell(0);
+            }
+            let metric = format!("{}\n{}", cell(2), cell(4));
+            let line = lines.entry((task.clone(), metric));
+            let (_, values) = line.or_insert_with(|| {
+                let head = [0, 2, 3, 4, 5].map(|i| Value::from(cell(i)));
+                (head.to_vec(), vec![String::new(); systems.len()])
+            });
+            values[place] = match (cell(6), cell(8)) {
+                (value, error) if error.is_empty() => value,
+                (value, error) => format!("{value} ± {error}"),
+            };
+        }
+    }
+    let rows: Vec<Row> = lines
+        .into_values()
+        .map(|(head, values)| {
+            head.into_iter()
+                .chain(values.into_iter().map(Value::from))
+                .collect()
+        })
+        .collect();
+    let mut headers = vec![title, "Filter", "n-shot", "Metric", ""];
+    headers.extend(systems.iter().map(|(name, _)| *name));
+    let numeric: Vec<usize> = [2].into_iter().chain(5..headers.len()).collect();
+    grid(&headers, &rows, &numeric)
+}
+
 fn markdown(rows: &[Row], title: &str) -> String {
     let mut headers = HEADERS;
     headers[0] = title;
+    grid(&headers, rows, &NUMERIC)
+}
+
+/// A Markdown table; the columns `right` have numbers, which stand at the right.
+fn grid(headers: &[&str], rows: &[Row], right: &[usize]) -> String {
+    let headers: Vec<String> = headers
+        .iter()
+        .map(|name| name.replace('|', "\\|"))
+        .collect();
     let cells: Vec<Vec<String>> = rows
         .iter()
         .map(|row| {
@@ -179,14 +226,17 @@ fn markdown(rows: &[Row], title: &str) -> String {
                 .map(width)
                 .max()
                 .unwrap_or(0)
-                .max(width(headers[i]))
+                .max(width(&headers[i]))
                 .max(3)
         })
         .collect();
-    let is_number = |cell: &str| cell.parse::<f64>().is_ok();
+    let is_number = |cell: &str| {
+        let value = cell.split(" ± ").next().unwrap_or(cell);
+        value.parse::<f64>().is_ok()
+    };
     let numeric: Vec<bool> = (0..headers.len())
         .map(|i| {
-            NUMERIC.contains(&i)
+            right.contains(&i)
                 && column(i).any(|cell| !cell.is_empty())
                 && column(i).filter(|cell| !cell.is_empty()).all(is_number)
         })
@@ -202,8 +252,8 @@ fn markdown(rows: &[Row], title: &str) -> String {
         ));
     }
     out.push_str("|\n");
-    for (width_of, right) in widths.iter().zip(&numeric) {
-        match right {
+    for (width_of, at_right) in widths.iter().zip(&numeric) {
+        match at_right {
             true => out.push_str(&format!("|{}:", "-".repeat(width_of - 1))),
             false => out.push_str(&format!("|{}", "-".repeat(*width_of))),
         }
@@ -213,7 +263,7 @@ fn markdown(rows: &[Row], title: &str) -> String {
         for (i, cell) in row.iter().enumerate() {
             let missing = " ".repeat(widths[i].saturating_sub(width(cell)));
             // Numbers stand at the right even beside text such as `N/A`.
-            if NUMERIC.contains(&i) && (is_number(cell) || (numeric[i] && cell.is_empty())) {
+            if right.contains(&i) && (is_number(cell) || (numeric[i] && cell.is_empty())) {
                 out.push_str(&format!("|{missing}{cell}"));
             } else {
                 out.push_str(&format!("|{cell}{missing}"));

@@ -384,6 +384,15 @@ fn every_endpoint_may_have_its_own_model_and_headers() {
 }
 
 #[test]
+fn repeats_are_told_apart_from_examples() {
+    let server = ChatServer::start(handlers::constant("Paris"));
+    let (_folder, path) = questions(4);
+    let url = server.url();
+    let done = run(&["--proxy", &url, "--dataset", arg(&path), "--repeats", "3"]);
+    assert!(done.stdout.contains("3 × 4 examples"), "{done}");
+}
+
+#[test]
 fn rows_carry_what_was_asked_and_answered() {
     let server = ChatServer::start(|_| Reply::text("Paris").after(Duration::from_millis(1)));
     let (_folder, path) = questions(2);

@@ -4,6 +4,7 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use context_bench_tasks::sample::sha256;
+use context_bench_tasks::table::Row;
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -65,6 +66,12 @@ pub struct TaskReport {
     pub table: String,
     /// The table of groups, when there are any.
     pub groups_table: Option<String>,
+    /// The lines of both tables, to be put beside those of other systems.
+    #[serde(skip)]
+    pub rows: Vec<Row>,
+    /// The lines of the table of groups.
+    #[serde(skip)]
+    pub group_rows: Vec<Row>,
     /// What became of the documents of each task.
     pub counts: IndexMap<String, DocumentCounts>,
     /// Why tasks and metrics have no value, each with advice; all others have theirs.
@@ -86,6 +93,8 @@ impl HarnessFacts {
             results: self.results(system, &outcome, time),
             line: self.line(system),
             table: outcome.results.table(),
+            rows: outcome.results.rows(),
+            group_rows: outcome.results.group_rows(),
             groups_table: outcome.results.groups_table(),
             counts: outcome.counts,
             failed: failed

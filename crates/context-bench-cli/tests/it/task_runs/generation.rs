@@ -66,6 +66,29 @@ fn answers_over_chat_are_cut_scored_and_shown() {
     assert_eq!(results["counts"]["sums"]["scored"], json!(10));
 }
 
+#[test]
+fn two_systems_stand_side_by_side_in_one_table() {
+    let tasks = tasks();
+    let (knows, guesses) = (
+        ChatServer::start(clerk),
+        ChatServer::start(|_| Reply::text("?")),
+    );
+    let args = [
+        format!("knows={}", knows.url()),
+        format!("guesses={}", guesses.url()),
+    ];
+    let done = tasks.run("sums", &["--proxy", &args[0], "--proxy", &args[1]]);
+    assert_eq!(done.code, 0, "{done}");
+    let tables = done.stdout.lines().filter(|line| line.contains("n-shot"));
+    let headings: Vec<&str> = tables.collect();
+    assert_eq!(headings.len(), 1, "{done}");
+    assert!(headings[0].contains("knows") && headings[0].contains("guesses"));
+    let line = done.stdout.lines().find(|line| line.starts_with("|sums"));
+    let line = line.unwrap_or_default();
+    assert!(line.contains("0.6000 ± 0.1633"), "{done}");
+    assert!(line.contains("0.0000"), "{done}");
+}
+
 /// A limit reads no further than its documents, so how many there are is not known, nor
 /// what is broken behind them.
 #[test]
