@@ -21,6 +21,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import counting_upstream
 import tool_outputs
@@ -82,7 +83,8 @@ def headroom(upstream: str, folder: Path, mode: str) -> Iterator[str]:
     """Without its answer cache and its limit of 60 requests a minute, which would be measured instead."""
     port, log = free_port(), folder / "headroom.log"
     line = [str(Path(sys.executable).parent / "headroom"), "proxy", "--host", "127.0.0.1", "--port", str(port)]
-    line += ["--openai-api-url", upstream, "--mode", mode, "--no-cache", "--no-rate-limit"]
+    line += ["--openai-api-url", upstream, "--anthropic-api-url", upstream, "--mode", mode]
+    line += ["--no-cache", "--no-rate-limit"]
     line += ["--no-subscription-tracking", "--stateless", "--retry-max-attempts", "1"]
     home = folder / "headroom-home"
     home.mkdir(exist_ok=True)
@@ -102,21 +104,36 @@ def small_model(python: Path, folder: Path) -> Iterator[str]:
         yield f"http://127.0.0.1:{port}"
 
 
-def seen(upstream: counting_upstream.Upstream) -> str:
-    """What reached the upstream, per arm; means are per request, shares of the first arm."""
-    rows = [f"{'arm':<10}{'requests':>9}{'bytes':>12}{'prompt tokens':>15}{'per request':>13}{'of direct':>11}"]
-    base = None
-    for arm in ("direct", "kompact", "headroom"):
-        counts = upstream.arms.get(arm)
-        if not counts or not counts["requests"]:
-            rows.append(f"{arm:<10}{0:>9}")
-            continue
-        mean = counts["prompt_tokens"] / counts["requests"]
-        base = base or mean
-        rows.append(
-            f"{arm:<10}{counts['requests']:>9,}{counts['bytes']:>12,}{counts['prompt_tokens']:>15,}{mean:>13,.0f}{mean / base:>11.1%}"
-        )
-    return "\n".join(rows)
+ARMS = ("direct", "kompact", "headroom")
+
+
+def seen(upstream: counting_upstream.Upstream, rows: list[dict[str, Any]]) -> str:
+    """What reached the upstream, per arm, beside the sum of `usage` in the rows of the program."""
+    lines = [f"{'arm':<10}{'requests':>9}{'bytes':>12}{'prompt tokens':>15}{'of direct':>11}{'in the rows':>13}"]
+    for arm in ARMS:
+        counts = upstream.arms.get(arm, {"requests": 0, "bytes": 0, "prompt_tokens": 0})
+        base = upstream.arms.get("direct", counts)["prompt_tokens"] or 1
+        told = sum((row["metadata"] or {}).get("prompt_tokens", 0) for row in rows if row["system"] == arm)
+        line = f"{arm:<10}{counts['requests']:>9,}{counts['bytes']:>12,}{counts['prompt_tokens']:>15,}"
+        lines.append(f"{line}{counts['prompt_tokens'] / base:>11.1%}{told:>13,}")
+    return "\n".join(lines)
+
+
+def by_kind(rows: list[dict[str, Any]]) -> str:
+    """Mean prompt tokens of each kind of tool output, and the share of answers that came through."""
+    kinds = dict.fromkeys(row["example_id"].rsplit("-", 1)[0] for row in rows)
+    lines = [f"{'kind':<10}" + "".join(f"{arm:>22}" for arm in ARMS)]
+    for kind in kinds:
+        line = f"{kind:<10}"
+        for arm in ARMS:
+            mine = [row for row in rows if row["system"] == arm and row["example_id"].startswith(f"{kind}-")]
+            mine = [row for row in mine if "prompt_tokens" in (row["metadata"] or {})]
+            if mine:
+                tokens = sum(row["metadata"]["prompt_tokens"] for row in mine) / len(mine)
+                right = sum(row["scores"]["contains"] for row in mine) / len(mine)
+                line += f"{f'{tokens:,.0f} ({right:.0%} right)':>22}"
+        lines.append(line)
+    return "\n".join(lines)
 
 
 def main() -> int:
@@ -161,6 +178,7 @@ def main() -> int:
             extra["tools"] = tool_outputs.TOOLS
         line += ["--model", SMALL_MODEL if with_model else MODEL, "--dataset", str(dataset)]
         line += ["--score-field", "contains", "--max-workers", "1", "--timeout", "600", "--output", arguments.output]
+        line += ["--cache-dir", str(folder / "store")]
         if extra:
             line += ["--extra-body", json.dumps(extra)]
         print(f"context in the layout `{arguments.layout}`, answered by {'SmolLM2-135M' if with_model else 'a search in what arrives'}:", file=sys.stderr)
@@ -169,7 +187,14 @@ def main() -> int:
         signal.signal(signal.SIGINT, lambda *_: None)
         with_key = os.environ | {"OPENAI_API_KEY": os.environ.get("OPENAI_API_KEY", "none")}
         code = subprocess.run(line, env=with_key).returncode
-        print(f"\nwhat the upstream saw (`usage` in its answers)\n{seen(upstream)}", flush=True)
+        stored = [str(arguments.program), "export", "last", "--cache-dir", str(folder / "store"), "--output", "json"]
+        told = subprocess.run(stored, capture_output=True, text=True)
+        if told.returncode == 0:
+            rows = json.loads(told.stdout)["rows"]
+            print(f"\nwhat the upstream saw, and what the rows of the program say of it\n{seen(upstream, rows)}")
+            print(f"\nmean prompt tokens by kind of tool output\n{by_kind(rows)}", flush=True)
+        else:
+            print(told.stderr, file=sys.stderr)
         (folder / "upstream.json").write_text(json.dumps(upstream.bodies, indent=1))
     return code
 
