@@ -74,6 +74,7 @@ class OpenAIProxy:
         extra_body: dict[str, Any] | None = None,
         max_retries: int = 3,
         retry_base_delay: float = 1.0,
+        layout: str | None = None,
     ) -> None: ...
     @property
     def name(self) -> str: ...
@@ -88,6 +89,7 @@ class OpenAIProxy:
     extra_body: dict[str, Any]
     max_retries: int
     retry_base_delay: float
+    layout: str
     def process(self, example: Mapping[str, Any]) -> dict[str, Any]: ...
     def process_conversation(self, turns: list[dict[str, str]]) -> list[dict[str, str]]: ...
 

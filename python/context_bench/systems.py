@@ -25,6 +25,9 @@ class OpenAIProxy(_OpenAIProxy):
         extra_body: Members of the request body; they replace ours.
         max_retries: Attempts after the first one.
         retry_base_delay: Seconds before the first retry; doubled with each.
+        layout: Where the context of an example with a question goes: ``"system"`` (a
+            message before the question), ``"user"`` (above the question, in one message)
+            or ``"tool"`` (the result of a tool call).
 
     In a run its calls never hold the interpreter, unless ``build_messages`` is given.
     What is set later (``proxy.model = "other"``) counts from the next call or run on.
@@ -42,6 +45,7 @@ class OpenAIProxy(_OpenAIProxy):
         extra_body: dict[str, Any] | None = None,
         max_retries: int = 3,
         retry_base_delay: float = 1.0,
+        layout: str | None = None,
     ) -> None:
         super().__init__(
             base_url,
@@ -54,6 +58,7 @@ class OpenAIProxy(_OpenAIProxy):
             extra_body,
             max_retries,
             retry_base_delay,
+            layout,
         )
 
 

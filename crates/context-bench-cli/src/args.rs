@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use context_bench::plan::Workers;
+use context_bench::system::Layout;
 
-use crate::list_args::{FetchArgs, ListFormat, LsArgs, RenderArgs, ShowArgs, ValidateArgs};
+use crate::list_args::{FetchArgs, ListFormat, LsArgs, ShowArgs, ValidateArgs};
 use crate::task_run_args::TaskRunArgs;
 
 /// Measure what a context layer costs and what it loses.
@@ -50,7 +51,7 @@ pub(crate) enum Command {
     Show(Box<ShowArgs>),
     /// Check tasks without running them.
     Validate(ValidateArgs),
-    /// Write what a system would get for each document of some tasks.
+    /// Write the requests that a run would post, byte for byte; ask nobody.
     Render(Box<RenderArgs>),
     /// Fetch datasets into the cache, for use offline.
     Fetch(FetchArgs),
@@ -146,6 +147,10 @@ pub(crate) struct RunArgs {
     /// System prompt that precedes every example.
     #[arg(long, value_name = "TEXT", help_heading = "Requests")]
     pub(crate) system_prompt: Option<String>,
+    /// Where the context goes: system (a message before the question; the default), user (above
+    /// the question) or tool (the result of a tool call).
+    #[arg(long, value_name = "LAYOUT", help_heading = "Requests")]
+    pub(crate) layout: Option<Layout>,
     /// JSON object merged last into every request body.
     #[arg(long, value_name = "JSON", help_heading = "Requests")]
     pub(crate) extra_body: Option<String>,
@@ -264,6 +269,21 @@ pub(crate) struct RescoreArgs {
     /// The run: its id, the beginning of it, or `last`.
     pub(crate) run_id: String,
     /// The flags of a run; those that name systems and datasets are not used.
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+}
+
+/// Flags of `render`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct RenderArgs {
+    /// Run file (YAML or JSON); flags are put on top of it.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+    /// Only the example of this id.
+    #[arg(long, value_name = "ID")]
+    pub(crate) id: Option<String>,
+    /// The flags of a run, which decide what is sent; `--output` is text (the default) or
+    /// jsonl.
     #[command(flatten)]
     pub(crate) run: RunArgs,
 }

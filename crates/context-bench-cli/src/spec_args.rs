@@ -198,6 +198,7 @@ fn requests(args: &RunArgs) -> Result<RequestSpec, Failure> {
         model: args.model.clone(),
         api_key_env: args.api_key_env.clone(),
         system_prompt: args.system_prompt.clone(),
+        layout: args.layout,
         extra_body,
         timeout: args.timeout,
         max_retries: args.max_retries,

@@ -7,7 +7,9 @@ use async_trait::async_trait;
 use context_bench::chat::{Endpoint, Secret};
 use context_bench::plan::LikelihoodSpec;
 use context_bench::planner::{GivenSystem, likelihood_settings};
-use context_bench::system::{Conversation, OpenAiProxy, OpenAiProxySettings, Replies, SystemError};
+use context_bench::system::{
+    Conversation, Layout, OpenAiProxy, OpenAiProxySettings, Replies, SystemError, UnknownLayout,
+};
 use context_bench::task::TaskModel;
 use context_bench::{Example, FailureKind, Identity, Output, System, Turn};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
@@ -86,7 +88,7 @@ impl PyProxy {
 
     #[pyo3(signature = (base_url, model="gpt-3.5-turbo", name=None, api_key=None,
         system_prompt=None, build_messages=None, timeout=30.0, extra_body=None,
-        max_retries=3, retry_base_delay=1.0))]
+        max_retries=3, retry_base_delay=1.0, layout=None))]
     #[allow(
         clippy::too_many_arguments,
         reason = "these are the arguments that users know"
@@ -103,6 +105,7 @@ impl PyProxy {
         extra_body: Option<&Bound<'_, PyDict>>,
         max_retries: i64,
         retry_base_delay: f64,
+        layout: Option<&str>,
     ) -> PyResult<()> {
         let key = api_key
             .filter(|key| !key.is_empty())
@@ -112,6 +115,7 @@ impl PyProxy {
             name,
             api_key: key.map(Secret::new),
             system_prompt,
+            layout: layout.map_or(Ok(Layout::default()), read_layout)?,
             timeout: seconds("timeout", timeout)?,
             extra_body: body(extra_body)?,
             max_retries: retries(max_retries)?,
@@ -177,6 +181,18 @@ impl PyProxy {
     #[setter]
     fn set_system_prompt(&self, prompt: Option<String>) -> PyResult<()> {
         self.change(|settings| settings.system_prompt = prompt)
+    }
+
+    /// Where the context stands: `system`, `user` or `tool`.
+    #[getter]
+    fn layout(&self) -> PyResult<&'static str> {
+        Ok(self.made()?.settings.layout.as_str())
+    }
+
+    #[setter]
+    fn set_layout(&self, layout: &str) -> PyResult<()> {
+        let layout = read_layout(layout)?;
+        self.change(|settings| settings.layout = layout)
     }
 
     /// Seconds that one attempt may take.
@@ -266,6 +282,7 @@ impl PyProxy {
         kept.set_item("extra_body", convert::dict(py, &settings.extra_body)?)?;
         kept.set_item("max_retries", settings.max_retries)?;
         kept.set_item("retry_base_delay", settings.retry_base_delay.as_secs_f64())?;
+        kept.set_item("layout", settings.layout.as_str())?;
         let own = match slf.getattr("__dict__") {
             Ok(own) => own,
             Err(_) => PyDict::new(py).into_any(),
@@ -445,6 +462,11 @@ fn body(extra_body: Option<&Bound<'_, PyDict>>) -> PyResult<Map<String, Value>> 
         Some(Err(error)) => Err(error),
         _ => Ok(Map::new()),
     }
+}
+
+fn read_layout(name: &str) -> PyResult<Layout> {
+    name.parse()
+        .map_err(|error: UnknownLayout| bad_value(&error))
 }
 
 fn retries(n: i64) -> PyResult<u32> {

@@ -47,8 +47,8 @@ pub use memory::MemorySystem;
 pub use metric::{Comparison, Metric};
 pub use model::{
     CallStats, Counts, EvalRow, Example, ExampleError, ExampleId, Failure, FailureKind, Identity,
-    Interval, JudgeUsage, Measurement, Output, Score, ScoreName, Scores, Source, Summary, Turn,
-    Unit,
+    Interval, JudgeUsage, Measurement, Output, QUESTION_IN_CONTEXT, Score, ScoreName, Scores,
+    Source, Summary, Turn, Unit,
 };
 pub use plan::{RunPlan, RunSpec};
 pub use result::{EvalResult, Kept};

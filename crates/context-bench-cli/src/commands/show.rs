@@ -1,14 +1,15 @@
 //! `show`: a dataset as it is described, one of its examples, and the messages
 //! that a system would get for it.
 
+use context_bench::Example;
 use context_bench::dataset::catalogue::{Config, LoadSettings};
 use context_bench::dataset::{DatasetRef, DatasetTarget};
 use context_bench::registry::{DatasetRequest, Registry};
+use context_bench::system::{self, Layout};
 use context_bench::task::TaskCatalog;
 use context_bench::task::tasks::file::Kind;
 use context_bench::task::tasks::index::Entry;
 use context_bench::task::tasks::{Node, format};
-use context_bench::{Example, system};
 use serde_json::{Value, json};
 
 use super::show_task;
@@ -176,7 +177,7 @@ impl Shown<'_> {
         match example {
             Ok(example) => {
                 shown["example"] = Value::Object(example.fields().clone());
-                shown["messages"] = system::messages(example, None).into();
+                shown["messages"] = system::messages(example, None, Layout::default()).into();
             }
             Err(failure) => shown["problem"] = failure.what.as_str().into(),
         }
@@ -194,7 +195,7 @@ fn example_text(example: &Result<Example, Failure>) -> String {
                 text += &format!("  {field}: {}\n", shortened(value));
             }
             text += "\nmessages that a system gets:\n";
-            for message in system::messages(example, None) {
+            for message in system::messages(example, None, Layout::default()) {
                 let role = message["role"].as_str().unwrap_or("?");
                 text += &format!("  {role}: {}\n", shortened(&message["content"]));
             }

@@ -21,6 +21,7 @@ mod judge;
 mod outputs;
 mod print_config;
 mod program;
+mod render;
 mod reopened;
 mod repeats;
 mod run_file;

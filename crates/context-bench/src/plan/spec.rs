@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::workers::Workers;
+use crate::system::Layout;
 
 /// The format of run files that this version writes and reads.
 pub const SPEC_VERSION: u32 = 1;
@@ -123,6 +124,11 @@ macro_rules! with_requests {
             /// System prompt that precedes every example.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub system_prompt: Option<String>,
+            /// Where the context of an example with a question stands: `system` (the
+            /// default; a system message), `user` (above the question, in one message) or
+            /// `tool` (the result of a tool call).
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub layout: Option<Layout>,
             /// Merged last into every request body, such as `{temperature: 0}`.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub extra_body: Option<Map<String, Value>>,
@@ -149,6 +155,7 @@ macro_rules! with_requests {
                         .system_prompt
                         .clone()
                         .or_else(|| general.system_prompt.clone()),
+                    layout: self.layout.or(general.layout),
                     extra_body: self.extra_body.clone().or_else(|| general.extra_body.clone()),
                     timeout: self.timeout.or(general.timeout),
                     max_retries: self.max_retries.or(general.max_retries),

@@ -12,7 +12,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 
-use super::{Conversation, Replies, System, SystemError, generation};
+use super::layout::{Layout, message};
+use super::{Conversation, Posting, Replies, System, SystemError, generation};
 use crate::chat::{
     ChatClient, ChatError, ChatReply, ChatRequest, ClientError, ClientSettings, Endpoint, Pace,
     RetryPolicy, Secret, host_part,
@@ -37,6 +38,9 @@ pub struct OpenAiProxySettings {
     pub api_key: Option<Secret>,
     /// A system message before all others, even an empty one.
     pub system_prompt: Option<String>,
+    /// Where the context of an example stands. Endpoints that continue plain text get
+    /// it before the question in any case.
+    pub layout: Layout,
     /// How long one attempt may take; 30 seconds unless set. In a stream, how
     /// long it may stay silent.
     pub timeout: Duration,
@@ -68,6 +72,7 @@ impl OpenAiProxySettings {
             name: None,
             api_key: None,
             system_prompt: None,
+            layout: Layout::default(),
             timeout: Duration::from_secs(30),
             extra_body: Map::new(),
             max_retries: policy.max_retries,
@@ -171,6 +176,16 @@ impl OpenAiProxy {
     }
 
     fn request(&self, messages: Vec<Value>, example: Option<&Example>) -> ChatRequest {
+        let body = self.body(messages, example, self.settings.extra_body.clone());
+        ChatRequest::new(body, self.settings.stream)
+    }
+
+    fn body(
+        &self,
+        messages: Vec<Value>,
+        example: Option<&Example>,
+        extra: Map<String, Value>,
+    ) -> Map<String, Value> {
         let mut body = Map::new();
         body.insert("model".into(), json!(self.settings.model));
         if self.endpoint().is_chat() {
@@ -186,8 +201,8 @@ impl OpenAiProxy {
                 &self.settings.model,
             ));
         }
-        body.extend(self.settings.extra_body.clone());
-        ChatRequest::new(body, self.settings.stream)
+        body.extend(extra);
+        body
     }
 
     fn opening(&self) -> Vec<Value> {
@@ -202,7 +217,11 @@ impl OpenAiProxy {
         if let Some(build) = &self.settings.build_messages {
             return build(example);
         }
-        messages(example, self.settings.system_prompt.as_deref())
+        let layout = match self.endpoint().is_chat() {
+            true => self.settings.layout,
+            false => Layout::default(),
+        };
+        messages(example, self.settings.system_prompt.as_deref(), layout)
     }
 }
 
@@ -211,9 +230,9 @@ impl OpenAiProxy {
 pub const SYSTEM_INSTRUCTION: &str = "task_system_instruction";
 
 /// The messages that an endpoint gets for an example: its turns, else its
-/// messages if it has no context, else its context and question, after the system
-/// prompt and the example's own [`SYSTEM_INSTRUCTION`] if there are any.
-pub fn messages(example: &Example, system_prompt: Option<&str>) -> Vec<Value> {
+/// messages if it has no context, else its context and question as `layout` says, after
+/// the system prompt and the example's own [`SYSTEM_INSTRUCTION`] if there are any.
+pub fn messages(example: &Example, system_prompt: Option<&str>, layout: Layout) -> Vec<Value> {
     let present = |key: &str| example.get(key).filter(|value| !value.is_null());
     let prompt = system_prompt.map(|text| message("system", text));
     let instruction = present(SYSTEM_INSTRUCTION).map(|text| message("system", text.clone()));
@@ -230,13 +249,7 @@ pub fn messages(example: &Example, system_prompt: Option<&str>) -> Vec<Value> {
         messages.extend(list.iter().cloned());
         return messages;
     }
-    let context = example.get("context").cloned().unwrap_or_else(|| json!(""));
-    if let Some(question) = present("question") {
-        messages.push(message("system", context));
-        messages.push(message("user", question.clone()));
-    } else {
-        messages.push(message("user", context));
-    }
+    messages.extend(layout.messages(example));
     messages
 }
 
@@ -261,18 +274,23 @@ impl System for OpenAiProxy {
         if self.settings.build_messages.is_some() {
             return None;
         }
-        let settings = json!({
+        let mut settings = json!({
             "url": self.endpoint().identity(),
             "model": self.settings.model,
             "system_prompt": self.settings.system_prompt,
             "extra_body": Mask::Digest.map(&self.settings.extra_body),
             "stream": self.settings.stream,
         });
+        // Answers from before there were layouts are answers to the usual one.
+        if self.settings.layout != Layout::default() && self.endpoint().is_chat() {
+            settings["layout"] = json!(self.settings.layout);
+        }
         Some(Identity::new("openai_proxy", 1, settings))
     }
 
     fn prompt(&self, example: &Example) -> Option<Vec<String>> {
         let text = |message: Value| match message.get("content")? {
+            Value::Null => None,
             Value::String(text) => Some(text.clone()),
             other => Some(other.to_string()),
         };
@@ -282,6 +300,23 @@ impl System for OpenAiProxy {
                 .filter_map(text)
                 .collect(),
         )
+    }
+
+    fn requests(&self, example: &Example) -> Option<Vec<Posting>> {
+        // Of a conversation, what follows depends on what comes back.
+        let (messages, asked) = match example.conversation().ok()? {
+            Some(turns) => {
+                let mut messages = self.opening();
+                messages.extend(turns.first().map(said));
+                (messages, None)
+            }
+            None => (self.messages(example), Some(example)),
+        };
+        // Exactly what is sent, but for keys that are in it.
+        let extra = Mask::Dots.map(&self.settings.extra_body);
+        let body = self.body(messages, asked, extra);
+        let request = ChatRequest::new(body, self.settings.stream);
+        Some(vec![Posting::new(self.endpoint(), &request)])
     }
 
     fn as_conversation(&self) -> Option<&dyn Conversation> {
@@ -296,7 +331,7 @@ impl Conversation for OpenAiProxy {
         let mut replies = Replies::default();
         let mut total = CallStats::default();
         for turn in turns {
-            messages.push(message(&turn.role, turn.content.as_str()));
+            messages.push(said(turn));
             let request = self.request(messages.clone(), None);
             let reply = self.client.send(&request).await.map_err(|error| {
                 let mut error = SystemError::from(error);
@@ -334,8 +369,8 @@ impl From<ChatError> for SystemError {
     }
 }
 
-fn message(role: &str, content: impl Into<Value>) -> Value {
-    json!({"role": role, "content": content.into()})
+fn said(turn: &Turn) -> Value {
+    message(&turn.role, turn.content.as_str())
 }
 
 /// The name of a proxy that was given none.
