@@ -47,7 +47,8 @@ pub(crate) enum Command {
     Demo(DemoArgs),
     /// List datasets, systems, evaluators, metrics, output formats, tasks, groups and tags.
     Ls(LsArgs),
-    /// Show a dataset or a task: its description, and what a system gets for one example.
+    /// Show a dataset or a task, and what a system gets for one example; or, as `show RUN ID`,
+    /// one example of a stored run in all its systems.
     Show(Box<ShowArgs>),
     /// Check tasks without running them.
     Validate(ValidateArgs),
@@ -57,7 +58,7 @@ pub(crate) enum Command {
     Fetch(FetchArgs),
     /// Score the stored answers of a run again; no system is called.
     Rescore(Box<RescoreArgs>),
-    /// List, show or remove stored runs.
+    /// List, show, query or remove stored runs.
     Runs(RunsArgs),
     /// Write a stored run in any format.
     Export(ExportArgs),
@@ -331,6 +332,11 @@ pub(crate) enum RunsCommand {
     Show {
         /// The run: its id, the beginning of it, or `last`.
         run_id: String,
+    },
+    /// Answer a query in SQL; the view `answers` has one row per answer, `run_scores` per score.
+    Sql {
+        /// The query, such as "SELECT system, response FROM answers WHERE example_id = 'q1'".
+        query: String,
     },
     /// Remove a run, and the responses that no other run refers to.
     #[command(alias = "rm")]

@@ -40,8 +40,19 @@ pub(crate) struct ValidateArgs {
 /// Flags of `show`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ShowArgs {
-    /// Dataset as NAME[:CONFIG][@SPLIT][=PATH], or task as NAME[@FORMAT] or GROUP::TASK.
+    /// Dataset as NAME[:CONFIG][@SPLIT][=PATH], or task as NAME[@FORMAT] or GROUP::TASK; with an
+    /// ID a stored run: its id, the beginning of it, or `last`.
+    #[arg(value_name = "NAME|RUN")]
     pub(crate) name: String,
+    /// Id of an example of that run: what each system was sent, what came back, its scores.
+    #[arg(value_name = "ID", allow_hyphen_values = true)]
+    pub(crate) id: Option<String>,
+    /// Folder of the run store [env: CONTEXT_BENCH_CACHE_DIR].
+    #[arg(long, value_name = "DIR", requires = "id")]
+    pub(crate) cache_dir: Option<PathBuf>,
+    /// Show long texts of that example in whole.
+    #[arg(long, requires = "id")]
+    pub(crate) full: bool,
     /// How to show it.
     #[arg(long, value_name = "FORMAT", default_value = "table")]
     pub(crate) output: ListFormat,

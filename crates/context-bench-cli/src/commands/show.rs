@@ -1,4 +1,4 @@
-//! `show`: a dataset as it is described, one of its examples, and the messages
+//! `show NAME`: a dataset as it is described, one of its examples, and the messages
 //! that a system would get for it.
 
 use context_bench::Example;
@@ -12,7 +12,7 @@ use context_bench::task::tasks::index::Entry;
 use context_bench::task::tasks::{Node, format};
 use serde_json::{Value, json};
 
-use super::show_task;
+use super::{show_run, show_task};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::list_args::{ListFormat, ShowArgs};
@@ -24,6 +24,9 @@ const LOOKED_AT: usize = 20;
 const SHOWN_CHARS: usize = 600;
 
 pub(crate) fn main(args: &ShowArgs, registry: &Registry) -> Result<Exit, Failure> {
+    if let Some(id) = &args.id {
+        return show_run::main(args, id, registry);
+    }
     let catalog = tasks::catalog(registry, &args.include_path)?;
     let mut registry = registry.clone();
     registry.catalogue = catalog.datasets.clone();

@@ -28,6 +28,7 @@ mod run_file;
 #[cfg(target_os = "linux")]
 mod sandbox;
 mod store;
+mod stored;
 mod systems;
 mod task_runs;
 mod tasks;
