@@ -271,6 +271,11 @@ def test_stored_answers_are_read_with_sql(counting: Counting, tmp_path: Path) ->
     assert cache.sql(query) == [{**row, "response": "Paris"}]
     with pytest.raises(ValueError, match="would change the store"):
         cache.sql("DELETE FROM runs")
+    # Also what an object was sent is shown by the program.
+    command = [sys.executable, "-m", "context_bench", "show", "last", "q", "--cache-dir"]
+    shown = subprocess.run([*command, str(tmp_path)], capture_output=True, text=True, check=True)
+    for text in ["--- p", "[system] C C C", "[user] Q\n", "response: Paris"]:
+        assert text in shown.stdout
 
 
 def test_systems_in_python_are_reused_by_their_cache_key(tmp_path: Path) -> None:

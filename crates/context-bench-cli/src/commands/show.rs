@@ -27,6 +27,13 @@ pub(crate) fn main(args: &ShowArgs, registry: &Registry) -> Result<Exit, Failure
     if let Some(id) = &args.id {
         return show_run::main(args, id, registry);
     }
+    if show_run::is_run(&args.name) {
+        return Err(Failure::bad_input(format!(
+            "`{}` is a run, and no example is named",
+            args.name
+        ))
+        .hint("`show RUN ID` shows an example of a run, `runs show RUN` the run itself"));
+    }
     let catalog = tasks::catalog(registry, &args.include_path)?;
     let mut registry = registry.clone();
     registry.catalogue = catalog.datasets.clone();

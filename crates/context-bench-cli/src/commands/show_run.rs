@@ -46,6 +46,15 @@ pub(crate) fn main(args: &ShowArgs, id: &str, registry: &Registry) -> Result<Exi
     Ok(Exit::Done)
 }
 
+/// Whether a name is one of runs alone: `last`, or a day and a time.
+pub(crate) fn is_run(name: &str) -> bool {
+    let is_number =
+        |part: &str, n: usize| part.len() == n && part.bytes().all(|byte| byte.is_ascii_digit());
+    let mut parts = name.splitn(3, '-');
+    let (day, time) = (parts.next().unwrap_or(""), parts.next().unwrap_or(""));
+    matches!(name, "last" | "latest") || (is_number(day, 8) && is_number(time, 6))
+}
+
 /// An example: what was asked and what is right.
 fn heading(row: &ShownRow, most: usize) -> String {
     let mut text = format!("\n=== {} {}", row.dataset, row.id);
@@ -161,6 +170,13 @@ fn sent(row: &ShownRow, most: usize) -> String {
                         _ => text += &format!("  {}", line(name, value, most)),
                     }
                 }
+            }
+            let turns = row
+                .example
+                .as_ref()
+                .and_then(|one| one.conversation().ok()?);
+            if let Some(more) = turns.map(|turns| turns.len()).filter(|n| *n > 1) {
+                text += &format!("  ({} more turns, each after the reply)\n", more - 1);
             }
         }
         Sent::Texts(texts) => {

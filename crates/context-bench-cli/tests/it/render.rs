@@ -277,6 +277,17 @@ fn one_example_is_rendered_by_its_id_and_for_people() {
     assert_eq!((done.code, done.stdout.as_str()), (0, ""), "{done}");
     let written = fs::read_to_string(&results).unwrap();
     assert_eq!(written.matches("=== ").count(), 30);
+    // What is meant for a judge needs none here, and no key.
+    let alpaca = folder.path().join("a.jsonl");
+    fs::write(
+        &alpaca,
+        "{\"instruction\": \"Say hi\", \"output\": \"hi\"}\n",
+    )
+    .unwrap();
+    let alpaca = format!("alpaca-eval={}", alpaca.display());
+    let done = run(&["render", "--dataset", &alpaca, "--api-key-env", "NOT_SET"]);
+    assert!(done.stdout.contains("Say hi"), "{done}");
+    assert_eq!((done.code, done.stderr.as_str()), (0, ""), "{done}");
     // Without anybody to ask, and to people who ask for a program.
     let done = run(&["render", "--dataset", arg(&path), "-n", "1"]);
     assert!(done.stdout.contains("\"model\": \"claude-"), "{done}");

@@ -203,6 +203,7 @@ fn one_example_is_shown_in_all_systems() {
         .run(&["show", "nonsense", "q3"])
         .is_error(&["no run `nonsense` in the store"]);
     run(&["show", "last", "q3"]).is_error(&["no store given"]);
+    run(&["show", "last"]).is_error(&["`last` is a run, and no example is named"]);
 }
 
 #[test]

@@ -15,6 +15,8 @@ use crate::text::suggest;
 
 /// Who is asked where nobody is named: the requests are those of any such endpoint.
 const SOME_ENDPOINT: &str = "http://localhost/v1";
+/// What stands for a key that is not set.
+const NO_KEY: &str = "none";
 /// What scores where nothing is scored. It needs no judge, no sandbox and no key.
 const SOME_EVALUATOR: &str = "answer_quality";
 /// How many ids are remembered for the case that the wanted one is not there.
@@ -49,7 +51,7 @@ pub struct Requests {
 
 /// Plans what was asked and shows what it would post. Nobody is asked.
 ///
-/// What is not named is as it does not matter: any endpoint, and no judge. With `id`
+/// What is not named is as it does not matter: any endpoint, any judge, no keys. With `id`
 /// only the examples of that id are shown.
 ///
 /// # Errors
@@ -71,9 +73,22 @@ pub fn requests(
     let scoring = &mut spec.scoring;
     scoring.evaluators = Some(vec![SOME_EVALUATOR.to_owned()]);
     scoring.score_field = None;
-    scoring.judge_url = None;
+    scoring.judge_url = Some(SOME_ENDPOINT.to_owned());
     scoring.confirm_run_unsafe_code = Some(true);
-    let planned = plan(&spec, around)?;
+    // A key that is not there is not needed either.
+    let mut around = around.clone();
+    let named = spec.systems.iter().map(|one| &one.api_key_env);
+    let named = named.chain([&spec.requests.api_key_env]).flatten();
+    let keys: Vec<String> = named.cloned().collect();
+    let known = Arc::clone(&around.variable);
+    around.variable = Arc::new(move |name| {
+        known(name).or_else(|| {
+            keys.iter()
+                .any(|key| key == name)
+                .then(|| NO_KEY.to_owned())
+        })
+    });
+    let planned = plan(&spec, &around)?;
     Ok(Requests {
         notices: planned.notices,
         systems: planned.systems.systems,

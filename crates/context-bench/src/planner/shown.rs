@@ -1,16 +1,18 @@
 //! One example of a stored run, in all its systems: what was sent, what came back and
 //! what it was worth.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
 use super::surroundings::Surroundings;
 use super::{PlanError, Planner, Reopened};
+use crate::benchmark::examples::asks_for_likelihoods;
 use crate::chat::Pace;
 use crate::model::{CallStats, Example, ExampleId, Failure, FailureKind, Scores};
-use crate::store::{OutputDelta, RunStatus, StoredOutcome, StoredRow};
-use crate::system::{Posting, System};
+use crate::store::{OutputDelta, RunStatus, StoredOutcome, StoredRow, SystemEntry};
+use crate::system::{Layout, OpenAiProxy, OpenAiProxySettings, Posting, System};
 use crate::text::suggest;
 
 /// How many ids are looked at for one that was meant.
@@ -172,6 +174,12 @@ impl Reopened {
             }
             StoredOutcome::Lost => shown.failure = Some(lost()),
         }
+        if let (Sent::Unknown, Some(example), Some(entry)) =
+            (&shown.sent, &shown.example, run.systems.get(row.system))
+            && let Some(requests) = requests(entry, example, shown.answer.as_ref())
+        {
+            shown.sent = Sent::Requests(requests);
+        }
         Ok(shown)
     }
 
@@ -202,4 +210,41 @@ impl Reopened {
         };
         (0..self.replay.run.systems.len()).map(again).collect()
     }
+}
+
+/// The requests of a system of which only the stored settings are known: an endpoint, or
+/// a layer before one, whose answer has the context that it left.
+fn requests(
+    entry: &SystemEntry,
+    example: &Example,
+    answer: Option<&Map<String, Value>>,
+) -> Option<Vec<Posting>> {
+    let mut kind = entry.kind.as_str();
+    let mut settings = entry.settings.get("settings")?;
+    let mut example = Cow::Borrowed(example);
+    if kind == "context_layer" {
+        let answerer = settings.get("answerer")?;
+        kind = answerer.get("kind")?.as_str()?;
+        settings = answerer.get("settings")?;
+        // An answer says nothing of a context that was left as it is.
+        if let Some(context) = answer?.get("context") {
+            example = Cow::Owned(example.into_owned().with("context", context.clone()));
+        }
+    }
+    if kind != "openai_proxy" || asks_for_likelihoods(&example) {
+        return None;
+    }
+    let text = |name: &str| settings.get(name).and_then(Value::as_str);
+    let proxy = OpenAiProxy::with_settings(OpenAiProxySettings {
+        model: text("model")?.to_owned(),
+        system_prompt: text("system_prompt").map(str::to_owned),
+        layout: match text("layout") {
+            Some(name) => name.parse().ok()?,
+            None => Layout::default(),
+        },
+        extra_body: settings.get("extra_body")?.as_object()?.clone(),
+        stream: settings.get("stream") == Some(&Value::Bool(true)),
+        ..OpenAiProxySettings::new(text("url")?)
+    });
+    proxy.ok()?.requests(&example)
 }
