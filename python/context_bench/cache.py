@@ -56,6 +56,15 @@ class Cache:
         """What was asked for in a run (``spec``) and what was decided (``plan``)."""
         return self._store.record(run)
 
+    def sql(self, query: str) -> list[dict[str, Any]]:
+        """What a query in SQL finds, one dict per row; it may only read.
+
+        The view ``answers`` has one row per answer (``run``, ``system``, ``dataset``,
+        ``example_id``, ``question``, ``response``, …), ``run_scores`` one per score; texts
+        that the file holds compressed are there as well.
+        """
+        return self._store.sql(query)
+
 
 #: As users of the original tool know it.
 ResultCache = Cache

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import pickle
 import pkgutil
 import signal
 import sqlite3
@@ -241,6 +242,40 @@ def test_a_second_run_asks_nothing(counting: Counting, tmp_path: Path) -> None:
     assert [r.example_id for r in loaded.rows] == [1, "b", 3]
     assert [(r.cached, r.latency) for r in loaded.rows] == [(False, r.latency) for r in first.rows]
     assert len(counting.bodies) == 9
+
+
+def test_the_context_goes_where_the_layout_says(counting: Counting, tmp_path: Path) -> None:
+    example = {"id": 1, "context": "C", "question": "Q", "answer": "Paris"}
+    proxy = OpenAIProxy(counting.url)
+    assert proxy.layout == "system"
+    roles = []
+    for layout in ("system", "user", "tool", "system"):
+        proxy.layout = layout
+        evaluate([proxy], [example], [AnswerQuality()], cache_dir=tmp_path, progress=False)
+        roles.append([m["role"] for m in counting.bodies[-1]["messages"]])
+    assert roles[:3] == [["system", "user"], ["user"], ["user", "assistant", "tool"]]
+    assert len(counting.bodies) == 3
+    assert counting.bodies[1]["messages"][0]["content"] == "C\n\nQ"
+    assert pickle.loads(pickle.dumps(OpenAIProxy(counting.url, layout="tool"))).layout == "tool"
+    with pytest.raises(ValueError, match="no layout `sytem`"):
+        OpenAIProxy(counting.url, layout="sytem")
+
+
+def test_stored_answers_are_read_with_sql(counting: Counting, tmp_path: Path) -> None:
+    example = {"id": "q", "context": "C " * 900, "question": "Q", "answer": "Paris"}
+    proxy = OpenAIProxy(counting.url, name="p")
+    evaluate([proxy], [example], [AnswerQuality()], cache_dir=tmp_path, progress=False)
+    cache = Cache(tmp_path)
+    query = "SELECT system, example_id, context, question, response FROM answers"
+    row = {"system": "p", "example_id": "q", "context": "C " * 900, "question": "Q"}
+    assert cache.sql(query) == [{**row, "response": "Paris"}]
+    with pytest.raises(ValueError, match="would change the store"):
+        cache.sql("DELETE FROM runs")
+    # Also what an object was sent is shown by the program.
+    command = [sys.executable, "-m", "context_bench", "show", "last", "q", "--cache-dir"]
+    shown = subprocess.run([*command, str(tmp_path)], capture_output=True, text=True, check=True)
+    for text in ["--- p", "[system] C C C", "[user] Q\n", "response: Paris"]:
+        assert text in shown.stdout
 
 
 def test_systems_in_python_are_reused_by_their_cache_key(tmp_path: Path) -> None:

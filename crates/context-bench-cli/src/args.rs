@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use context_bench::plan::Workers;
+use context_bench::system::Layout;
 
-use crate::list_args::{FetchArgs, ListFormat, LsArgs, RenderArgs, ShowArgs, ValidateArgs};
+use crate::list_args::{FetchArgs, ListFormat, LsArgs, ShowArgs, ValidateArgs};
 use crate::task_run_args::TaskRunArgs;
 
 /// Measure what a context layer costs and what it loses.
@@ -46,17 +47,18 @@ pub(crate) enum Command {
     Demo(DemoArgs),
     /// List datasets, systems, evaluators, metrics, output formats, tasks, groups and tags.
     Ls(LsArgs),
-    /// Show a dataset or a task: its description, and what a system gets for one example.
+    /// Show a dataset or a task, and what a system gets for one example; or, as `show RUN ID`,
+    /// one example of a stored run in all its systems.
     Show(Box<ShowArgs>),
     /// Check tasks without running them.
     Validate(ValidateArgs),
-    /// Write what a system would get for each document of some tasks.
+    /// Write the requests that a run would post, byte for byte; ask nobody.
     Render(Box<RenderArgs>),
     /// Fetch datasets into the cache, for use offline.
     Fetch(FetchArgs),
     /// Score the stored answers of a run again; no system is called.
     Rescore(Box<RescoreArgs>),
-    /// List, show or remove stored runs.
+    /// List, show, query or remove stored runs.
     Runs(RunsArgs),
     /// Write a stored run in any format.
     Export(ExportArgs),
@@ -156,6 +158,10 @@ pub(crate) struct RunArgs {
     /// Header of every request, as `NAME: VALUE`; repeatable.
     #[arg(long, value_name = "HEADER", help_heading = "Requests")]
     pub(crate) header: Vec<String>,
+    /// Where the context goes: system (a message before the question; the default), user (above
+    /// the question) or tool (the result of a tool call).
+    #[arg(long, value_name = "LAYOUT", help_heading = "Requests")]
+    pub(crate) layout: Option<Layout>,
     /// JSON object merged last into every request body.
     #[arg(long, value_name = "JSON", help_heading = "Requests")]
     pub(crate) extra_body: Option<String>,
@@ -284,6 +290,21 @@ pub(crate) struct RescoreArgs {
     pub(crate) run: RunArgs,
 }
 
+/// Flags of `render`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct RenderArgs {
+    /// Run file (YAML or JSON); flags are put on top of it.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+    /// Only the example of this id.
+    #[arg(long, value_name = "ID")]
+    pub(crate) id: Option<String>,
+    /// The flags of a run, which decide what is sent; `--output` is text (the default) or
+    /// jsonl.
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+}
+
 /// Flags of `runs`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct RunsArgs {
@@ -327,6 +348,11 @@ pub(crate) enum RunsCommand {
     Show {
         /// The run: its id, the beginning of it, or `last`.
         run_id: String,
+    },
+    /// Answer a query in SQL; the view `answers` has one row per answer, `run_scores` per score.
+    Sql {
+        /// The query, such as "SELECT system, response FROM answers WHERE example_id = 'q1'".
+        query: String,
     },
     /// Remove a run, and the responses that no other run refers to.
     #[command(alias = "rm")]

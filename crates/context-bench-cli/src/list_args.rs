@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use crate::task_args::{self, PromptArgs, PythonArgs, TaskArgs};
+use crate::task_args::{PromptArgs, PythonArgs};
 
 /// Flags of `ls`.
 #[derive(Debug, Clone, Args)]
@@ -37,40 +37,22 @@ pub(crate) struct ValidateArgs {
     pub(crate) python: PythonArgs,
 }
 
-/// Flags of `render`.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct RenderArgs {
-    /// Which tasks, and how their prompts are made.
-    #[command(flatten)]
-    pub(crate) task: TaskArgs,
-    /// Seed of the examples; of four numbers with commas the last.
-    #[arg(long, value_name = "N", value_parser = task_args::seed, help_heading = "Tasks")]
-    pub(crate) seed: Option<i64>,
-    /// How prompts are written.
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
-    pub(crate) output: RenderFormat,
-    /// Write to a file instead of stdout.
-    #[arg(long, value_name = "PATH")]
-    pub(crate) output_file: Option<PathBuf>,
-    /// File, or folder of files, of tasks and datasets of your own; repeatable.
-    #[arg(long, visible_alias = "include_path", value_name = "PATH")]
-    pub(crate) include_path: Vec<PathBuf>,
-}
-
-/// How prompts are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum RenderFormat {
-    /// For people.
-    Text,
-    /// One JSON object per document.
-    Jsonl,
-}
-
 /// Flags of `show`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ShowArgs {
-    /// Dataset as NAME[:CONFIG][@SPLIT][=PATH], or task as NAME[@FORMAT] or GROUP::TASK.
+    /// Dataset as NAME[:CONFIG][@SPLIT][=PATH], or task as NAME[@FORMAT] or GROUP::TASK; with an
+    /// ID a stored run: its id, the beginning of it, or `last`.
+    #[arg(value_name = "NAME|RUN")]
     pub(crate) name: String,
+    /// Id of an example of that run: what each system was sent, what came back, its scores.
+    #[arg(value_name = "ID", allow_hyphen_values = true)]
+    pub(crate) id: Option<String>,
+    /// Folder of the run store [env: CONTEXT_BENCH_CACHE_DIR].
+    #[arg(long, value_name = "DIR", requires = "id")]
+    pub(crate) cache_dir: Option<PathBuf>,
+    /// Show long texts of that example in whole.
+    #[arg(long, requires = "id")]
+    pub(crate) full: bool,
     /// How to show it.
     #[arg(long, value_name = "FORMAT", default_value = "table")]
     pub(crate) output: ListFormat,

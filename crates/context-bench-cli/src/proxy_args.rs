@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 use crate::failure::Failure;
 
 /// What may be said about one endpoint.
-const KEYS: [&str; 8] = [
+const KEYS: [&str; 9] = [
     "model",
     "key-env",
     "temperature",
@@ -16,6 +16,7 @@ const KEYS: [&str; 8] = [
     "max-retries",
     "stream",
     "header",
+    "layout",
 ];
 
 /// An endpoint as typed.
@@ -56,6 +57,10 @@ pub(crate) fn parse(typed: &str) -> Result<SystemSpec, Failure> {
             "stream" => {
                 let value = value.parse().map_err(|_| number("true or false"))?;
                 system.stream = Some(value);
+            }
+            "layout" => {
+                let value = value.parse().map_err(|_| number("system, user or tool"))?;
+                system.layout = Some(value);
             }
             "header" => {
                 let (name, value) = header(value)?;

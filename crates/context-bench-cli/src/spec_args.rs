@@ -202,6 +202,7 @@ fn requests(args: &RunArgs) -> Result<RequestSpec, Failure> {
         temperature: args.temperature,
         max_tokens: args.max_tokens,
         headers: proxy_args::headers(&args.header)?,
+        layout: args.layout,
         extra_body,
         timeout: args.timeout,
         max_retries: args.max_retries,

@@ -7,7 +7,9 @@ use async_trait::async_trait;
 use context_bench::chat::{DEFAULT_MODEL, Endpoint, Secret};
 use context_bench::plan::LikelihoodSpec;
 use context_bench::planner::{GivenSystem, Listing, likelihood_settings};
-use context_bench::system::{Conversation, OpenAiProxy, OpenAiProxySettings, Replies, SystemError};
+use context_bench::system::{
+    Conversation, Layout, OpenAiProxy, OpenAiProxySettings, Replies, SystemError, UnknownLayout,
+};
 use context_bench::task::TaskModel;
 use context_bench::{Example, FailureKind, Identity, Output, System, Turn};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
@@ -86,7 +88,7 @@ impl PyProxy {
 
     #[pyo3(signature = (base_url, model=DEFAULT_MODEL, name=None, api_key=None,
         system_prompt=None, build_messages=None, timeout=30.0, extra_body=None,
-        max_retries=3, retry_base_delay=1.0, *, generation=None))]
+        max_retries=3, retry_base_delay=1.0, *, generation=None, layout=None))]
     #[allow(
         clippy::too_many_arguments,
         reason = "these are the arguments that users know"
@@ -104,6 +106,7 @@ impl PyProxy {
         max_retries: i64,
         retry_base_delay: f64,
         generation: Option<&Bound<'_, PyDict>>,
+        layout: Option<&str>,
     ) -> PyResult<()> {
         let key = api_key
             .filter(|key| !key.is_empty())
@@ -113,6 +116,7 @@ impl PyProxy {
             name,
             api_key: key.map(Secret::new),
             system_prompt,
+            layout: layout.map_or(Ok(Layout::default()), read_layout)?,
             timeout: seconds("timeout", timeout)?,
             generation: generation_of(generation)?,
             extra_body: body("extra_body", extra_body)?,
@@ -179,6 +183,18 @@ impl PyProxy {
     #[setter]
     fn set_system_prompt(&self, prompt: Option<String>) -> PyResult<()> {
         self.change(|settings| settings.system_prompt = prompt)
+    }
+
+    /// Where the context stands: `system`, `user` or `tool`.
+    #[getter]
+    fn layout(&self) -> PyResult<&'static str> {
+        Ok(self.made()?.settings.layout.as_str())
+    }
+
+    #[setter]
+    fn set_layout(&self, layout: &str) -> PyResult<()> {
+        let layout = read_layout(layout)?;
+        self.change(|settings| settings.layout = layout)
     }
 
     /// Seconds that one attempt may take.
@@ -281,6 +297,7 @@ impl PyProxy {
         kept.set_item("generation", convert::dict(py, &settings.generation)?)?;
         kept.set_item("max_retries", settings.max_retries)?;
         kept.set_item("retry_base_delay", settings.retry_base_delay.as_secs_f64())?;
+        kept.set_item("layout", settings.layout.as_str())?;
         let own = match slf.getattr("__dict__") {
             Ok(own) => own,
             Err(_) => PyDict::new(py).into_any(),
@@ -468,6 +485,11 @@ fn generation_of(settings: Option<&Bound<'_, PyDict>>) -> PyResult<Map<String, V
     let mut settings = body("generation", settings)?;
     settings.retain(|_, value| !value.is_null());
     Ok(settings)
+}
+
+fn read_layout(name: &str) -> PyResult<Layout> {
+    name.parse()
+        .map_err(|error: UnknownLayout| bad_value(&error))
 }
 
 fn retries(n: i64) -> PyResult<u32> {

@@ -85,6 +85,21 @@ impl NativeStore {
         Ok(parts)
     }
 
+    /// What a query in SQL finds: a dict per row.
+    fn sql<'py>(&self, py: Python<'py>, query: &str) -> PyResult<Bound<'py, PyList>> {
+        let found = py.detach(|| Ok(self.open()?.sql(query)?));
+        let found = found.map_err(|error: Problem| error.0)?;
+        let list = PyList::empty(py);
+        for row in found.rows {
+            let dict = PyDict::new(py);
+            for (column, value) in found.columns.iter().zip(&row) {
+                dict.set_item(column, convert::to_python(py, value)?)?;
+            }
+            list.append(dict)?;
+        }
+        Ok(list)
+    }
+
     /// What was asked for in a run and what was decided.
     fn record<'py>(&self, py: Python<'py>, run: &str) -> PyResult<Bound<'py, PyAny>> {
         let record = py.detach(|| Ok(Reopened::open(&self.open()?, run)?.record));

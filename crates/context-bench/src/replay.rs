@@ -54,6 +54,14 @@ impl Replay {
         })
     }
 
+    /// A run that was found already.
+    pub(crate) fn of(store: &Store, run: StoredRun) -> Self {
+        Self {
+            run,
+            store: store.clone(),
+        }
+    }
+
     /// The store that holds the run.
     pub fn store(&self) -> &Store {
         &self.store

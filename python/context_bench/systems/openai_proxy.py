@@ -28,6 +28,9 @@ class OpenAIProxy(_OpenAIProxy):
         temperature, top_p, max_tokens, stop, seed: How answers are generated, as the
             API names it; what is not given is left to the endpoint. They are part of
             what stored answers are found by; ``generation`` holds them all.
+        layout: Where the context of an example with a question goes: ``"system"`` (a
+            message before the question), ``"user"`` (above the question, in one message)
+            or ``"tool"`` (the result of a tool call).
 
     In a run its calls never hold the interpreter, unless ``build_messages`` is given.
     What is set later (``proxy.model = "other"``) counts from the next call or run on.
@@ -51,6 +54,7 @@ class OpenAIProxy(_OpenAIProxy):
         max_tokens: int | None = None,
         stop: str | Sequence[str] | None = None,
         seed: int | None = None,
+        layout: str | None = None,
     ) -> None:
         super().__init__(
             base_url,
@@ -70,4 +74,5 @@ class OpenAIProxy(_OpenAIProxy):
                 "stop": stop if stop is None or isinstance(stop, str) else list(stop),
                 "seed": seed,
             },
+            layout=layout,
         )

@@ -14,5 +14,6 @@ pub(crate) mod run;
 pub(crate) mod runs;
 pub(crate) mod schema;
 pub(crate) mod show;
+mod show_run;
 mod show_task;
 pub(crate) mod validate;

@@ -1,29 +1,212 @@
-//! `render`: exactly what a system would get for each document of some tasks.
+//! `render`: the requests that a run would post, byte for byte. Of tasks alone, without
+//! anybody to ask, it shows what any system would get.
 
+use std::cell::RefCell;
+use std::io::Write;
 use std::sync::Arc;
 
+use context_bench::ExampleId;
 use context_bench::dataset::catalogue::LoadSettings;
-use context_bench::plan::RunSpec;
+use context_bench::plan::{RequestSpec, RunSpec};
 use context_bench::planner::{
-    self, ClassObject, Surroundings, check_copies, dataset_settings, fields_of_run,
+    self, ClassObject, ExampleRequests, PlanError, Requests, Surroundings, check_copies,
+    dataset_settings, fields_of_run,
 };
 use context_bench::registry::Registry;
-use context_bench::system;
+use context_bench::system::{self, Layout};
 use context_bench::task::tasks::python::value::plain;
 use context_bench::task::tasks::{Error, Host, Leaf, Options, Task};
 use context_bench::task::{TaskCatalog, TaskData};
 use serde_json::{Map, Value, json};
 
+use super::run;
+use crate::args::RenderArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::list_args::{RenderArgs, RenderFormat};
-use crate::{output, surroundings, tasks};
+use crate::{output, spec_args, surroundings, tasks};
+
+/// How prompts are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Format {
+    /// For people.
+    Text,
+    /// One JSON object per request.
+    Jsonl,
+}
 
 pub(crate) fn main(args: &RenderArgs, registry: &Registry) -> Result<Exit, Failure> {
-    let catalog = tasks::catalog(registry, &args.include_path)?;
-    let (tree, warnings) = catalog.select(&args.task.tasks)?;
+    let spec = spec_args::spec(&args.run, args.file.as_deref())?;
+    // What a run file says about output is about results, not about requests.
+    let format = match args.run.output.as_deref() {
+        None | Some("text") => Format::Text,
+        Some("jsonl") => Format::Jsonl,
+        Some(other) => {
+            return Err(Failure::bad_input(format!("`render` writes no `{other}`"))
+                .hint("`--output` is `text` or `jsonl` here"));
+        }
+    };
+    // Tasks are written as prompts where nothing says how they would be sent.
+    let is_sent = !spec.systems.is_empty()
+        || spec.relay.is_some()
+        || spec.requests != RequestSpec::default()
+        || spec.benchmarks.iter().any(|one| one.dataset.is_some())
+        || args.id.is_some();
+    match is_sent {
+        true => requests(&spec, args, format, registry),
+        false => prompts(spec, args, format, registry),
+    }
+}
+
+/// What would be posted.
+fn requests(
+    spec: &RunSpec,
+    args: &RenderArgs,
+    format: Format,
+    registry: &Registry,
+) -> Result<Exit, Failure> {
+    let runtime = run::runtime()?;
+    let _inside = runtime.enter();
+    let around = surroundings::of(registry, args.run.quiet);
+    let requests = planner::requests(spec, args.id.as_deref(), &around);
+    let requests = requests.inspect_err(|error| tasks::notice(error.notices()))?;
+    tasks::notice(&requests.notices);
+    let sink = output::Sink::open(args.run.output_file.as_deref())?;
+    let written = match &sink {
+        // As they come: there may be many, and the first are soon there.
+        output::Sink::Stdout => {
+            let requests = RefCell::new(requests);
+            let broken = RefCell::new(None);
+            let written = sink.write(|out| {
+                write_all(
+                    &mut requests.borrow_mut(),
+                    format,
+                    out,
+                    &mut broken.borrow_mut(),
+                )
+            });
+            (written, broken.into_inner())
+        }
+        _ => {
+            let (mut text, mut broken) = (Vec::new(), None);
+            let mut requests = requests;
+            let made = write_all(&mut requests, format, &mut text, &mut broken);
+            if let Some(error) = broken {
+                sink.discard();
+                return Err(error.into());
+            }
+            (
+                made.and_then(|()| sink.write(|out| out.write_all(&text))),
+                None,
+            )
+        }
+    };
+    match written {
+        (_, Some(error)) => Err(error.into()),
+        (Err(error), None) => Err(Failure::bad_input(format!("cannot write: {error}"))),
+        (Ok(()), None) => Ok(Exit::Done),
+    }
+}
+
+fn write_all(
+    requests: &mut Requests,
+    format: Format,
+    out: &mut dyn Write,
+    broken: &mut Option<PlanError>,
+) -> std::io::Result<()> {
+    for example in requests {
+        match example {
+            Ok(example) => out.write_all(written(&example, format).as_bytes())?,
+            Err(error) => {
+                *broken = Some(error);
+                return Ok(());
+            }
+        }
+    }
+    Ok(())
+}
+
+fn written(example: &ExampleRequests, format: Format) -> String {
+    let mut text = String::new();
+    for (system, postings) in &example.systems {
+        let nobody = [];
+        let postings = postings.as_deref();
+        for posting in postings.unwrap_or(&nobody) {
+            match format {
+                // The body as it is sent: not read and written again.
+                Format::Jsonl => {
+                    text += &format!(
+                        "{},\"body\":{}}}\n",
+                        opened(example, system, Some(&posting.url)),
+                        posting.body
+                    );
+                }
+                Format::Text => {
+                    text += &headed(example, system);
+                    text += &format!("POST {}\n", posting.url);
+                    let body: Value = serde_json::from_str(&posting.body).unwrap_or_default();
+                    text += &format!("{body:#}\n");
+                    if example.turns_to_follow > 0 {
+                        text += &format!(
+                            "({} more after the replies, one for each turn)\n",
+                            example.turns_to_follow
+                        );
+                    }
+                    text += "\n";
+                }
+            }
+        }
+        if postings.is_none() {
+            match format {
+                Format::Jsonl => {
+                    text += &format!("{},\"body\":null}}\n", opened(example, system, None));
+                }
+                Format::Text => {
+                    text += &headed(example, system);
+                    text += "(posts nothing, or what it posts shows only in the run)\n\n";
+                }
+            }
+        }
+    }
+    text
+}
+
+/// A JSON object up to its last member.
+fn opened(example: &ExampleRequests, system: &str, url: Option<&str>) -> String {
+    let id = match &example.id {
+        ExampleId::Int(n) => json!(n),
+        ExampleId::Text(text) => json!(&**text),
+    };
+    let mut members = json!({"dataset": example.dataset, "id": id, "system": system, "url": url});
+    if example.repeat > 0 {
+        members["repeat"] = json!(example.repeat);
+    }
+    let mut text = members.to_string();
+    text.pop();
+    text
+}
+
+fn headed(example: &ExampleRequests, system: &str) -> String {
+    let repeat = match example.repeat {
+        0 => String::new(),
+        n => format!(", repeat {n}"),
+    };
+    format!(
+        "=== {} example {}{repeat}, {system}\n",
+        example.dataset, example.id
+    )
+}
+
+/// What any system would get for each document of some tasks.
+fn prompts(
+    spec: RunSpec,
+    args: &RenderArgs,
+    format: Format,
+    registry: &Registry,
+) -> Result<Exit, Failure> {
+    let catalog = tasks::catalog(registry, &spec.data.include_path)?;
+    let named = spec.benchmarks.iter().filter_map(|one| one.task.clone());
+    let (tree, warnings) = catalog.select(&named.collect::<Vec<_>>())?;
     tasks::warn(&warnings);
-    let spec = args.task.prompt.spec(args.seed, args.task.limit)?;
     check_copies(&tree, &catalog, &spec.data)?;
     let around = surroundings::of(registry, true);
     let renderer = Renderer {
@@ -42,7 +225,7 @@ pub(crate) fn main(args: &RenderArgs, registry: &Registry) -> Result<Exit, Failu
             true => None,
             false => {
                 let task = Task::build(leaf)?;
-                tasks::check_python(&task, &args.task.prompt.python)?;
+                tasks::check_python(&task, &args.run.task.select.prompt.python)?;
                 Some(task)
             }
         });
@@ -52,7 +235,7 @@ pub(crate) fn main(args: &RenderArgs, registry: &Registry) -> Result<Exit, Failu
         .flatten()
         .flat_map(|task| task.warnings.clone());
     tasks::warn(&remarks.collect::<Vec<_>>());
-    let sink = output::Sink::open(args.output_file.as_deref())?;
+    let sink = output::Sink::open(args.run.output_file.as_deref())?;
     let mut documents = Vec::new();
     for ((leaf, task), key) in leaves.iter().zip(&built).zip(tree.keys()) {
         let rendered = match task {
@@ -67,9 +250,9 @@ pub(crate) fn main(args: &RenderArgs, registry: &Registry) -> Result<Exit, Failu
     }
     let written = sink.write(|out| {
         for document in &documents {
-            match args.output {
-                RenderFormat::Jsonl => serde_json::to_writer(&mut *out, document)?,
-                RenderFormat::Text => out.write_all(readable(document).as_bytes())?,
+            match format {
+                Format::Jsonl => serde_json::to_writer(&mut *out, document)?,
+                Format::Text => out.write_all(readable(document).as_bytes())?,
             }
             out.write_all(b"\n")?;
         }
@@ -135,7 +318,10 @@ impl Renderer {
             let mut document = Map::new();
             document.insert("doc_id".into(), json!(id));
             document.insert("request_type".into(), json!("generate_until"));
-            document.insert("messages".into(), system::messages(&example, None).into());
+            document.insert(
+                "messages".into(),
+                system::messages(&example, None, Layout::default()).into(),
+            );
             for (field, name) in [("answer", "target"), ("choices", "choices")] {
                 if let Some(value) = example.fields().get(field) {
                     document.insert(name.into(), value.clone());

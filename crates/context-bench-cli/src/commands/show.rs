@@ -1,17 +1,18 @@
-//! `show`: a dataset as it is described, one of its examples, and the messages
+//! `show NAME`: a dataset as it is described, one of its examples, and the messages
 //! that a system would get for it.
 
+use context_bench::Example;
 use context_bench::dataset::catalogue::{Config, LoadSettings};
 use context_bench::dataset::{DatasetRef, DatasetTarget};
 use context_bench::registry::{DatasetRequest, Registry};
+use context_bench::system::{self, Layout};
 use context_bench::task::TaskCatalog;
 use context_bench::task::tasks::file::Kind;
 use context_bench::task::tasks::index::Entry;
 use context_bench::task::tasks::{Node, format};
-use context_bench::{Example, system};
 use serde_json::{Value, json};
 
-use super::show_task;
+use super::{show_run, show_task};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::list_args::{ListFormat, ShowArgs};
@@ -23,6 +24,16 @@ const LOOKED_AT: usize = 20;
 const SHOWN_CHARS: usize = 600;
 
 pub(crate) fn main(args: &ShowArgs, registry: &Registry) -> Result<Exit, Failure> {
+    if let Some(id) = &args.id {
+        return show_run::main(args, id, registry);
+    }
+    if show_run::is_run(&args.name) {
+        return Err(Failure::bad_input(format!(
+            "`{}` is a run, and no example is named",
+            args.name
+        ))
+        .hint("`show RUN ID` shows an example of a run, `runs show RUN` the run itself"));
+    }
     let catalog = tasks::catalog(registry, &args.include_path)?;
     let mut registry = registry.clone();
     registry.catalogue = catalog.datasets.clone();
@@ -176,7 +187,7 @@ impl Shown<'_> {
         match example {
             Ok(example) => {
                 shown["example"] = Value::Object(example.fields().clone());
-                shown["messages"] = system::messages(example, None).into();
+                shown["messages"] = system::messages(example, None, Layout::default()).into();
             }
             Err(failure) => shown["problem"] = failure.what.as_str().into(),
         }
@@ -194,7 +205,7 @@ fn example_text(example: &Result<Example, Failure>) -> String {
                 text += &format!("  {field}: {}\n", shortened(value));
             }
             text += "\nmessages that a system gets:\n";
-            for message in system::messages(example, None) {
+            for message in system::messages(example, None, Layout::default()) {
                 let role = message["role"].as_str().unwrap_or("?");
                 text += &format!("  {role}: {}\n", shortened(&message["content"]));
             }

@@ -22,6 +22,7 @@ mod models;
 mod outputs;
 mod print_config;
 mod program;
+mod render;
 mod reopened;
 mod repeats;
 mod replies;
@@ -29,6 +30,7 @@ mod run_file;
 #[cfg(target_os = "linux")]
 mod sandbox;
 mod store;
+mod stored;
 mod systems;
 mod task_runs;
 mod tasks;

@@ -17,7 +17,7 @@ use crate::dataset::Dataset;
 use crate::evaluator::Evaluator;
 use crate::model::{Example, ExampleId};
 use crate::stats::clustered_mean;
-use crate::system::{generation, messages};
+use crate::system::{Layout, generation, messages};
 
 /// A dataset with its evaluators.
 #[derive(Default)]
@@ -245,7 +245,11 @@ fn sample(at: usize, rows: &[Answered<'_>], scores: &[(&str, f64)]) -> Map<Strin
         .map(|answer| answer.example.fields().clone());
     let mut doc = first.unwrap_or_default();
     let settings = doc.shift_remove(generation::FIELD).unwrap_or_default();
-    let messages = Value::Array(messages(&Example::from(doc.clone()), None));
+    let messages = Value::Array(messages(
+        &Example::from(doc.clone()),
+        None,
+        Layout::default(),
+    ));
     let target = ["answers", "answer"]
         .iter()
         .find_map(|field| doc.get(*field));

@@ -13,6 +13,11 @@ use serde_json::{Map, Value};
 
 use crate::text::stringify;
 
+/// The field of an example whose context holds the question already, so that only the
+/// context is sent. The catalogue sets it; the name is one that records of users do not
+/// have by chance.
+pub const QUESTION_IN_CONTEXT: &str = "question_in_context";
+
 /// The object of another language that a map was made from; see [`Example::with_source`].
 pub type Source = Arc<dyn Any + Send + Sync>;
 

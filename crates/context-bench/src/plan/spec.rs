@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::workers::Workers;
+use crate::system::Layout;
 
 /// The format of run files that this version writes and reads.
 pub const SPEC_VERSION: u32 = 1;
@@ -123,6 +124,11 @@ macro_rules! with_requests {
             /// System prompt that precedes every example.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub system_prompt: Option<String>,
+            /// Where the context of an example with a question stands: `system` (the
+            /// default; a system message), `user` (above the question, in one message) or
+            /// `tool` (the result of a tool call).
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub layout: Option<Layout>,
             /// How freely answers vary; default 0, or nothing where an endpoint refuses
             /// that. Tasks have their own.
             #[serde(skip_serializing_if = "Option::is_none")]
@@ -160,6 +166,7 @@ macro_rules! with_requests {
                         .system_prompt
                         .clone()
                         .or_else(|| general.system_prompt.clone()),
+                    layout: self.layout.or(general.layout),
                     temperature: self.temperature.or(general.temperature),
                     max_tokens: self.max_tokens.or(general.max_tokens),
                     headers: self.headers.clone().or_else(|| general.headers.clone()),

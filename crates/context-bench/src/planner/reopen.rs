@@ -24,7 +24,8 @@ use crate::evaluator::Evaluator;
 use crate::plan::{BenchmarkKind, PLAN_VERSION, PlannedBenchmark, PlannedChat, RunPlan, RunRecord};
 use crate::replay::Replay;
 use crate::result::EvalResult;
-use crate::store::{Store, StoreError};
+use crate::store::{Store, StoreError, StoredRun};
+use crate::text::suggest;
 
 /// A stored run, with what was asked and decided.
 pub struct Reopened {
@@ -41,34 +42,51 @@ fn last_run(store: &Store) -> Result<Option<String>, StoreError> {
     Ok(runs.last().map(|run| run.run.id().to_string()))
 }
 
+/// There is no such run; perhaps one with a similar id.
+fn unknown(store: &Store, error: StoreError) -> PlanError {
+    let StoreError::UnknownRun { id } = &error else {
+        return error.into();
+    };
+    let runs = store.runs().unwrap_or_default();
+    let ids: Vec<&str> = runs.iter().map(|run| run.run.id().as_str()).collect();
+    match suggest::did_you_mean(id, ids) {
+        Some(near) => PlanError::new(error.to_string()).with_hint(near),
+        None => error.into(),
+    }
+}
+
 impl Reopened {
-    /// Finds a run by its id, the beginning of it, or `last`.
+    /// Finds a run by its id, the beginning of it, or `last` (also `latest`).
     ///
     /// # Errors
     ///
     /// When there is no such run, or the store cannot be read.
     pub fn open(store: &Store, id: &str) -> Result<Self, PlanError> {
         let id = match id {
-            "last" => last_run(store)?.ok_or_else(|| {
+            "last" | "latest" => last_run(store)?.ok_or_else(|| {
                 PlanError::new("the store has no runs")
                     .with_hint("a run with `--cache-dir` puts itself into the store")
             })?,
             id => id.to_owned(),
         };
-        let replay = Replay::open(store, &id)?;
+        let replay = Replay::open(store, &id).map_err(|error| match error {
+            StoreError::UnknownRun { .. } => unknown(store, error),
+            error => error.into(),
+        })?;
         let record = match RunRecord::of(&replay.run.config) {
             Some(record) if record.plan.version > PLAN_VERSION => {
-                return Err(PlanError::new(format!(
-                    "run {} has a plan of format {}",
-                    replay.run.run.id(),
-                    record.plan.version
-                ))
-                .with_hint("a later version of context-bench made it; use that one"));
+                return Err(Self::later(&replay.run, record.plan.version));
             }
             Some(record) => record,
             None => earlier::record(&replay)?,
         };
         Ok(Self { replay, record })
+    }
+
+    /// A run that a later version planned.
+    pub(super) fn later(run: &StoredRun, version: u32) -> PlanError {
+        let what = format!("run {} has a plan of format {version}", run.run.id());
+        PlanError::new(what).with_hint("a later version of context-bench made it; use that one")
     }
 
     /// The result of the run as it was, from the store; with `keep_text` its rows have

@@ -14,7 +14,7 @@ use crate::plan::{LikelihoodSpec, PlannedSystem, RequestSpec, SystemSpec, Worker
 use crate::registry::{SystemContext, SystemRef};
 use crate::runner::MaxWorkers;
 use crate::system::{
-    CommandSettings, CommandSystem, OpenAiProxy, OpenAiProxySettings, Reader, System,
+    CommandSettings, CommandSystem, Layout, OpenAiProxy, OpenAiProxySettings, Reader, System,
 };
 use crate::task::{LikelihoodSettings, TaskModel};
 use crate::tokens::TokenCounter;
@@ -226,6 +226,7 @@ impl Planner<'_> {
             name: Some(name.to_owned()),
             api_key: self.key(requests)?,
             system_prompt: requests.system_prompt.clone(),
+            layout: requests.layout.unwrap_or_default(),
             timeout: timeout(requests),
             generation: generation(requests),
             usual_temperature: true,
@@ -254,6 +255,12 @@ impl Planner<'_> {
             (Arc::new(proxy), endpoint)
         };
         let address = endpoint.to_string();
+        if requests.layout == Some(Layout::Tool) && !endpoint.is_chat() {
+            return Err(PlanError::new(format!(
+                "`--layout tool` needs an endpoint for chats, and `{address}` continues text"
+            ))
+            .with_hint("name the address that ends in `/chat/completions`, or its base URL"));
+        }
         built.endpoints.push((endpoint, users));
         Ok(Answerer {
             system,

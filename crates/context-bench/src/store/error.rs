@@ -42,6 +42,12 @@ pub enum StoreError {
         /// What the database said.
         problem: String,
     },
+    /// A query of the user cannot be answered.
+    #[error("the query cannot be answered: {problem}")]
+    Sql {
+        /// What is wrong with it.
+        problem: String,
+    },
     /// No run has that id, nor one that begins like that.
     #[error("no run `{id}` in the store")]
     UnknownRun {
@@ -70,6 +76,11 @@ impl Hint for StoreError {
                     .into(),
             ),
             Self::Query { .. } => None,
+            Self::Sql { .. } => Some(
+                "there are the views `answers` and `run_scores`, for example `SELECT example_id, \
+                 response FROM answers`; docs/reference/store.md has all columns"
+                    .into(),
+            ),
             Self::UnknownRun { .. } => Some("`context-bench runs` lists all runs".into()),
             Self::AmbiguousRun { runs, .. } => Some(format!("one of: {}", runs.join(", "))),
         }

@@ -22,6 +22,8 @@ mod rows;
 mod run;
 mod schema;
 mod score_json;
+mod sql;
+mod tally;
 #[cfg(test)]
 mod tests;
 mod wal;
@@ -43,7 +45,10 @@ pub use record::{Located, NewOutcome, NewResponse, NewScores, Record, ResponseRe
 pub use rows::{RunRows, StoredOutcome, StoredRow};
 pub use run::{Removed, Run, RunId, RunStart, RunStatus, ScorerEntry, StoredRun, SystemEntry};
 
-use crate::model::{Example, Output};
+pub use sql::SqlTable;
+pub use tally::Tally;
+
+use crate::model::{Example, ExampleId, Output};
 use queue::Queue;
 use reader::{Damage, Reader};
 use writer::{Job, Shared, Writer};
@@ -344,6 +349,86 @@ impl Store {
     /// the run's evaluators.
     pub fn run_rows(&self, run: &StoredRun) -> RunRows {
         RunRows::new(self.clone(), run.clone())
+    }
+
+    /// Counts the rows of a run, system by system, without looking at answers; `field`
+    /// names the score of a dataset. Rows are not checked for damage.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    pub fn tally(
+        &self,
+        run: &StoredRun,
+        field: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Vec<Tally>, StoreError> {
+        let n_systems = run.systems.len();
+        self.read(|reader, _| tally::tally(&reader.connection, &run.run, n_systems, field))
+    }
+
+    /// The rows of a run whose example has an id that is written like that: grouped by
+    /// system, in dataset order.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    pub fn rows_of(&self, run: &StoredRun, id: &str) -> Result<Vec<StoredRow>, StoreError> {
+        let places: Vec<(i64, i64, i64)> = self.read(|reader, _| {
+            reader
+                .connection
+                .prepare_cached(
+                    "SELECT system, position, repeat FROM run_rows
+                     WHERE run = ?1 AND CAST(example_id AS TEXT) = ?2
+                     ORDER BY system, position, repeat",
+                )?
+                .query_map((run.run.number, id), |row| {
+                    Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+                })?
+                .collect()
+        })?;
+        let mut found = Vec::with_capacity(places.len());
+        for (system, position, repeat) in places {
+            let mut rows = self.run_rows(run);
+            rows.start_after((system, position, repeat - 1));
+            // One that is damaged is left out, and the next is of another example.
+            if let Some(row) = rows.next().transpose()?
+                && row.example_id.to_string() == id
+            {
+                found.push(row);
+            }
+        }
+        Ok(found)
+    }
+
+    /// The ids of the examples of a run, each once, at most so many.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    pub fn example_ids(&self, run: &StoredRun, most: usize) -> Result<Vec<ExampleId>, StoreError> {
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        self.read(|reader, _| {
+            reader
+                .connection
+                .prepare_cached("SELECT DISTINCT example_id FROM run_rows WHERE run = ?1 LIMIT ?2")?
+                .query_map((run.run.number, most), |row| {
+                    Ok(match row.get_ref(0)? {
+                        rusqlite::types::ValueRef::Integer(n) => ExampleId::Int(n),
+                        text => ExampleId::from(text.as_str()?),
+                    })
+                })?
+                .collect()
+        })
+    }
+
+    /// Answers a query in SQL, which may only read. The view `answers` has every text,
+    /// also the compressed ones; `body_text(encoding, body)` gives them one by one.
+    ///
+    /// # Errors
+    ///
+    /// When the query is wrong, or would change something.
+    pub fn sql(&self, query: &str) -> Result<SqlTable, StoreError> {
+        sql::query(&open::reader(&self.0.path)?, query)
     }
 
     /// Removes a run, the responses that no other run refers to, and the examples

@@ -12,6 +12,7 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use super::error::{StoreError, describe, is_busy, is_damage};
 use super::schema::{self, Found};
+use super::sql;
 use super::wal;
 
 /// The file inside the folder.
@@ -160,6 +161,9 @@ fn try_connect(path: &Path) -> rusqlite::Result<(Connection, Found, Option<Strin
         schema::create(&tx)?;
     }
     let found = schema::inspect(&tx)?;
+    if found == Found::Ours {
+        sql::put_views(&tx)?;
+    }
     tx.commit()?;
     if found == Found::Ours && suspect(path).exists() {
         let verdict: String =

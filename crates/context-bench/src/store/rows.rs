@@ -100,6 +100,12 @@ impl RunRows {
         &self.run
     }
 
+    /// Goes on behind that system, position and repeat.
+    pub(super) fn start_after(&mut self, place: (i64, i64, i64)) {
+        self.page.clear();
+        self.after = Some(place);
+    }
+
     fn turn_page(&mut self, after: (i64, i64, i64)) -> Result<(), StoreError> {
         let store = self.store.clone();
         self.after = store.read(|reader, damage| {

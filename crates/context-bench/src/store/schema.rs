@@ -1,6 +1,7 @@
 //! The tables. `docs/reference/store.md` is their documentation for users.
 //!
-//! Anything that changes here needs a new `VERSION` and a way to read the old one.
+//! Anything that changes here needs a new `VERSION` and a way to read the old one. Views
+//! for people alone (`sql.rs`) are no part of the format: they come and go.
 
 use rusqlite::{Connection, OptionalExtension as _};
 

@@ -4,6 +4,7 @@
 //! changed. The output is the answerer's, so its `context` is the transformed one
 //! and token counts show what the layer saved.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -11,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::offload::offload;
 use super::transform::Transform;
-use super::{Conversation, System, SystemError};
+use super::{Conversation, Posting, System, SystemError};
 use crate::model::{Example, Identity, Output};
 
 /// Transforms the context of each example, then asks another system.
@@ -34,6 +35,16 @@ impl ContextLayer {
             transform,
             answerer,
         }
+    }
+
+    /// The example as the answerer gets it.
+    fn changed<'e>(&self, example: &'e Example) -> Cow<'e, Example> {
+        let Some(context) = example.text("context") else {
+            return Cow::Borrowed(example);
+        };
+        let question = example.question().unwrap_or_default();
+        let context = self.transform.transform(context, question);
+        Cow::Owned(example.clone().with("context", context))
     }
 }
 
@@ -75,13 +86,11 @@ impl System for ContextLayer {
     }
 
     fn prompt(&self, example: &Example) -> Option<Vec<String>> {
-        let Some(context) = example.text("context") else {
-            return self.answerer.prompt(example);
-        };
-        let question = example.question().unwrap_or_default();
-        let context = self.transform.transform(context, question);
-        self.answerer
-            .prompt(&example.clone().with("context", context))
+        self.answerer.prompt(&self.changed(example))
+    }
+
+    fn requests(&self, example: &Example) -> Option<Vec<Posting>> {
+        self.answerer.requests(&self.changed(example))
     }
 
     fn as_conversation(&self) -> Option<&dyn Conversation> {

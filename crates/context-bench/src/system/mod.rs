@@ -7,6 +7,7 @@ mod command;
 mod context_layer;
 mod function;
 pub(crate) mod generation;
+mod layout;
 mod offload;
 mod openai;
 mod reader;
@@ -16,6 +17,7 @@ pub use command::{CommandError, CommandSettings, CommandSystem, split_command};
 pub use context_layer::ContextLayer;
 pub use function::{FnSystem, from_fn};
 pub use generation::FIELD as GENERATION_SETTINGS;
+pub use layout::{Layout, UnknownLayout};
 pub use openai::{BuildMessages, OpenAiProxy, OpenAiProxySettings, SYSTEM_INSTRUCTION, messages};
 pub use reader::Reader;
 
@@ -23,6 +25,7 @@ pub(crate) use openai::add_usage;
 
 use async_trait::async_trait;
 
+use crate::chat::{ChatRequest, Endpoint};
 use crate::model::{CallStats, Example, Failure, FailureKind, Identity, Output, Turn};
 
 /// Something between data and an answer: a compressor, a proxy, a retriever …
@@ -48,9 +51,35 @@ pub trait System: Send + Sync {
         None
     }
 
+    /// The requests that would be posted about an example, without posting them, as far
+    /// as they do not depend on replies; `None` (the default) when that shows only in the
+    /// run.
+    fn requests(&self, example: &Example) -> Option<Vec<Posting>> {
+        let _ = example;
+        None
+    }
+
     /// This system as one that can hold a conversation, if it can.
     fn as_conversation(&self) -> Option<&dyn Conversation> {
         None
+    }
+}
+
+/// A request that a system would post.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Posting {
+    /// Where to, without credentials.
+    pub url: String,
+    /// The body, byte for byte; only what looks like a key is `…`.
+    pub body: String,
+}
+
+impl Posting {
+    pub(crate) fn new(endpoint: &Endpoint, request: &ChatRequest) -> Self {
+        Self {
+            url: endpoint.to_string(),
+            body: String::from_utf8_lossy(&request.body).into_owned(),
+        }
     }
 }
 

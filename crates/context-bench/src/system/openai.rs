@@ -14,7 +14,8 @@ use async_trait::async_trait;
 use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
 
-use super::{Conversation, Replies, System, SystemError, generation};
+use super::layout::{Layout, message};
+use super::{Conversation, Posting, Replies, System, SystemError, generation};
 use crate::chat::{
     ChatClient, ChatError, ChatReply, ChatRequest, ClientError, ClientSettings, DEFAULT_MODEL,
     Endpoint, Pace, RetryPolicy, Secret, host_part,
@@ -39,6 +40,9 @@ pub struct OpenAiProxySettings {
     pub api_key: Option<Secret>,
     /// A system message before all others, even an empty one.
     pub system_prompt: Option<String>,
+    /// Where the context of an example stands. Endpoints that continue plain text get
+    /// it before the question in any case.
+    pub layout: Layout,
     /// How long one attempt may take; 30 seconds unless set. In a stream, how
     /// long it may stay silent.
     pub timeout: Duration,
@@ -78,6 +82,7 @@ impl OpenAiProxySettings {
             name: None,
             api_key: None,
             system_prompt: None,
+            layout: Layout::default(),
             timeout: Duration::from_secs(30),
             generation: Map::new(),
             usual_temperature: false,
@@ -188,6 +193,16 @@ impl OpenAiProxy {
     }
 
     fn request(&self, messages: Vec<Value>, example: Option<&Example>) -> ChatRequest {
+        let body = self.body(messages, example, self.settings.extra_body.clone());
+        ChatRequest::new(body, self.settings.stream)
+    }
+
+    fn body(
+        &self,
+        messages: Vec<Value>,
+        example: Option<&Example>,
+        extra: Map<String, Value>,
+    ) -> Map<String, Value> {
         let mut body = Map::new();
         body.insert("model".into(), json!(self.settings.model));
         if self.endpoint().is_chat() {
@@ -204,8 +219,8 @@ impl OpenAiProxy {
             ));
         }
         body.extend(self.own_members(body.contains_key("temperature")));
-        body.extend(self.settings.extra_body.clone());
-        ChatRequest::new(body, self.settings.stream)
+        body.extend(extra);
+        body
     }
 
     /// How answers are generated here, whatever an example says.
@@ -273,7 +288,11 @@ impl OpenAiProxy {
         if let Some(build) = &self.settings.build_messages {
             return build(example);
         }
-        messages(example, self.settings.system_prompt.as_deref())
+        let layout = match self.endpoint().is_chat() {
+            true => self.settings.layout,
+            false => Layout::default(),
+        };
+        messages(example, self.settings.system_prompt.as_deref(), layout)
     }
 }
 
@@ -282,9 +301,9 @@ impl OpenAiProxy {
 pub const SYSTEM_INSTRUCTION: &str = "task_system_instruction";
 
 /// The messages that an endpoint gets for an example: its turns, else its
-/// messages if it has no context, else its context and question, after the system
-/// prompt and the example's own [`SYSTEM_INSTRUCTION`] if there are any.
-pub fn messages(example: &Example, system_prompt: Option<&str>) -> Vec<Value> {
+/// messages if it has no context, else its context and question as `layout` says, after
+/// the system prompt and the example's own [`SYSTEM_INSTRUCTION`] if there are any.
+pub fn messages(example: &Example, system_prompt: Option<&str>, layout: Layout) -> Vec<Value> {
     let present = |key: &str| example.get(key).filter(|value| !value.is_null());
     let prompt = system_prompt.map(|text| message("system", text));
     let instruction = present(SYSTEM_INSTRUCTION).map(|text| message("system", text.clone()));
@@ -301,13 +320,7 @@ pub fn messages(example: &Example, system_prompt: Option<&str>) -> Vec<Value> {
         messages.extend(list.iter().cloned());
         return messages;
     }
-    let context = example.get("context").cloned().unwrap_or_else(|| json!(""));
-    if let Some(question) = present("question") {
-        messages.push(message("system", context));
-        messages.push(message("user", question.clone()));
-    } else {
-        messages.push(message("user", context));
-    }
+    messages.extend(layout.messages(example));
     messages
 }
 
@@ -366,11 +379,20 @@ impl System for OpenAiProxy {
             .collect();
         let headers = (!headers.is_empty()).then(|| Mask::Digest.map(&headers));
         put("headers", headers.map(Value::from));
+        // Answers from before there were layouts are answers to the usual one.
+        let layout = Some(self.settings.layout).filter(|layout| *layout != Layout::default());
+        put(
+            "layout",
+            layout
+                .filter(|_| self.endpoint().is_chat())
+                .map(|layout| json!(layout)),
+        );
         Some(Identity::new("openai_proxy", 1, settings))
     }
 
     fn prompt(&self, example: &Example) -> Option<Vec<String>> {
         let text = |message: Value| match message.get("content")? {
+            Value::Null => None,
             Value::String(text) => Some(text.clone()),
             other => Some(other.to_string()),
         };
@@ -380,6 +402,23 @@ impl System for OpenAiProxy {
                 .filter_map(text)
                 .collect(),
         )
+    }
+
+    fn requests(&self, example: &Example) -> Option<Vec<Posting>> {
+        // Of a conversation, what follows depends on what comes back.
+        let (messages, asked) = match example.conversation().ok()? {
+            Some(turns) => {
+                let mut messages = self.opening();
+                messages.extend(turns.first().map(said));
+                (messages, None)
+            }
+            None => (self.messages(example), Some(example)),
+        };
+        // Exactly what is sent, but for keys that are in it.
+        let extra = Mask::Dots.map(&self.settings.extra_body);
+        let body = self.body(messages, asked, extra);
+        let request = ChatRequest::new(body, self.settings.stream);
+        Some(vec![Posting::new(self.endpoint(), &request)])
     }
 
     fn as_conversation(&self) -> Option<&dyn Conversation> {
@@ -394,7 +433,7 @@ impl Conversation for OpenAiProxy {
         let mut replies = Replies::default();
         let mut total = CallStats::default();
         for turn in turns {
-            messages.push(message(&turn.role, turn.content.as_str()));
+            messages.push(said(turn));
             let sent = self.send(messages.clone(), None).await;
             let (reply, remarks) = sent.map_err(|error| {
                 let mut error = SystemError::from(error);
@@ -433,8 +472,8 @@ impl From<ChatError> for SystemError {
     }
 }
 
-fn message(role: &str, content: impl Into<Value>) -> Value {
-    json!({"role": role, "content": content.into()})
+fn said(turn: &Turn) -> Value {
+    message(&turn.role, turn.content.as_str())
 }
 
 /// The name of a proxy that was given none.

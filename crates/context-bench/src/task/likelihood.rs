@@ -13,8 +13,9 @@ use super::logprobs::{Echo, Lack, Likelihood};
 use crate::benchmark::examples::{CONTEXTS, CONTINUATIONS, TEXT, UNCONDITIONAL};
 use crate::benchmark::response::{LIKELIHOODS, UNCONDITIONAL_LIKELIHOODS};
 use crate::chat::{ChatClient, ChatError, ChatFailure, ChatRequest, ClientError, ClientSettings};
+use crate::mask::Mask;
 use crate::model::{CallStats, Example, FailureKind, Output};
-use crate::system::SystemError;
+use crate::system::{Posting, SystemError};
 
 /// What the reference sends with every such request.
 const SEED: u32 = 1234;
@@ -168,31 +169,10 @@ impl LikelihoodClient {
         continuations: &Value,
         cost: &mut Cost,
     ) -> Result<Output, SystemError> {
-        let texts = |value: &Value| -> Option<Vec<String>> {
-            let list = value.as_array()?.iter();
-            list.map(|item| item.as_str().map(str::to_owned)).collect()
-        };
-        let bad = |field: &str| {
-            let message = format!("`{field}` must be a list of texts");
-            SystemError::new(FailureKind::BadExample, message)
-        };
         if example.get("messages").is_some() {
             return Err(self.unsupported("likelihoods are asked for after plain text"));
         }
-        let continuations = texts(continuations).ok_or_else(|| bad(CONTINUATIONS))?;
-        let pairs: Vec<Asked> = match example.get(CONTEXTS) {
-            Some(contexts) => {
-                let contexts = texts(contexts).ok_or_else(|| bad(CONTEXTS))?;
-                let continuation = continuations.first().map_or("", String::as_str);
-                let pair = |context: &String| self.asked(context, continuation);
-                contexts.iter().map(pair).collect()
-            }
-            None => {
-                let context = example.context();
-                let pair = |continuation: &String| self.asked(context, continuation);
-                continuations.iter().map(pair).collect()
-            }
-        };
+        let (continuations, pairs) = self.pairs(example, continuations)?;
         let found = self.ask(&pairs, cost).await?;
         let mut best = 0;
         for (at, (ll, _)) in found.iter().enumerate() {
@@ -207,13 +187,93 @@ impl LikelihoodClient {
         };
         let mut output = Output::reply(example, chosen).with(LIKELIHOODS, json!(found));
         if example.get(UNCONDITIONAL) == Some(&json!(true)) {
-            let pair = |continuation: &String| self.asked("", continuation);
-            let pairs: Vec<Asked> = continuations.iter().map(pair).collect();
-            let found = self.ask(&pairs, cost).await?;
+            let found = self.ask(&self.alone(&continuations), cost).await?;
             let lls: Vec<f64> = found.iter().map(|(ll, _)| *ll).collect();
             output = output.with(UNCONDITIONAL_LIKELIHOODS, lls);
         }
         Ok(output)
+    }
+
+    /// The continuations of an example, and the texts that are asked about.
+    fn pairs(
+        &self,
+        example: &Example,
+        continuations: &Value,
+    ) -> Result<(Vec<String>, Vec<Asked>), SystemError> {
+        let texts = |value: &Value| -> Option<Vec<String>> {
+            let list = value.as_array()?.iter();
+            list.map(|item| item.as_str().map(str::to_owned)).collect()
+        };
+        let bad = |field: &str| {
+            let message = format!("`{field}` must be a list of texts");
+            SystemError::new(FailureKind::BadExample, message)
+        };
+        let continuations = texts(continuations).ok_or_else(|| bad(CONTINUATIONS))?;
+        let pairs: Vec<Asked> = match example.get(CONTEXTS) {
+            Some(contexts) => {
+                let contexts = texts(contexts).ok_or_else(|| bad(CONTEXTS))?;
+                let continuation = continuations.first().map_or("", String::as_str);
+                let pair = |context: &String| self.asked(context, continuation);
+                contexts.iter().map(pair).collect()
+            }
+            None => {
+                let context = example.context();
+                let pair = |continuation: &String| self.asked(context, continuation);
+                continuations.iter().map(pair).collect()
+            }
+        };
+        Ok((continuations, pairs))
+    }
+
+    /// The continuations without their context.
+    fn alone(&self, continuations: &[String]) -> Vec<Asked> {
+        let alone = continuations.iter().map(|text| self.asked("", text));
+        alone.collect()
+    }
+
+    /// The requests about an example; `None` where the server's tokens decide.
+    pub(super) fn requests(&self, example: &Example) -> Option<Vec<Posting>> {
+        let mut lists = Vec::new();
+        match example.get(CONTINUATIONS) {
+            Some(continuations) => {
+                let (continuations, pairs) = self.pairs(example, continuations).ok()?;
+                lists.push(pairs);
+                if example.get(UNCONDITIONAL) == Some(&json!(true)) {
+                    lists.push(self.alone(&continuations));
+                }
+            }
+            None => {
+                let text = example.text(TEXT).unwrap_or_default();
+                if text.len() > self.settings.max_length {
+                    return None;
+                }
+                lists.push(vec![self.asked("", text)]);
+            }
+        }
+        let extra = Mask::Dots.map(&self.extra_body);
+        let batches = lists.iter().flat_map(|list| self.batches(list));
+        let postings = batches.map(|batch| {
+            let request = self.request(prompt(batch), extra.clone());
+            Posting::new(self.client.endpoint(), &request)
+        });
+        Some(postings.collect())
+    }
+
+    fn batches<'a>(&self, asked: &'a [Asked]) -> std::slice::Chunks<'a, Asked> {
+        asked.chunks(self.settings.batch_size.max(1))
+    }
+
+    fn request(&self, prompt: Value, extra: Map<String, Value>) -> ChatRequest {
+        let mut body = Map::new();
+        body.insert("model".into(), json!(self.model));
+        body.insert("prompt".into(), prompt);
+        body.insert("temperature".into(), json!(0));
+        body.insert("max_tokens".into(), json!(1));
+        body.insert("logprobs".into(), json!(1));
+        body.insert("seed".into(), json!(SEED));
+        body.insert("echo".into(), json!(true));
+        body.extend(extra);
+        ChatRequest::new(body, false)
     }
 
     /// White space at the end of a context belongs to what follows; without a context
@@ -231,13 +291,8 @@ impl LikelihoodClient {
 
     async fn ask(&self, asked: &[Asked], cost: &mut Cost) -> Result<Vec<Likelihood>, SystemError> {
         let mut found = Vec::with_capacity(asked.len());
-        for batch in asked.chunks(self.settings.batch_size.max(1)) {
-            let prompts: Vec<&str> = batch.iter().map(|one| one.prompt.as_str()).collect();
-            let prompt = match prompts.as_slice() {
-                [one] => json!(one),
-                several => json!(several),
-            };
-            let choices = self.send(prompt, batch.len(), cost).await?;
+        for batch in self.batches(asked) {
+            let choices = self.send(prompt(batch), batch.len(), cost).await?;
             for (one, choice) in batch.iter().zip(&choices) {
                 let likelihood =
                     Echo::read(choice).and_then(|echo| echo.after(&one.prompt, one.from));
@@ -336,16 +391,7 @@ impl LikelihoodClient {
         n: usize,
         cost: &mut Cost,
     ) -> Result<Vec<Value>, SystemError> {
-        let mut body = Map::new();
-        body.insert("model".into(), json!(self.model));
-        body.insert("prompt".into(), prompt);
-        body.insert("temperature".into(), json!(0));
-        body.insert("max_tokens".into(), json!(1));
-        body.insert("logprobs".into(), json!(1));
-        body.insert("seed".into(), json!(SEED));
-        body.insert("echo".into(), json!(true));
-        body.extend(self.extra_body.clone());
-        let request = ChatRequest::new(body, false);
+        let request = self.request(prompt, self.extra_body.clone());
         let sent = self.client.send_json(&request).await;
         let mut reply = sent.map_err(|error| self.refused(error))?;
         cost.call.add(reply.call);
@@ -401,6 +447,14 @@ impl LikelihoodClient {
         let at = self.client.endpoint();
         let message = format!("`{at}` gives no likelihoods: {what}");
         SystemError::new(FailureKind::Unsupported, message)
+    }
+}
+
+/// The texts of a request.
+fn prompt(batch: &[Asked]) -> Value {
+    match batch {
+        [one] => json!(one.prompt),
+        several => several.iter().map(|one| one.prompt.as_str()).collect(),
     }
 }
 

@@ -10,7 +10,7 @@ use super::likelihood::{LikelihoodClient, LikelihoodSettings};
 use crate::benchmark::examples::{CONTEXTS, CONTINUATIONS, TEXT, asks_for_likelihoods};
 use crate::chat::{ClientError, Endpoint};
 use crate::model::{Example, FailureKind, Identity, Output};
-use crate::system::{Conversation, OpenAiProxy, OpenAiProxySettings, System, SystemError};
+use crate::system::{Conversation, OpenAiProxy, OpenAiProxySettings, Posting, System, SystemError};
 
 /// A model behind an endpoint.
 #[derive(Debug)]
@@ -108,6 +108,13 @@ impl System for TaskModel {
             texts.map(|text| format!("{context}{text}")).collect()
         };
         Some(contexts.into_iter().flat_map(both).collect())
+    }
+
+    fn requests(&self, example: &Example) -> Option<Vec<Posting>> {
+        match asks_for_likelihoods(example) {
+            true => self.likelihoods.as_ref()?.requests(example),
+            false => self.proxy.requests(example),
+        }
     }
 
     fn as_conversation(&self) -> Option<&dyn Conversation> {

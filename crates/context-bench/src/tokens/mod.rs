@@ -12,6 +12,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::error::Hint;
+use crate::model::QUESTION_IN_CONTEXT;
 use crate::text::suggest;
 
 /// Counts the tokens of a text.
@@ -156,6 +157,9 @@ pub(crate) fn given_texts<'a>(
         return named.map(|(key, text)| (Some(key), text)).collect();
     }
     let list = |key: &str| fields.get(key).and_then(Value::as_array);
+    let question_in_context = fields
+        .get(QUESTION_IN_CONTEXT)
+        .is_some_and(|said| *said == Value::Bool(true));
     let context = fields.get("context").filter(|value| !value.is_null());
     let messages = list("turns").or_else(|| match context {
         None => list("messages"),
@@ -164,7 +168,12 @@ pub(crate) fn given_texts<'a>(
     match messages {
         Some(messages) => messages.iter().flat_map(message_texts).collect(),
         None => counted_texts(fields, &TextFields::All)
-            .filter(|(key, _)| matches!(*key, "context" | "question"))
+            .filter(|(key, _)| match *key {
+                "context" => true,
+                // Where the context holds it, it is sent once.
+                "question" => !question_in_context,
+                _ => false,
+            })
             .map(|(key, text)| (Some(key), text))
             .collect(),
     }

@@ -16,7 +16,7 @@ use super::spec::{Choices, Config};
 use super::template::Template;
 use crate::dataset::{DatasetError, Examples, Misfit};
 use crate::error::Location;
-use crate::model::Example;
+use crate::model::{Example, QUESTION_IN_CONTEXT};
 use crate::text::stringify::{is_truthy, kind};
 
 /// What a user may ask of the engine.
@@ -193,11 +193,22 @@ impl Engine {
                 fields.put(i, value);
             }
         }
+        let mut is_once = false;
         if let Some(options) = options {
+            is_once = fields.get(Known::Context).is_none();
             self.choose(&mut fields, options, at)?;
         }
         self.complete_answers(&mut fields, at)?;
-        Ok(fields.into())
+        // A question that is its own context, or stands there with its options, is asked
+        // once.
+        let is_text = |value: &Value| value.as_str().is_some_and(|text| !text.is_empty());
+        let context = fields.get(Known::Context).filter(|value| is_text(value));
+        is_once |= context.is_some() && context == fields.get(Known::Question);
+        let mut example: Example = fields.into();
+        if is_once {
+            example = example.with(QUESTION_IN_CONTEXT, true);
+        }
+        Ok(example)
     }
 
     fn options(

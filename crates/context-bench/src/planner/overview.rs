@@ -1,0 +1,115 @@
+//! Many stored runs at a glance: who was asked, about what, with which score.
+//!
+//! Rows are counted, not read: a run is summed up in whole by [`Reopened`] alone.
+
+use super::reopen::Reopened;
+use super::scoring::USUAL_SCORE;
+use super::{PlanError, earlier};
+use crate::plan::{PLAN_VERSION, RunPlan, RunRecord};
+use crate::replay::Replay;
+use crate::store::{RunStatus, Store, StoredRun};
+
+/// A run at a glance.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Overview {
+    /// Datasets, tasks and groups as they were named.
+    pub benchmarks: Vec<String>,
+    /// What the score is called; `None` when rows have none.
+    pub score_field: Option<String>,
+    /// Per system.
+    pub systems: Vec<SystemOverview>,
+}
+
+/// What became of one system in a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SystemOverview {
+    /// The system.
+    pub name: String,
+    /// The model that answered, when there is one.
+    pub model: Option<String>,
+    /// Answers that were planned; `None` while that is not known.
+    pub planned: Option<usize>,
+    /// Rows that are there.
+    pub rows: usize,
+    /// Rows that have the score.
+    pub scored: usize,
+    /// Rows that failed.
+    pub failed: usize,
+    /// The mean of the score over the rows that have it.
+    pub mean: Option<f64>,
+}
+
+/// A stored run at a glance. Costs a look at each of its rows and at no answer.
+///
+/// # Errors
+///
+/// When the store cannot be read, or a later version planned the run.
+pub fn overview(store: &Store, run: &StoredRun) -> Result<Overview, PlanError> {
+    let record = match RunRecord::of(&run.config) {
+        Some(record) if record.plan.version > PLAN_VERSION => {
+            return Err(Reopened::later(run, record.plan.version));
+        }
+        Some(record) => record,
+        None => earlier::record(&Replay::of(store, run.clone()))?,
+    };
+    let plan = &record.plan;
+    let tallies = store.tally(run, &|tag| field(plan, tag))?;
+    let mut benchmarks: Vec<String> = Vec::new();
+    for node in &plan.tree.nodes {
+        if !benchmarks.iter().any(|known| known == node.id()) {
+            benchmarks.push(node.id().to_owned());
+        }
+    }
+    if benchmarks.is_empty() {
+        let tags = tallies.iter().flat_map(|tally| &tally.datasets);
+        for tag in tags {
+            if !benchmarks.contains(tag) {
+                benchmarks.push(tag.clone());
+            }
+        }
+    }
+    let documents = |one: &crate::plan::PlannedBenchmark| Some(one.documents? * one.repeats.max(1));
+    let planned: Option<usize> = match plan.benchmarks.is_empty() {
+        true => None,
+        false => plan.benchmarks.iter().map(documents).sum(),
+    };
+    let most = tallies.iter().map(|tally| tally.rows).max();
+    let planned = planned.or(match run.status {
+        RunStatus::Finished => most,
+        _ => None,
+    });
+    let systems = run.systems.iter().zip(tallies).enumerate();
+    let systems = systems.map(|(at, (system, tally))| {
+        let decided = plan.systems.get(at);
+        let model = decided.and_then(|one| one.model.clone());
+        let asked = system.settings.pointer("/settings/model");
+        let asked = asked.and_then(serde_json::Value::as_str);
+        SystemOverview {
+            name: system.name.clone(),
+            model: model
+                .or_else(|| asked.map(str::to_owned))
+                .filter(|model| !model.is_empty()),
+            planned: planned.map(|n| n.max(tally.rows)),
+            rows: tally.rows,
+            scored: tally.scored,
+            failed: tally.failed,
+            mean: (tally.scored > 0).then(|| tally.sum / tally.scored as f64),
+        }
+    });
+    Ok(Overview {
+        systems: systems.collect(),
+        score_field: plan.scoring.score_field.clone(),
+        benchmarks,
+    })
+}
+
+/// The score that stands for a row of that tag.
+fn field(plan: &RunPlan, tag: &str) -> Option<String> {
+    if !plan.scoring.is_common {
+        return plan.scoring.score_field.clone();
+    }
+    let named = plan.benchmarks.iter().find(|one| one.tag == tag);
+    let open = || plan.benchmarks.iter().find(|one| one.is_open);
+    let own = named.or_else(open).and_then(|one| one.score_field.clone());
+    Some(own.unwrap_or_else(|| USUAL_SCORE.to_owned()))
+}
