@@ -177,7 +177,7 @@ def main() -> int:
         if arguments.layout == "tool":
             extra["tools"] = tool_outputs.TOOLS
         line += ["--model", SMALL_MODEL if with_model else MODEL, "--dataset", str(dataset)]
-        line += ["--score-field", "contains", "--max-workers", "1", "--timeout", "600", "--output", arguments.output]
+        line += ["--score-field", "contains", "--text-field", "context", "--max-workers", "1", "--timeout", "600", "--output", arguments.output]
         line += ["--cache-dir", str(folder / "store")]
         if extra:
             line += ["--extra-body", json.dumps(extra)]

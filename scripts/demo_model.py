@@ -22,8 +22,8 @@ ROOT = Path(__file__).resolve().parents[1]
 DEMO = ROOT / "crates/context-bench/demo"
 
 QUESTIONS = 24
-# Words of a context: about half a document, about 530 tokens.
-WORDS = 380
+# Words of a context: about a third of a document, some 350 tokens.
+WORDS = 250
 
 PROMPT = "Answer the question with a few words from the text."
 LAYERS = {

@@ -49,7 +49,7 @@ def serve(port: int = 0, slots: int = 1) -> tuple[Any, str]:
     # Threads wait for each other after every step, turning in a loop: on a machine with other
     # work, two of them write an answer eight times slower than one does. Reading gains by all.
     parameters.cpuparams.n_threads = 1
-    parameters.cpuparams_batch.n_threads = len(os.sched_getaffinity(0))
+    parameters.cpuparams_batch.n_threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     parameters.sampling.temp = 0
     parameters.sampling.seed = 1
     parameters.cache_prompt = False

@@ -146,6 +146,7 @@ def examples(count: int, layout: str, size: float = 1, only: str | None = None) 
             "kind": kind.__name__,
             "question": question,
             "answer": answer,
+            "context": text,
             "turns": messages(layout, text, question),
         }
 
