@@ -85,7 +85,7 @@ impl PyProxy {
     }
 
     #[pyo3(signature = (base_url, model="gpt-3.5-turbo", name=None, api_key=None,
-        system_prompt=None, build_messages=None, timeout=30.0, extra_body=None,
+        system_prompt=None, build_messages=None, timeout=300.0, extra_body=None,
         max_retries=3, retry_base_delay=1.0))]
     #[allow(
         clippy::too_many_arguments,
@@ -475,6 +475,10 @@ impl System for Checked {
 
     fn identity(&self) -> Option<Identity> {
         self.0.identity()
+    }
+
+    fn prompt(&self, example: &Example) -> Option<Vec<String>> {
+        self.0.prompt(example)
     }
 
     fn as_conversation(&self) -> Option<&dyn Conversation> {

@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use super::{Conversation, Replies, System, SystemError, generation};
 use crate::chat::{
     ChatClient, ChatError, ChatReply, ChatRequest, ClientError, ClientSettings, Endpoint, Pace,
-    RetryPolicy, Secret, host_part,
+    RetryPolicy, Secret, TIMEOUT, host_part,
 };
 use crate::mask::Mask;
 use crate::model::{CallStats, Example, Identity, Output, Turn};
@@ -68,7 +68,7 @@ impl OpenAiProxySettings {
             name: None,
             api_key: None,
             system_prompt: None,
-            timeout: Duration::from_secs(30),
+            timeout: TIMEOUT,
             extra_body: Map::new(),
             max_retries: policy.max_retries,
             retry_base_delay: policy.base_delay,
