@@ -21,7 +21,7 @@ use crate::model::{
 };
 use crate::runner::{Lapse, Outcome, Recorded, Wiring, is_inapplicable, unscored, usage_metadata};
 use crate::store::{
-    ScorerEntry, Store, StoreError, StoredOutcome, StoredRow, StoredRun, SystemEntry,
+    RunStatus, ScorerEntry, Store, StoreError, StoredOutcome, StoredRow, StoredRun, SystemEntry,
 };
 use crate::system::{System, SystemError};
 
@@ -49,6 +49,11 @@ impl Replay {
             run: store.run(id)?,
             store: store.clone(),
         })
+    }
+
+    /// Whether the run ended, or was killed, before it was complete.
+    pub fn is_interrupted(&self) -> bool {
+        matches!(self.run.status, RunStatus::Interrupted | RunStatus::Running)
     }
 
     /// The store that holds the run.
