@@ -159,3 +159,11 @@ fn many_questions_one_after_the_other_are_worth_a_hint() {
         assert!(!done.stderr.contains("one after the other"), "{done}");
     }
 }
+
+#[test]
+fn a_name_for_nobody_is_a_mistake() {
+    let (_folder, path) = questions(1);
+    let args = ["--system", "passthrough", "--dataset", arg(&path)];
+    let done = run(&[&args[..], &["--name", "nobody"]].concat());
+    done.is_error(&["`--name nobody` is for no `--proxy`"]);
+}

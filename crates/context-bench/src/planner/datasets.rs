@@ -69,7 +69,9 @@ impl Planner<'_> {
             gathered.nodes.push(dataset_leaf(&opened.tag));
             if let Some(first) = &opened.first {
                 gathered.has_files = true;
-                let reviewed = files::review(&opened.tag, typed, first, &request.shape, systems);
+                let (tag, shape) = (&opened.tag, &request.shape);
+                let scoring = &self.spec.scoring;
+                let reviewed = files::review(tag, typed, first, shape, systems, scoring);
                 self.notices.extend(reviewed?);
             }
             let dataset = limited(opened.dataset, options.limit)?;

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::{Notice, PlanError, Systems};
 use crate::dataset::{First, Shape, keys};
 use crate::model::Example;
-use crate::plan::DataSpec;
+use crate::plan::{DataSpec, ScoringSpec};
 use crate::text::suggest::near_matches;
 
 /// Keys that files of users have where systems know another name.
@@ -86,6 +86,7 @@ pub(super) fn review(
     first: &First,
     shape: &Shape,
     systems: &Systems,
+    scoring: &ScoringSpec,
 ) -> Result<Vec<Notice>, PlanError> {
     let mut notices = Vec::new();
     let keys = first.keys();
@@ -124,12 +125,24 @@ pub(super) fn review(
              between two"
         )));
     }
-    notices.extend(unread(tag, first, shape, systems));
+    // Evaluators that were asked for may compare with other keys.
+    let is_usual = scoring.evaluators.is_none() && scoring.judge_url.is_none();
+    let wanted = match is_usual {
+        true => &["question", "answer"][..],
+        false => &["question"],
+    };
+    notices.extend(unread(tag, first, shape, systems, wanted));
     Ok(notices)
 }
 
 /// That a key looks like one that systems or evaluators know, and is none.
-fn unread(tag: &str, first: &First, shape: &Shape, systems: &Systems) -> Option<Notice> {
+fn unread(
+    tag: &str,
+    first: &First,
+    shape: &Shape,
+    systems: &Systems,
+    wanted: &[&'static str],
+) -> Option<Notice> {
     // Programs and objects of the caller may know any key.
     let knows_all = |system: &std::sync::Arc<dyn crate::system::System>| {
         system.prompt(&Example::new()).is_none()
@@ -139,16 +152,13 @@ fn unread(tag: &str, first: &First, shape: &Shape, systems: &Systems) -> Option<
     }
     let now = keys(&first.examples);
     let has = |names: &[&str]| names.iter().any(|name| now.contains(name));
-    let mut lacking = Vec::new();
-    if !has(&["question", "turns", "messages"]) {
-        lacking.push("question");
-    }
-    if !has(&ANSWERS) {
-        lacking.push("answer");
-    }
-    let lacking = lacking
-        .into_iter()
-        .filter(|name| !shape.map.contains_key(*name));
+    let lacking = wanted.iter().copied().filter(|name| {
+        let is_there = match *name {
+            "question" => has(&["question", "turns", "messages"]),
+            _ => has(&ANSWERS),
+        };
+        !is_there && !shape.map.contains_key(*name)
+    });
     let found: Vec<(&str, &str)> = lacking
         .filter_map(|name| Some((name, meant(name, &now, &[])?)))
         .collect();
@@ -166,8 +176,10 @@ fn meant<'a>(name: &str, keys: &[&'a str], taken: &[&str]) -> Option<&'a str> {
     let listed = usual
         .iter()
         .find_map(|usual| free().find(|key| key.eq_ignore_ascii_case(usual)));
-    same.or(listed)
-        .or_else(|| near_matches(name, free()).first().copied())
+    same.or(listed).or_else(|| {
+        let words = free().filter(|key| key.len() > 3);
+        near_matches(name, words).first().copied()
+    })
 }
 
 fn how_to_map(keys: &[&str], taken: &[&str]) -> String {
