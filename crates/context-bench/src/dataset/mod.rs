@@ -123,7 +123,7 @@ impl Dataset {
     #[must_use]
     pub fn tagged(self, tag: impl Into<String>) -> Self {
         let tag = tag.into();
-        self.named(tag.clone(), move |mut example| {
+        self.named(&tag.clone(), move |mut example| {
             let tag_of = example.fields_mut().entry("dataset");
             tag_of.or_insert_with(|| tag.as_str().into());
             example
@@ -135,16 +135,16 @@ impl Dataset {
     #[must_use]
     pub fn labelled(self, label: impl Into<String>) -> Self {
         let label = label.into();
-        self.named(label.clone(), move |example| example.labelled(&label))
+        self.named(&label.clone(), move |example| example.labelled(&label))
     }
 
-    fn named(self, tag: String, name: impl Fn(Example) -> Example + Send + 'static) -> Self {
+    fn named(self, tag: &str, name: impl Fn(Example) -> Example + Send + 'static) -> Self {
         let mut origins = self.origins;
         if origins.is_empty() {
             origins.push((None, Origin::default()));
         }
         for (name, _) in &mut origins {
-            name.get_or_insert_with(|| tag.clone());
+            name.get_or_insert_with(|| tag.to_owned());
         }
         Self {
             len: self.len,

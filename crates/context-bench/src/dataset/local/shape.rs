@@ -134,7 +134,7 @@ mod tests {
             assert_eq!(found, Ok(json!({"context": expected})));
         }
         let parts = json!([{"type": "text", "text": "a"}]);
-        let found = shaped(&shape, json!({"question": parts.clone()}));
+        let found = shaped(&shape, json!({"question": &parts}));
         assert_eq!(found, Ok(json!({"question": parts})));
         let error = shaped(&shape, json!({"context": [{"body": "a"}]})).expect_err("no text");
         assert!(error.to_string().starts_with("`context` must be text"));
