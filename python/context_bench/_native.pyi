@@ -91,7 +91,7 @@ class OpenAIProxy:
         api_key: str | None = None,
         system_prompt: str | None = None,
         build_messages: Callable[[dict[str, Any]], Sequence[Mapping[str, Any]]] | None = None,
-        timeout: float = 30.0,
+        timeout: float = 300.0,
         extra_body: dict[str, Any] | None = None,
         max_retries: int = 3,
         retry_base_delay: float = 1.0,
@@ -209,6 +209,7 @@ def load_dataset(
     path: str | None = None,
     skip_bad_lines: bool = False,
     tagged: bool = False,
+    map: list[tuple[str, str]] | None = None,
 ) -> list[dict[str, Any]]: ...
 def dataset_names() -> list[str]: ...
 def rank_systems(

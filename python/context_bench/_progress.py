@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Sequence
 from typing import TextIO
 
 #: How often a line is printed where lines cannot be written over.
@@ -22,12 +23,18 @@ class Display:
         self._width = 0
 
     def update(
-        self, systems: list[str], done: list[int], failed: list[int], planned: int | None
+        self,
+        systems: list[str],
+        done: list[int],
+        failed: list[int],
+        planned: int | None,
+        timeouts: Sequence[int] = (),
     ) -> None:
         """Takes note of how far each system is."""
         if not systems:
             return
-        text = _line(systems, done, failed, planned, time.monotonic() - self._began)
+        seconds = time.monotonic() - self._began
+        text = _line(systems, done, failed, planned, seconds, sum(timeouts))
         if self._rewrites:
             self._write("\r" + text.ljust(self._width))
             self._width = len(text)
@@ -61,7 +68,12 @@ def _can_rewrite(stream: TextIO) -> bool:
 
 
 def _line(
-    systems: list[str], done: list[int], failed: list[int], planned: int | None, seconds: float
+    systems: list[str],
+    done: list[int],
+    failed: list[int],
+    planned: int | None,
+    seconds: float,
+    timeouts: int = 0,
 ) -> str:
     n, bad = sum(done), sum(failed)
     name = systems[0] if len(systems) == 1 else f"{len(systems)} systems"
@@ -79,6 +91,8 @@ def _line(
         parts.append(_time(seconds))
     if bad:
         parts.append(f"{bad} failed")
+    if timeouts:
+        parts.append(f"{timeouts} time-out{'' if timeouts == 1 else 's'}")
     return "  ".join(parts)
 
 

@@ -202,12 +202,14 @@ def _workers(max_workers: int | Literal["auto"] | None) -> int | Literal["auto"]
     if max_workers == "auto":
         return "auto"
     try:
-        return max(operator.index(max_workers or 1), 1)
+        number = operator.index(1 if max_workers is None else max_workers)
     except TypeError:
         raise TypeError(
             f"`max_workers` must be a whole number, found {max_workers!r}\n"
             'hint: pass a number such as 16, or "auto"'
         ) from None
+    # The planner has a word on 0; a spec cannot hold less.
+    return max(number, 0)
 
 
 def _listed(what: str, objects: Any) -> list[Any]:

@@ -71,3 +71,11 @@ def test_a_run_shows_and_hides(capsys: pytest.CaptureFixture[str]) -> None:
     evaluate([Echo()], [{}] * 3, [], progress=True)
     captured = capsys.readouterr()
     assert captured.out == "" and captured.err == ""
+
+
+def test_time_outs_are_counted() -> None:
+    assert "2 time-outs" in _line(["a"], [0], [0], 3, 10.0, 2)
+    assert "time-out" not in _line(["a"], [0], [0], 3, 10.0)
+    stream = Terminal()
+    Display(stream).update(["a"], [0], [0], 3, [1])
+    assert "1 time-out" in stream.getvalue()

@@ -112,6 +112,9 @@ pub(crate) struct RunArgs {
         help_heading = "Data"
     )]
     pub(crate) include_path: Vec<PathBuf>,
+    /// Keys of plain files by the names that are known, as question=prompt,answer=expected; repeatable.
+    #[arg(long, value_name = "NAME=KEY,...", value_parser = names, help_heading = "Data")]
+    pub(crate) map: Vec<Names>,
     /// Use the first N records of each dataset only.
     #[arg(
         short = 'n',
@@ -165,7 +168,7 @@ pub(crate) struct RunArgs {
     /// JSON object merged last into every request body.
     #[arg(long, value_name = "JSON", help_heading = "Requests")]
     pub(crate) extra_body: Option<String>,
-    /// Seconds that one attempt may take; default: 30.
+    /// Seconds that one attempt may take; default: 300.
     #[arg(long, value_name = "SECONDS", value_parser = seconds, help_heading = "Requests", allow_negative_numbers = true)]
     pub(crate) timeout: Option<f64>,
     /// Further attempts after a failed one (429, 5xx, broken connections, timeouts); default: 3.
@@ -386,6 +389,19 @@ fn number(text: &str, fits: fn(f64) -> bool, expected: &str) -> Result<f64, Stri
         Ok(value) if fits(value) => Ok(value),
         _ => Err(format!("expected {expected}")),
     }
+}
+
+/// Names with the keys that mean them.
+pub(crate) type Names = Vec<(String, String)>;
+
+fn names(text: &str) -> Result<Names, String> {
+    let pair = |part: &str| match part.split_once('=') {
+        Some((name, key)) if !name.trim().is_empty() && !key.trim().is_empty() => {
+            Ok((name.trim().to_owned(), key.trim().to_owned()))
+        }
+        _ => Err("expected a name, `=` and a key of the file, such as question=prompt".to_owned()),
+    };
+    text.split(',').map(pair).collect()
 }
 
 fn positive(text: &str) -> Result<f64, String> {

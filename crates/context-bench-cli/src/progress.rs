@@ -39,7 +39,42 @@ impl Progress for Announced {
 #[derive(Default)]
 struct Bars {
     bars: OnceLock<Vec<ProgressBar>>,
-    errors: Mutex<Vec<usize>>,
+    troubles: Mutex<Vec<Troubles>>,
+}
+
+/// What went wrong so far.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+struct Troubles {
+    /// Rows without a score.
+    errors: usize,
+    /// Attempts that took too long, also those that were tried again.
+    timeouts: usize,
+}
+
+impl Troubles {
+    /// In words; empty when there is nothing to tell.
+    fn told(self) -> String {
+        let counted = [(self.errors, "error"), (self.timeouts, "time-out")];
+        let counted = counted.iter().filter(|(n, _)| *n > 0);
+        let counted = counted.map(|(n, what)| {
+            let plural = if *n == 1 { "" } else { "s" };
+            format!("{n} {what}{plural}")
+        });
+        counted.collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl Bars {
+    /// Notes a trouble of a system and shows it.
+    fn note(&self, system: usize, note: impl FnOnce(&mut Troubles)) {
+        if let Some(bar) = self.bars.get().and_then(|bars| bars.get(system))
+            && let Ok(mut troubles) = self.troubles.lock()
+            && let Some(troubles) = troubles.get_mut(system)
+        {
+            note(troubles);
+            bar.set_message(troubles.told());
+        }
+    }
 }
 
 impl Progress for Bars {
@@ -78,8 +113,8 @@ impl Progress for Bars {
                     bar
                 };
                 let _ = self.bars.set(systems.iter().map(bar).collect());
-                if let Ok(mut errors) = self.errors.lock() {
-                    errors.resize(systems.len(), 0);
+                if let Ok(mut troubles) = self.troubles.lock() {
+                    troubles.resize(systems.len(), Troubles::default());
                 }
             }
             RunEvent::RowFinished { system, row } => {
@@ -87,13 +122,12 @@ impl Progress for Bars {
                     return;
                 };
                 bar.inc(1);
-                if row.has_error()
-                    && let Ok(mut errors) = self.errors.lock()
-                {
-                    errors[*system] += 1;
-                    let n = errors[*system];
-                    bar.set_message(format!("{n} error{}", if n == 1 { "" } else { "s" }));
+                if row.has_error() {
+                    self.note(*system, |troubles| troubles.errors += 1);
                 }
+            }
+            RunEvent::TimedOut { system } => {
+                self.note(*system, |troubles| troubles.timeouts += 1);
             }
             RunEvent::Finished => {
                 for bar in self.bars.get().into_iter().flatten() {
@@ -137,7 +171,7 @@ struct LinesState {
     names: Vec<String>,
     planned: Option<usize>,
     done: Vec<usize>,
-    errors: Vec<usize>,
+    troubles: Vec<Troubles>,
     started: Instant,
     last: Instant,
 }
@@ -154,18 +188,20 @@ impl Progress for Lines {
                     names: systems.iter().map(ToString::to_string).collect(),
                     planned: *planned,
                     done: vec![0; systems.len()],
-                    errors: vec![0; systems.len()],
+                    troubles: vec![Troubles::default(); systems.len()],
                     started: now,
                     last: now,
                 });
             }
             (RunEvent::RowFinished { system, row }, Some(state)) => {
                 state.done[*system] += 1;
-                state.errors[*system] += usize::from(row.has_error());
-                if state.last.elapsed() >= EVERY {
-                    state.last = Instant::now();
-                    state.print();
-                }
+                state.troubles[*system].errors += usize::from(row.has_error());
+                state.print_now_and_then();
+            }
+            // Nothing may be done for a long time but to wait and try again.
+            (RunEvent::TimedOut { system }, Some(state)) => {
+                state.troubles[*system].timeouts += 1;
+                state.print_now_and_then();
             }
             // A log that had lines says how it ended.
             (RunEvent::Finished, Some(state)) if state.last > state.started => state.print(),
@@ -175,18 +211,25 @@ impl Progress for Lines {
 }
 
 impl LinesState {
+    fn print_now_and_then(&mut self) {
+        if self.last.elapsed() >= EVERY {
+            self.last = Instant::now();
+            self.print();
+        }
+    }
+
     fn print(&self) {
         let seconds = self.started.elapsed().as_secs_f64();
         for (i, name) in self.names.iter().enumerate() {
-            let (done, errors) = (self.done[i], self.errors[i]);
+            let (done, troubles) = (self.done[i], self.troubles[i].told());
             let rate = done as f64 / seconds;
             let mut line = format!("  {name}: {done}");
             if let Some(planned) = self.planned {
                 line += &format!("/{planned}");
             }
             line += &format!(", {rate:.1}/s");
-            if errors > 0 {
-                line += &format!(", {errors} errors");
+            if !troubles.is_empty() {
+                line += &format!(", {troubles}");
             }
             if let Some(left) = self.planned.and_then(|planned| planned.checked_sub(done))
                 && rate > 0.0
@@ -202,6 +245,18 @@ impl LinesState {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn troubles_are_told_by_their_number() {
+        for (errors, timeouts, expected) in [
+            (0, 0, ""),
+            (1, 0, "1 error"),
+            (0, 1, "1 time-out"),
+            (2, 3, "2 errors, 3 time-outs"),
+        ] {
+            assert_eq!(Troubles { errors, timeouts }.told(), expected);
+        }
+    }
 
     #[test]
     fn names_and_times_are_short() {

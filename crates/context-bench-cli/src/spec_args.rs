@@ -155,6 +155,7 @@ fn data(args: &RunArgs) -> Result<DataSpec, Failure> {
     };
     Ok(DataSpec {
         include_path: args.include_path.clone(),
+        map: args.map.iter().flatten().cloned().collect(),
         limit,
         repeats: args.repeats,
         skip_bad_lines: flag(args.skip_bad_lines),

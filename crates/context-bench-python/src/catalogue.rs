@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use context_bench::Dataset;
 use context_bench::dataset::catalogue::{Hub, HubAccess, HubSettings};
-use context_bench::dataset::{DatasetRef, DatasetTarget};
+use context_bench::dataset::{DatasetRef, DatasetTarget, Shape};
 use context_bench::registry::{DatasetRequest, Registry};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
@@ -27,7 +27,7 @@ pub(crate) fn dataset_names() -> Vec<String> {
 /// The examples of a dataset as a list of dicts. A tag is set only when asked
 /// for: loaders give what the source has.
 #[pyfunction]
-#[pyo3(signature = (typed, *, n=None, path=None, skip_bad_lines=false, tagged=false))]
+#[pyo3(signature = (typed, *, n=None, path=None, skip_bad_lines=false, tagged=false, map=None))]
 pub(crate) fn load_dataset<'py>(
     py: Python<'py>,
     typed: &str,
@@ -35,13 +35,14 @@ pub(crate) fn load_dataset<'py>(
     path: Option<PathBuf>,
     skip_bad_lines: bool,
     tagged: bool,
+    map: Option<Vec<(String, String)>>,
 ) -> PyResult<Bound<'py, PyList>> {
     let list = PyList::empty(py);
     let typed = match &path {
         Some(path) => format!("{typed}={}", path.display()),
         None => typed.to_owned(),
     };
-    let mut datasets = opened(py, &typed, n, skip_bad_lines)?.into_iter();
+    let mut datasets = opened(py, &typed, n, skip_bad_lines, map.unwrap_or_default())?.into_iter();
     let mut examples = Vec::new();
     loop {
         // Records are read while other threads of Python go on.
@@ -81,15 +82,25 @@ fn opened(
     typed: &str,
     max_examples: Option<usize>,
     skip_bad_lines: bool,
+    map: Vec<(String, String)>,
 ) -> PyResult<Vec<Dataset>> {
     let request = DatasetRequest {
         max_examples,
         skip_bad_lines,
         hub: hub(typed)?,
+        shape: Shape {
+            map: map.into_iter().collect(),
+            ..Shape::default()
+        },
         ..DatasetRequest::default()
     };
     let opened = py.detach(|| Registry::builtin().open_dataset(typed, &request));
     let opened = opened.map_err(|error| bad_value(&error))?;
+    for first in opened.iter().filter_map(|one| one.first.as_ref()) {
+        first
+            .check_map(typed, &request.shape)
+            .map_err(|error| bad_value(&error))?;
+    }
     Ok(opened.into_iter().map(|opened| opened.dataset).collect())
 }
 

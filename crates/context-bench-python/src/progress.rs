@@ -18,6 +18,7 @@ struct State {
     systems: Vec<String>,
     done: Vec<usize>,
     failed: Vec<usize>,
+    timeouts: Vec<usize>,
     planned: Option<usize>,
 }
 
@@ -29,6 +30,7 @@ impl Progress for Tally {
                 state.systems = systems.iter().map(ToString::to_string).collect();
                 state.done = vec![0; systems.len()];
                 state.failed = vec![0; systems.len()];
+                state.timeouts = vec![0; systems.len()];
                 state.planned = *planned;
             }
             RunEvent::RowFinished { system, row } => {
@@ -37,6 +39,11 @@ impl Progress for Tally {
                 }
                 if let Some(failed) = state.failed.get_mut(*system) {
                     *failed += usize::from(!row.is_completed());
+                }
+            }
+            RunEvent::TimedOut { system } => {
+                if let Some(timeouts) = state.timeouts.get_mut(*system) {
+                    *timeouts += 1;
                 }
             }
             _ => {}
@@ -72,9 +79,10 @@ impl<'py> Shown<'py> {
             systems,
             done,
             failed,
+            timeouts,
             planned,
         } = state;
-        display.call_method1("update", (systems, done, failed, planned))?;
+        display.call_method1("update", (systems, done, failed, planned, timeouts))?;
         Ok(())
     }
 

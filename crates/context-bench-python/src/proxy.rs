@@ -87,7 +87,7 @@ impl PyProxy {
     }
 
     #[pyo3(signature = (base_url, model=DEFAULT_MODEL, name=None, api_key=None,
-        system_prompt=None, build_messages=None, timeout=30.0, extra_body=None,
+        system_prompt=None, build_messages=None, timeout=300.0, extra_body=None,
         max_retries=3, retry_base_delay=1.0, *, generation=None, layout=None))]
     #[allow(
         clippy::too_many_arguments,
@@ -520,6 +520,10 @@ impl System for Checked {
 
     fn identity(&self) -> Option<Identity> {
         self.0.identity()
+    }
+
+    fn prompt(&self, example: &Example) -> Option<Vec<String>> {
+        self.0.prompt(example)
     }
 
     fn as_conversation(&self) -> Option<&dyn Conversation> {

@@ -99,6 +99,26 @@ impl Compression {
     }
 }
 
+/// What stands between the fields of a table that begins like this: what its name says,
+/// unless the header row has none of that and another of the usual ones.
+pub(crate) fn delimiter(start: &[u8], named: u8) -> u8 {
+    let mut is_quoted = false;
+    let mut found = named;
+    let header = start.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(start);
+    let header = header.trim_ascii_start();
+    for byte in header {
+        match byte {
+            b'"' => is_quoted = !is_quoted,
+            _ if is_quoted => {}
+            b'\n' | b'\r' => break,
+            byte if *byte == named => return named,
+            b';' | b'\t' if found == named => found = *byte,
+            _ => {}
+        }
+    }
+    found
+}
+
 /// Whether the name ends like an archive.
 pub(crate) fn is_archive_name(path: &Path) -> bool {
     path.extension()
@@ -133,6 +153,22 @@ pub(crate) fn is_json_lines(bytes: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_header_tells_what_stands_between_fields() {
+        for (header, named, expected) in [
+            ("a;b\n1,2;3", b',', b';'),
+            ("\u{feff}\n\"a,b\";c\r\n", b',', b';'),
+            ("a\tb;c\n", b',', b'\t'),
+            ("a,b;c\n", b',', b','),
+            ("\"a;b\"\n", b',', b','),
+            ("a\nb;c", b',', b','),
+            ("a;b\n", b'\t', b';'),
+            ("", b',', b','),
+        ] {
+            assert_eq!(delimiter(header.as_bytes(), named), expected, "{header}");
+        }
+    }
 
     #[test]
     fn the_ending_tells_the_format() {

@@ -240,6 +240,11 @@ pub trait Records: Send {
 
     /// The file that the last record came from.
     fn file(&self) -> &Path;
+
+    /// What stands between the fields of a table.
+    fn delimiter(&self) -> Option<u8> {
+        None
+    }
 }
 
 /// Which records are read, and which part of them.

@@ -18,6 +18,7 @@ use crate::{Checked, Found, Location, Place, Record, RecordError, Records};
 pub(crate) struct Table {
     rows: csv::Reader<RowWatch<Input>>,
     path: Arc<Path>,
+    delimiter: u8,
     max_rows: usize,
     n_rows: usize,
     header: Option<Arc<Header>>,
@@ -32,6 +33,7 @@ impl Table {
                 .buffer_capacity(64 * 1024)
                 .from_reader(RowWatch::new(input, delimiter)),
             path,
+            delimiter,
             max_rows,
             n_rows: 0,
             header: None,
@@ -146,5 +148,9 @@ impl Records for Table {
 
     fn file(&self) -> &Path {
         &self.path
+    }
+
+    fn delimiter(&self) -> Option<u8> {
+        Some(self.delimiter)
     }
 }

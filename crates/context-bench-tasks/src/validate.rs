@@ -6,8 +6,8 @@ use crate::catalog::Catalog;
 use crate::error::{Error, Result, Warning};
 use crate::fields::check_keys;
 use crate::function::{Function, Host};
+use crate::problems::problems;
 use crate::select::select;
-use crate::task::Task;
 use crate::tree::Leaf;
 
 /// What was found.
@@ -66,18 +66,22 @@ pub fn validate<S: AsRef<str>>(catalog: &Catalog, values: &[S], host: Option<&dy
             }
             let built = match leaf.python {
                 true => Ok(Vec::new()),
-                false => Task::build(leaf).map(|task| task.warnings),
+                false => problems(leaf),
             };
-            match built.and_then(|warnings| Ok((warnings, functions.check(leaf)?))) {
-                Ok((warnings, checked)) => {
-                    if !checked {
-                        report.python.push(key.clone());
-                    }
-                    report.warnings.extend(warnings);
-                    report.valid.push(key);
+            let (mut errors, warnings) = match built {
+                Ok(warnings) => (Vec::new(), warnings),
+                Err(errors) => (errors, Vec::new()),
+            };
+            let (wrong, checked) = functions.check(leaf);
+            errors.extend(wrong);
+            if errors.is_empty() {
+                if !checked {
+                    report.python.push(key.clone());
                 }
-                Err(error) => report.errors.push(error),
+                report.warnings.extend(warnings);
+                report.valid.push(key);
             }
+            report.errors.extend(errors);
         }
     }
     report
@@ -90,9 +94,10 @@ struct Functions<'h> {
 }
 
 impl Functions<'_> {
-    /// Whether all functions of a task were loaded; none is all of none.
-    fn check(&mut self, leaf: &Leaf) -> Result<bool> {
-        let mut all = true;
+    /// What is wrong with the functions of a task, and whether all were looked at; none
+    /// is all of none.
+    fn check(&mut self, leaf: &Leaf) -> (Vec<Error>, bool) {
+        let (mut errors, mut all) = (Vec::new(), true);
         for (key, setting) in leaf.config.iter() {
             for function in Function::all_inside(&setting.value) {
                 let Some(host) = self.host else {
@@ -105,12 +110,35 @@ impl Functions<'_> {
                     let error = error
                         .clone()
                         .prefixed(format!("task `{}`: `{key}`", leaf.name));
-                    return Err(error.at(&setting.origin.place));
+                    errors.push(error.at(&setting.origin.place));
                 }
             }
         }
-        Ok(all)
+        (errors, all)
     }
+}
+
+/// Loads all that some tasks name of Python, each once: what is missing shows before
+/// anything is asked.
+///
+/// # Errors
+///
+/// When something cannot be loaded.
+pub fn check_functions<'l>(
+    leaves: impl IntoIterator<Item = &'l Leaf>,
+    host: &dyn Host,
+) -> Result<()> {
+    let mut functions = Functions {
+        host: Some(host),
+        known: HashMap::new(),
+    };
+    for leaf in leaves {
+        let (errors, _) = functions.check(leaf);
+        if let Some(error) = errors.into_iter().next() {
+            return Err(error);
+        }
+    }
+    Ok(())
 }
 
 /// The dataset of a task that is one, and nothing else.

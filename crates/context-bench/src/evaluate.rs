@@ -73,6 +73,8 @@ pub struct Evaluate {
     stop: Stop,
     store: Option<Store>,
     recorded: Option<Arc<Recorded>>,
+    /// Whether the run that is replayed was not complete.
+    is_partial: bool,
     given_up: Vec<(String, Failure)>,
     suite: Option<(Suite, SumUp)>,
     record: Option<RunRecord>,
@@ -97,6 +99,7 @@ impl Default for Evaluate {
             stop: Stop::new(),
             store: None,
             recorded: None,
+            is_partial: false,
             given_up: Vec::new(),
             suite: None,
             record: None,
@@ -292,6 +295,7 @@ impl Evaluate {
     pub fn replay(mut self, replay: &Replay) -> Result<Self, StoreError> {
         let (dataset, recorded) = replay.examples()?;
         self.recorded = Some(recorded);
+        self.is_partial = replay.is_interrupted();
         Ok(self
             .systems(replay.systems())
             .dataset(dataset)
@@ -429,8 +433,9 @@ impl Evaluate {
         };
         let (answers, dataset_error) = fill(&mut result, &names, outcome);
         result.datasets = used.list();
-        result.interrupted =
+        let is_stopped =
             stop.is_stopped() && result.counts.values().any(|counts| counts.not_run() > 0);
+        result.interrupted = is_stopped || self.is_partial;
         // Only now it shows: what was paid for is kept and given back all the same.
         let mut unknown_score = None;
         if declared.is_none() && result.rows.iter().any(EvalRow::is_completed) {

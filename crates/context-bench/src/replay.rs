@@ -24,7 +24,7 @@ use crate::runner::{
     without_reasoning,
 };
 use crate::store::{
-    ScorerEntry, Store, StoreError, StoredOutcome, StoredRow, StoredRun, SystemEntry,
+    RunStatus, ScorerEntry, Store, StoreError, StoredOutcome, StoredRow, StoredRun, SystemEntry,
 };
 use crate::system::{System, SystemError};
 
@@ -60,6 +60,11 @@ impl Replay {
             run,
             store: store.clone(),
         }
+    }
+
+    /// Whether the run ended, or was killed, before it was complete.
+    pub fn is_interrupted(&self) -> bool {
+        matches!(self.run.status, RunStatus::Interrupted | RunStatus::Running)
     }
 
     /// The store that holds the run.

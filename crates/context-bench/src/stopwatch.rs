@@ -6,6 +6,7 @@
 //! latency, never makes an example too late, and need not be waited out when the
 //! run is stopped. It also remembers what was sent, for calls that never return.
 
+use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
@@ -21,11 +22,22 @@ tokio::task_local! {
 #[derive(Debug, Clone, Default)]
 pub struct Stopwatch(Arc<Inner>);
 
-#[derive(Debug, Default)]
+/// What is told when an attempt takes too long.
+type OnTimeout = Box<dyn Fn() + Send + Sync>;
+
+#[derive(Default)]
 struct Inner {
     state: Mutex<State>,
+    on_timeout: Option<OnTimeout>,
     /// The task that makes the call: pauses may begin and end on other threads.
     caller: AtomicWaker,
+}
+
+impl fmt::Debug for Inner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Inner");
+        shown.field("state", &self.state).finish_non_exhaustive()
+    }
 }
 
 #[derive(Debug, Default)]
@@ -87,6 +99,27 @@ impl Stopwatch {
     /// The stopwatch of the call that this task makes, if it makes one.
     pub fn current() -> Option<Self> {
         CURRENT.try_with(Clone::clone).ok()
+    }
+
+    /// One that tells of every attempt that takes too long, when it does: a call may be
+    /// tried for a long time before it ends.
+    pub(crate) fn telling(on_timeout: impl Fn() + Send + Sync + 'static) -> Self {
+        Self(Arc::new(Inner {
+            on_timeout: Some(Box::new(on_timeout)),
+            ..Inner::default()
+        }))
+    }
+
+    /// Tells that an attempt of the call that this task makes took too long.
+    pub(crate) fn tell_timeout() {
+        let _ = CURRENT.try_with(Self::timed_out);
+    }
+
+    /// Tells that an attempt took too long.
+    pub(crate) fn timed_out(&self) {
+        if let Some(tell) = &self.0.on_timeout {
+            tell();
+        }
     }
 
     /// Stops until the pause ends.

@@ -44,7 +44,7 @@ class OpenAIProxy(_OpenAIProxy):
         api_key: str | None = None,
         system_prompt: str | None = None,
         build_messages: Callable[[dict[str, Any]], Sequence[Mapping[str, Any]]] | None = None,
-        timeout: float = 30.0,
+        timeout: float = 300.0,
         extra_body: dict[str, Any] | None = None,
         max_retries: int = 3,
         retry_base_delay: float = 1.0,

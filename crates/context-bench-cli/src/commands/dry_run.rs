@@ -88,6 +88,9 @@ fn text(plan: &RunPlan, preview: &Preview) -> String {
         if let Some(shots) = benchmark.num_fewshot.filter(|shots| *shots > 0) {
             text += &format!(", {shots} examples per prompt");
         }
+        if let Some(field) = &benchmark.context_field {
+            text += &format!(", layers change `{field}`");
+        }
         text += "\n";
     }
     let requests: usize = preview.systems.iter().map(|system| system.to_ask).sum();

@@ -53,7 +53,9 @@ pub(crate) fn main(
         }
     };
     let plan = &rescoring.record.plan;
-    let exit = run::finish(plan, &*reporter, sink, &result, broken, stop.is_stopped())?;
+    // A part of a run stays a part, however well it could be scored.
+    let is_partial = stop.is_stopped() || result.interrupted;
+    let exit = run::finish(plan, &*reporter, sink, &result, broken, is_partial)?;
     files.write(started, &result.tasks)?;
     let lacking = !planner::without_values(&result).is_empty()
         || task_reports::lacks_documents(plan, &result);

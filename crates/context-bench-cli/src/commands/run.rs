@@ -287,8 +287,9 @@ pub(super) fn finish(
     if stopped {
         return Ok(Exit::Interrupted);
     }
+    let in_vain = has_lost_records(result) || planner::nothing_scored(result).is_some();
     Ok(match verdict(plan, result) {
-        Exit::Done if has_lost_records(result) => Exit::RowsFailed,
+        Exit::Done if in_vain => Exit::RowsFailed,
         exit => exit,
     })
 }

@@ -108,7 +108,7 @@ class YesNo(Task):
 
 /// What the run file of [`Bench`] measures with.
 pub(crate) const BENCHMARKS: [&str; 7] = [
-    "questions.jsonl",
+    "questions",
     "thrice",
     "corpus",
     "tuples",

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use context_bench_testkit::{ChatServer, Reply};
 
-use crate::program::{arg, command, questions};
+use crate::program::{arg, command, questions, run};
 
 fn interrupt(child: &Child) {
     let status = Command::new("kill")
@@ -92,4 +92,22 @@ fn twice_stops_now() {
         "{:?}",
         started.elapsed()
     );
+}
+
+#[test]
+fn a_part_of_a_run_stays_a_part_when_it_is_scored_anew() {
+    let server = ChatServer::start(|_| Reply::text("Paris").after(Duration::from_millis(100)));
+    let (folder, path) = questions(500);
+    let cache = folder.path().join("cache");
+    let child = start(&server, arg(&path), &["--cache-dir", arg(&cache), "-q"]);
+    assert!(server.wait_for_requests(3, Duration::from_secs(20)));
+    interrupt(&child);
+    assert_eq!(end(child).0, Some(130));
+    for _ in 0..2 {
+        let args = ["rescore", "last", "--cache-dir", arg(&cache)];
+        let done = run(&[&args[..], &["--output", "json", "-q"]].concat());
+        assert_eq!(done.code, 130, "{done}");
+        assert_eq!(done.json()["interrupted"], true);
+        assert!(done.stderr.contains("the run was interrupted"), "{done}");
+    }
 }

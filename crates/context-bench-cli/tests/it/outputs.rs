@@ -60,7 +60,7 @@ fn every_format_holds_the_result() {
             "tokens_saved",
         ]
     );
-    assert_eq!(result["rows"][0]["dataset"], arg(&path));
+    assert_eq!(result["rows"][0]["dataset"], "my questions é");
     assert!(
         result["rows"][0]["metadata"]["total_tokens"]
             .as_u64()
@@ -124,7 +124,7 @@ fn two_datasets_are_broken_down_and_two_systems_ranked() {
     ];
     let result = run(&[&args[..], &["--output", "json"]].concat()).json();
     let summary = &result["summary"]["passthrough"];
-    assert_eq!(summary[format!("dataset:{}", arg(&second))], 1.0);
+    assert_eq!(summary["dataset:more"], 1.0);
     assert_eq!(summary["pareto_rank"], 1.0);
     assert_eq!(result["config"]["num_examples"], 6);
     assert_eq!(
@@ -133,7 +133,7 @@ fn two_datasets_are_broken_down_and_two_systems_ranked() {
     );
     let table = run(&args);
     assert!(
-        table.stdout.contains("Dataset") && table.stdout.contains("more.jsonl"),
+        table.stdout.contains("Dataset") && table.stdout.contains("more"),
         "{table}"
     );
     assert!(table.stdout.contains("pareto"), "{table}");

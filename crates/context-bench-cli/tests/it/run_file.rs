@@ -300,10 +300,7 @@ fn datasets_and_tasks_are_one_run() {
     assert_eq!(done.code, 0, "{done}");
     let both = done.json();
     let results = both["tasks"]["direct"]["results"].as_object().unwrap();
-    assert_eq!(
-        results.keys().collect::<Vec<_>>(),
-        ["questions.jsonl", "corpus"]
-    );
+    assert_eq!(results.keys().collect::<Vec<_>>(), ["questions", "corpus"]);
     assert_eq!(both["rows"].as_array().unwrap().len(), 16);
     assert_eq!(bench.servers[0].request_count(), 16);
     // Each has the numbers that it has alone.

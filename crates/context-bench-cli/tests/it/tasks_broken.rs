@@ -312,3 +312,49 @@ fn a_group_named_by_its_path_knows_the_files_beside_it() {
     assert!(unknown.stderr.contains("unknown member `gut`"), "{unknown}");
     assert!(unknown.stderr.contains("inner.yaml:4:5"), "{unknown}");
 }
+
+#[test]
+fn validate_tells_all_that_is_wrong_with_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    write(
+        folder.path(),
+        "bad.yaml",
+        "task: bad\ndataset_path: json\ntest_split: test\ndoc_to_txt: x\nfewshoot: 3\n\
+         doc_to_text: '{{ question '\ndoc_to_target: '{% if %}'\nnum_fewshot: many\n\
+         process_results: !function utils.gone\nprocess_docs: !function utils.away\n",
+    );
+    write(
+        folder.path(),
+        "measured.yaml",
+        "task: measured\ndataset_path: json\ntest_split: test\noutput_type: multiple_choice\n\
+         doc_to_text: x\ndoc_to_target: y\ndoc_to_choice: '{{ a'\n\
+         metric_list:\n  - {metric: acurracy}\n  - {metric: acc}\n  - {metric: blue}\n",
+    );
+    write(folder.path(), "utils.py", "there = 1\n");
+    let done = limited(&["validate", "bad", "--include-path", arg(folder.path())]);
+    assert_eq!(done.code, 2, "{done}");
+    for part in [
+        "unknown key `doc_to_txt`",
+        "bad.yaml:4:1",
+        "unknown key `fewshoot`",
+        "`doc_to_text`",
+        "bad.yaml:6:1",
+        "`doc_to_target`",
+        "bad.yaml:7:1",
+        "`num_fewshot`",
+        "there is no `gone`",
+        "there is no `away`",
+    ] {
+        assert!(done.stderr.contains(part), "no `{part}` in {done}");
+    }
+    assert!(done.stderr.contains("7 problems, 0 valid tasks"), "{done}");
+    let done = limited(&["validate", "measured", "--include-path", arg(folder.path())]);
+    for part in [
+        "`doc_to_choice`",
+        "acurracy",
+        "blue",
+        "3 problems, 0 valid tasks",
+    ] {
+        assert!(done.stderr.contains(part), "no `{part}` in {done}");
+    }
+}

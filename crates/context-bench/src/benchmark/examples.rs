@@ -15,13 +15,13 @@ use crate::system::generation;
 /// Texts whose likelihood is asked for, each after the context.
 pub const CONTINUATIONS: &str = "continuations";
 /// Contexts after each of which the one continuation is asked for.
-pub const CONTEXTS: &str = "contexts";
+pub const CONTEXTS: &str = crate::system::CONTEXTS;
 /// A whole text whose likelihood is asked for.
 pub const TEXT: &str = "text";
 /// Whether continuations are asked for after an empty context as well.
 pub const UNCONDITIONAL: &str = "unconditional";
 /// The raw record.
-pub const RECORD: &str = "record";
+pub const RECORD: &str = crate::system::RECORD;
 /// Which of several answers this is.
 pub const REPEAT: &str = "repeat";
 

@@ -18,7 +18,7 @@ use super::endpoint::{Endpoint, EndpointError};
 use super::error::{ChatError, ChatFailure, seconds};
 use super::http;
 use super::pace::Pace;
-use super::retry::{Chance, Decision, GaveUp, RetryPolicy, asked_wait};
+use super::retry::{Chance, Decision, GaveUp, RetryPolicy, TIMEOUT, asked_wait};
 use super::secret::{Secret, Secrets};
 use super::sse::EventParser;
 use super::wire::{self, ChatReply, ChatRequest, JsonReply, StreamedReply};
@@ -56,13 +56,13 @@ pub struct ClientSettings {
 }
 
 impl ClientSettings {
-    /// The defaults: no key, 30 seconds per attempt, the default policy.
+    /// The defaults: no key, [`TIMEOUT`] per attempt, the default policy.
     pub fn new(endpoint: Endpoint) -> Self {
         Self {
             endpoint,
             api_key: None,
             headers: IndexMap::new(),
-            timeout: Duration::from_secs(30),
+            timeout: TIMEOUT,
             policy: RetryPolicy::default(),
             http: None,
             pace: None,
@@ -243,6 +243,9 @@ impl ChatClient {
                 }
                 Err(failed) => failed,
             };
+            if matches!(failure, ChatFailure::Timeout { .. }) {
+                Stopwatch::tell_timeout();
+            }
             let throttled = u32::from(failure.is_throttling());
             let late = u32::from(matches!(failure, ChatFailure::Timeout { .. }));
             call.throttled += throttled;

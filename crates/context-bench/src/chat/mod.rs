@@ -25,7 +25,7 @@ pub use endpoint::{Endpoint, EndpointError, derive_name};
 pub use error::{ChatError, ChatFailure, Limit};
 pub use pace::Pace;
 pub use reach::Unreachable;
-pub use retry::{GaveUp, RetryPolicy};
+pub use retry::{GaveUp, RetryPolicy, TIMEOUT};
 pub use secret::Secret;
 pub use wire::{ChatReply, ChatRequest, JsonReply};
 

@@ -13,6 +13,10 @@ use reqwest::header::HeaderMap;
 /// The most that jitter adds to a delay, as a share of it.
 const JITTER: f64 = 0.25;
 
+/// How long one attempt may take where nobody says: as long as a model on a small machine
+/// needs for a long prompt.
+pub const TIMEOUT: Duration = Duration::from_secs(300);
+
 /// How often and for how long a call is tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetryPolicy {

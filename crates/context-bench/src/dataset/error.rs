@@ -12,7 +12,7 @@ use super::catalogue::CatalogueError;
 use super::skipped::SkippedRecord;
 use crate::error::{Hint, Location};
 use crate::model::ExampleError;
-use crate::text::suggest::quoted_list;
+use crate::text::suggest::{near_matches, quoted_list};
 
 /// Why a dataset cannot be read, or a record of it not used.
 #[derive(Debug, thiserror::Error)]
@@ -71,6 +71,18 @@ pub enum DatasetError {
     /// A record is valid but not laid out as its dataset is.
     #[error(transparent)]
     Misfit(Box<Misfit>),
+    /// A name is mapped to a key that no record has.
+    #[error("`{name}={key}`: no record has `{key}`\n  at {file}")]
+    NoSuchKey {
+        /// The name.
+        name: String,
+        /// The key that is to mean it.
+        key: String,
+        /// The file as the user named it.
+        file: String,
+        /// The keys that there are.
+        keys: Vec<String>,
+    },
     /// The format cannot be told from the file name.
     #[error("cannot tell the format of dataset file `{}`", path.display())]
     UnknownFormat {
@@ -175,6 +187,13 @@ impl Hint for DatasetError {
                     "the file is not laid out as `{name}` is on the hub; `context-bench show \
                      {name}` shows what is read; `--skip-bad-lines` leaves such records out"
                 )
+            }
+            Self::NoSuchKey { key, keys, .. } => {
+                let near = near_matches(key, keys.iter().map(String::as_str));
+                match near.is_empty() {
+                    true => format!("the records have {}", quoted_list(keys, "and")),
+                    false => format!("did you mean {}?", quoted_list(&near, "or")),
+                }
             }
             Self::UnknownFormat { .. } => {
                 "use a file ending in .jsonl, .json, .csv or .tsv, each also with .gz, .zst or .bz2, in .parquet or in .zip"

@@ -17,7 +17,8 @@ mod used;
 pub use demo::demo;
 pub use distinct::RepeatedIds;
 pub use error::{DatasetError, Misfit};
-pub use local::{LocalFile, LocalSettings};
+pub use local::{First, LocalFile, LocalSettings, OpenedFile, Shape};
+pub(crate) use local::{file_stem, keys};
 pub use reference::{DatasetRef, DatasetTarget, NamedDataset};
 pub(crate) use skipped::BadRecords;
 pub use skipped::{Skipped, SkippedRecord};
@@ -122,24 +123,35 @@ impl Dataset {
     #[must_use]
     pub fn tagged(self, tag: impl Into<String>) -> Self {
         let tag = tag.into();
+        self.named(&tag.clone(), move |mut example| {
+            let tag_of = example.fields_mut().entry("dataset");
+            tag_of.or_insert_with(|| tag.as_str().into());
+            example
+        })
+    }
+
+    /// Does the same with the name of a file, which is no content of its examples; see
+    /// [`Example::labelled`].
+    #[must_use]
+    pub fn labelled(self, label: impl Into<String>) -> Self {
+        let label = label.into();
+        self.named(&label.clone(), move |example| example.labelled(&label))
+    }
+
+    fn named(self, tag: &str, name: impl Fn(Example) -> Example + Send + 'static) -> Self {
         let mut origins = self.origins;
         if origins.is_empty() {
             origins.push((None, Origin::default()));
         }
         for (name, _) in &mut origins {
-            name.get_or_insert_with(|| tag.clone());
+            name.get_or_insert_with(|| tag.to_owned());
         }
         Self {
             len: self.len,
             skipped: self.skipped,
             repeated: self.repeated,
             origins,
-            examples: Box::new(self.examples.map(move |example| {
-                let mut example = example?;
-                let tag_of = example.fields_mut().entry("dataset");
-                tag_of.or_insert_with(|| tag.as_str().into());
-                Ok(example)
-            })),
+            examples: Box::new(self.examples.map(move |example| example.map(&name))),
         }
     }
 

@@ -28,6 +28,9 @@ pub struct Example {
     fields: Map<String, Value>,
     #[serde(skip)]
     source: Option<Source>,
+    /// Whether `dataset` is only what a run calls the file that the example is from.
+    #[serde(skip)]
+    is_labelled: bool,
 }
 
 impl fmt::Debug for Example {
@@ -70,6 +73,23 @@ impl Example {
     /// were then.
     pub fn source(&self) -> Option<&Source> {
         self.source.as_ref()
+    }
+
+    /// Sets the `dataset` of an example that has none to what a run calls the file it
+    /// is from: that is a name and no content, so keys of the store leave it out.
+    #[must_use]
+    pub fn labelled(mut self, label: &str) -> Self {
+        if !self.fields.contains_key("dataset") {
+            self.fields_mut().insert("dataset".into(), label.into());
+            self.is_labelled = true;
+        }
+        self
+    }
+
+    /// The fields that are content: all but a [label](Self::labelled).
+    pub fn content(&self) -> impl Iterator<Item = (&String, &Value)> {
+        let fields = self.fields.iter();
+        fields.filter(|(key, _)| !(self.is_labelled && *key == "dataset"))
     }
 
     /// All fields in their original order.
@@ -165,7 +185,7 @@ impl From<Map<String, Value>> for Example {
     fn from(fields: Map<String, Value>) -> Self {
         Self {
             fields,
-            source: None,
+            ..Self::default()
         }
     }
 }
@@ -263,6 +283,17 @@ pub enum ExampleError {
     BadId {
         /// The value as Python would print it.
         found: String,
+    },
+    /// A field that is sent to a model is no text.
+    #[error(
+        "`{field}` must be text, a list of texts, or chunks with `text`, `content` or \
+         `page_content`; found {found}"
+    )]
+    NotText {
+        /// The field.
+        field: &'static str,
+        /// What was found instead.
+        found: &'static str,
     },
     /// `turns` does not hold messages.
     #[error("`turns` must be a list of {{role, content}} maps with text, found {found}")]

@@ -111,6 +111,10 @@ pub struct PlannedBenchmark {
     /// Whether examples of one id are attempts at one document.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub keeps_ids: bool,
+    /// The field of its records with the text that context layers change, where there are
+    /// layers and it makes prompts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context_field: Option<String>,
     /// How many answers each document gets.
     pub repeats: usize,
     /// Examples per prompt, where prompts have any.

@@ -143,7 +143,7 @@ macro_rules! with_requests {
             /// Merged last into every request body, such as `{top_p: 0.9}`.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub extra_body: Option<Map<String, Value>>,
-            /// Seconds that one attempt may take; default 30.
+            /// Seconds that one attempt may take; default 300.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub timeout: Option<f64>,
             /// Further attempts after a failed one (429, 5xx, broken connections,
@@ -241,6 +241,10 @@ pub struct DataSpec {
     /// Local copies of datasets, by name (`mmlu`, or a task's `dataset_path`).
     #[serde(skip_serializing_if = "IndexMap::is_empty")]
     pub copies: IndexMap<String, PathBuf>,
+    /// Keys of plain files that mean `question`, `answer`, `context` or another name that
+    /// systems and evaluators know, as `{question: prompt, answer: expected}`.
+    #[serde(skip_serializing_if = "IndexMap::is_empty")]
+    pub map: IndexMap<String, String>,
     /// Use the first so many records of each benchmark, or with a number below 1 that share.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "whole")]
     pub limit: Option<f64>,

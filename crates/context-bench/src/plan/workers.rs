@@ -38,7 +38,7 @@ impl FromStr for Workers {
         match text.parse() {
             _ if text == "auto" => Ok(Self::Auto),
             Ok(n) => Ok(Self::Number(n)),
-            Err(_) => Err("expected a whole number or `auto`".into()),
+            Err(_) => Err("expected a whole number above 0 or `auto`".into()),
         }
     }
 }
@@ -59,7 +59,7 @@ impl<'de> Deserialize<'de> for Workers {
             type Value = Workers;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a whole number or `auto`")
+                f.write_str("a whole number above 0 or `auto`")
             }
 
             fn visit_u64<E: Error>(self, n: u64) -> Result<Workers, E> {
@@ -84,6 +84,6 @@ impl JsonSchema for Workers {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"anyOf": [{"type": "integer", "minimum": 0}, {"const": "auto"}]})
+        json_schema!({"anyOf": [{"type": "integer", "minimum": 1}, {"const": "auto"}]})
     }
 }

@@ -5,10 +5,12 @@ use std::sync::Arc;
 use context_bench_tasks::suggest::quoted_list;
 use context_bench_tasks::{Host, Options, Tree};
 
+use super::datasets::Asked;
 use super::gathered::Gathered;
 use super::known::Known;
+use super::labels::labels;
 use super::scoring::Scoring;
-use super::{Notice, PlanError, Planner};
+use super::{Notice, PlanError, Planner, Systems, files};
 use crate::benchmark::{SCORE, Suite};
 use crate::dataset::Skipped;
 use crate::evaluator::Evaluator;
@@ -32,6 +34,7 @@ impl Planner<'_> {
     pub(super) fn benchmarks(
         &mut self,
         known: &Known,
+        systems: &Systems,
         options: &Options,
         host: &Arc<dyn Host>,
         mut scoring: Scoring<'_>,
@@ -42,11 +45,20 @@ impl Planner<'_> {
             .iter()
             .filter_map(|one| one.task.clone())
             .collect();
+        let datasets = spec.benchmarks.iter();
+        let datasets: Vec<&str> = datasets.filter_map(|one| one.dataset.as_deref()).collect();
+        let mut labels = labels(&datasets).into_iter();
         let mut gathered = Gathered::default();
         let mut tasks_done = false;
         for benchmark in &spec.benchmarks {
             if let Some(typed) = &benchmark.dataset {
-                self.dataset(typed, known, options, &mut scoring, &mut gathered)?;
+                let tag = labels.next().unwrap_or_else(|| typed.clone());
+                let asked = Asked {
+                    typed,
+                    tag,
+                    systems,
+                };
+                self.dataset(asked, known, options, &mut scoring, &mut gathered)?;
             } else if let Some(name) = &benchmark.given {
                 let brought = self.around.given.examples.get(name);
                 let brought = brought.ok_or_else(|| {
@@ -60,6 +72,8 @@ impl Planner<'_> {
             }
         }
         self.warn_of_no_shots(&gathered, options);
+        self.notices
+            .extend(files::unused_map(&spec.data, gathered.has_files));
         let evaluates = spec.scoring.evaluators.is_some() || spec.scoring.judge_url.is_some();
         if gathered.fields.is_empty() && evaluates {
             self.notices.push(Notice::new(

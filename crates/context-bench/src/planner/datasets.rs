@@ -11,22 +11,37 @@ use super::known::Known;
 use super::leaves::fields_of_run;
 use super::scoring::Scoring;
 use super::surroundings::GivenExamples;
-use super::{Notice, PlanError, Planner, defaults};
+use super::{Notice, PlanError, Planner, Systems, defaults, files};
 use crate::benchmark::{DatasetBenchmark, SCORE, dataset_leaf};
 use crate::dataset::catalogue::Config;
 use crate::dataset::{Dataset, DatasetRef, DatasetTarget};
 use crate::registry::{DatasetRequest, Registry};
 
+/// A dataset that was asked for.
+pub(super) struct Asked<'a> {
+    /// As the user typed it.
+    pub(super) typed: &'a str,
+    /// What the run calls it.
+    pub(super) tag: String,
+    /// Who is asked about it.
+    pub(super) systems: &'a Systems,
+}
+
 impl Planner<'_> {
     /// A dataset of the catalogue, of the registry, or a file of examples.
     pub(super) fn dataset(
         &mut self,
-        typed: &str,
+        asked: Asked<'_>,
         known: &Known,
         options: &Options,
         scoring: &mut Scoring<'_>,
         gathered: &mut Gathered,
     ) -> Result<(), PlanError> {
+        let Asked {
+            typed,
+            tag,
+            systems,
+        } = asked;
         refuse_memory(typed, &known.registry)?;
         let data = &self.spec.data;
         let request = DatasetRequest {
@@ -41,6 +56,8 @@ impl Planner<'_> {
                 true => Some((self.around.hub)()?),
                 false => None,
             },
+            tag: Some(tag),
+            shape: files::shape(data, systems),
             ..DatasetRequest::default()
         };
         for opened in known.registry.open_dataset(typed, &request)? {
@@ -50,6 +67,13 @@ impl Planner<'_> {
                 continue;
             }
             gathered.nodes.push(dataset_leaf(&opened.tag));
+            if let Some(first) = &opened.first {
+                gathered.has_files = true;
+                let (tag, shape) = (&opened.tag, &request.shape);
+                let scoring = &self.spec.scoring;
+                let reviewed = files::review(tag, typed, first, shape, systems, scoring);
+                self.notices.extend(reviewed?);
+            }
             let dataset = limited(opened.dataset, options.limit)?;
             let benchmark = self.dataset_benchmark(
                 &opened.tag,

@@ -9,8 +9,6 @@ pub use crate::chat::DEFAULT_MODEL;
 pub const OPTION_SEED: i64 = crate::dataset::catalogue::OPTION_SEED.cast_signed();
 /// The variable that holds the API key when none is named.
 pub(super) const API_KEY_ENV: &str = "OPENAI_API_KEY";
-/// Seconds that one attempt may take.
-pub(super) const TIMEOUT: f64 = 30.0;
 /// Further attempts after a failed one.
 pub(super) const MAX_RETRIES: u32 = 3;
 /// Resamples for standard errors that are not analytic.

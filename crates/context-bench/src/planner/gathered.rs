@@ -22,6 +22,8 @@ pub(super) struct Gathered {
     pub(super) fields: Vec<String>,
     pub(super) n_tasks: usize,
     pub(super) skipped: Skipped,
+    /// Whether there is a plain file of examples.
+    pub(super) has_files: bool,
 }
 
 impl Gathered {

@@ -10,8 +10,11 @@ mod datasets;
 mod defaults;
 mod earlier;
 mod error;
+mod files;
 mod gathered;
 mod known;
+mod labels;
+mod layers;
 mod leaves;
 mod listing;
 mod metrics;
@@ -35,7 +38,9 @@ pub use leaves::{ClassObject, check_copies, dataset_settings, fields_of_run};
 pub use listing::Listing;
 pub use overview::{Overview, SystemOverview, overview};
 pub use preview::{Preview, SystemPreview};
-pub use remarks::{OUT_OF_TIME, examples_read, has_failed, note_skipped, remarks, without_values};
+pub use remarks::{
+    OUT_OF_TIME, examples_read, has_failed, note_skipped, nothing_scored, remarks, without_values,
+};
 pub use render::{ExampleRequests, Requests, requests};
 pub use reopen::Reopened;
 pub use rescore::Rescoring;
@@ -100,10 +105,14 @@ impl Planner<'_> {
         let host = (self.around.host)(&spec.python);
         let registry = self.registry()?;
         let scoring = scoring::Scoring::new(spec, &registry, &self.around.given)?;
-        let found = self.benchmarks(&registry, &options, &host, scoring)?;
+        let found = self.benchmarks(&registry, &systems, &options, &host, scoring)?;
         self.check_systems(&systems, &found.suite, &options)?;
+        let context_fields = self.context_fields(&systems, &found.suite)?;
         let examples = found.suite.examples();
         let mut plan = self.decided(&systems, &found, &options, &*counter);
+        for benchmark in &mut plan.benchmarks {
+            benchmark.context_field = context_fields.get(&benchmark.key).cloned();
+        }
         for (tag, origin) in examples.origins() {
             let named = plan.benchmarks.iter_mut().filter(|one| one.tag == tag);
             for benchmark in named {
@@ -111,6 +120,8 @@ impl Planner<'_> {
                 benchmark.revision.clone_from(&origin.revision);
             }
         }
+        self.notices
+            .extend(remarks::one_by_one(&plan, &systems, spec));
         let record = RunRecord {
             spec: recorded(spec),
             plan,
@@ -172,6 +183,12 @@ impl Planner<'_> {
                 return Err(PlanError::new(what)
                     .with_hint(format!("at most {MOST_SECONDS}, or leave it out")));
             }
+        }
+        if spec.limits.max_workers == Some(Workers::Number(0)) {
+            return Err(PlanError::new(
+                "`max_workers` must be a whole number above 0: with none nothing is asked",
+            )
+            .with_hint("leave it out for 1, or say `auto` to have the number found"));
         }
         for (name, is_none) in [
             ("data.repeats", spec.data.repeats == Some(0)),
@@ -376,13 +393,6 @@ impl Planner<'_> {
                 "`--apply-chat-template` needs an endpoint for chats, and this one continues text",
             )
             .with_hint("name the address that ends in `/chat/completions`, or its base URL"));
-        }
-        let makes_prompts = suite.benchmarks().any(|one| one.makes_prompts());
-        if makes_prompts && systems.planned.iter().any(|system| system.kind == "layer") {
-            self.notices.push(Notice::new(
-                "with `--apply-chat-template` there is no `context` that a context layer could \
-                 change; all systems get the same",
-            ));
         }
         Ok(())
     }

@@ -3,11 +3,11 @@
 
 use std::collections::HashSet;
 
-use super::{BASELINE_READER, Notice};
+use super::{BASELINE_READER, Notice, Systems};
 use crate::benchmark::TaskReport;
 use crate::dataset::{RepeatedIds, Skipped};
-use crate::model::Counts;
-use crate::plan::{PlannedSystem, RunPlan};
+use crate::model::{Counts, EvalRow};
+use crate::plan::{PlannedSystem, RunPlan, RunSpec};
 use crate::report::odd_answers;
 use crate::result::{EvalResult, Kept};
 
@@ -28,6 +28,31 @@ impl Notice {
         }
         shown
     }
+}
+
+/// From so many answers of an endpoint on, asking one after the other is worth a word.
+const MANY: usize = 200;
+
+/// That a run asks an endpoint many times, one after the other, where nobody said how
+/// many calls may be in flight.
+pub(super) fn one_by_one(plan: &RunPlan, systems: &Systems, spec: &RunSpec) -> Option<Notice> {
+    let endpoints: usize = systems.endpoints().map(|(_, users)| users.len()).sum();
+    let documents = plan.benchmarks.iter();
+    let documents: usize = documents
+        .map(|one| {
+            one.documents
+                .unwrap_or(0)
+                .saturating_mul(one.repeats.max(1))
+        })
+        .sum();
+    let calls = documents.saturating_mul(endpoints);
+    (spec.limits.max_workers.is_none() && calls >= MANY).then(|| {
+        let what = format!("up to {calls} answers are asked for one after the other");
+        Notice::new(what).with_hint(
+            "`--max-workers auto` (`max_workers=\"auto\"` in Python) asks for as many at once as \
+             the endpoint bears",
+        )
+    })
 }
 
 /// What is to be said about the examples of a run, once they are read.
@@ -89,7 +114,22 @@ pub fn remarks(plan: &RunPlan, result: &EvalResult) -> Vec<Notice> {
     notices.extend(strict_scores(plan, result));
     notices.extend(reader(plan));
     notices.extend(without_values(result));
+    notices.extend(nothing_scored(result));
     notices
+}
+
+/// That systems answered and no answer could be scored: such a run measured nothing.
+pub fn nothing_scored(result: &EvalResult) -> Option<Notice> {
+    let answered = || result.rows.iter().filter(|row| row.is_completed());
+    let is_scored = |row: &EvalRow| !row.scores.is_empty() || row.not_applicable == 0;
+    if answered().next().is_none() || answered().any(is_scored) {
+        return None;
+    }
+    let what = "no answer could be scored: no example has what the evaluators compare with";
+    Some(Notice::new(what).with_hint(
+        "give the examples an `answer` (`--map answer=KEY` for a file that calls it otherwise), or \
+         name an evaluator that needs none, such as a judge",
+    ))
 }
 
 /// Which tasks and metrics have no value, and why.

@@ -57,7 +57,14 @@ impl Reopened {
             .replay(&self.replay)?
             .token_counter(tokenizer.counter())
             .max_workers(MaxWorkers::from(plan.limits.max_workers));
-        let notices = planner.notices;
+        let mut notices = planner.notices;
+        if self.replay.is_interrupted() {
+            let what = "the run was interrupted: what it did not get to is not in these scores";
+            notices.push(
+                Notice::new(what)
+                    .with_hint("run the same command again to complete it, then rescore that run"),
+            );
+        }
         let record = RunRecord {
             spec: super::recorded(&spec),
             plan,
@@ -104,7 +111,11 @@ impl Planner<'_> {
         let rebuilt = self.rebuilt(old, &tree, &host, |benchmark, task| match task {
             Some(task) => Rebuilt::Task(task.with_evaluators(extra.clone())),
             None => {
-                let config = config_of(&known.registry, &benchmark.tag);
+                // A file may be called like a dataset of the catalogue.
+                let config = match benchmark.is_open {
+                    true => None,
+                    false => config_of(&known.registry, &benchmark.tag),
+                };
                 notices.extend(scoring.notice(&benchmark.tag, config.as_ref()));
                 benchmark.score_field = Some(scoring.field_of(config.as_ref()));
                 fields.extend(benchmark.score_field.clone());

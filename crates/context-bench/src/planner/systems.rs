@@ -9,7 +9,7 @@ use indexmap::IndexMap;
 use serde_json::{Map, Value};
 
 use super::{Listing, PlanError, Planner, defaults};
-use crate::chat::{Endpoint, Secret, derive_name};
+use crate::chat::{Endpoint, Secret, TIMEOUT, derive_name};
 use crate::plan::{LikelihoodSpec, PlannedSystem, RequestSpec, SystemSpec, Workers};
 use crate::registry::{SystemContext, SystemRef};
 use crate::runner::MaxWorkers;
@@ -334,7 +334,7 @@ fn generation(requests: &RequestSpec) -> Map<String, Value> {
 }
 
 fn timeout(requests: &RequestSpec) -> Duration {
-    Duration::from_secs_f64(requests.timeout.unwrap_or(defaults::TIMEOUT))
+    requests.timeout.map_or(TIMEOUT, Duration::from_secs_f64)
 }
 
 /// The names of all systems: given ones first, then derived ones, made different by

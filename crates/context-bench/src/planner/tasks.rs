@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use context_bench_tasks::config::{Config as TaskConfig, Origin};
 use context_bench_tasks::generation::max_tokens;
-use context_bench_tasks::{Dataset as Records, Host, Leaf, Options, Task, Tree};
+use context_bench_tasks::{Dataset as Records, Host, Leaf, Options, Task, Tree, check_functions};
 use serde_json::{Map, Value, json};
 
 use super::datasets::limited;
@@ -18,6 +18,9 @@ use super::{Notice, PlanError, Planner};
 use crate::benchmark::{ClassTask, DatasetBenchmark, TaskDocuments};
 use crate::dataset::catalogue::{Config, LoadSettings};
 use crate::task::{TaskCatalog, TaskData};
+
+/// So many examples tell whether two datasets are the same.
+const COMPARED: usize = 20;
 
 impl Planner<'_> {
     /// Tasks and groups; datasets of the catalogue are tasks too.
@@ -32,6 +35,10 @@ impl Planner<'_> {
     ) -> Result<(), PlanError> {
         let tree = self.selected(names, catalog)?;
         check_copies(&tree, catalog, &self.spec.data)?;
+        if self.spec.python.allowed != Some(false) {
+            let own = tree.leaves().into_iter().filter(|leaf| !leaf.is_native());
+            check_functions(own, &**host)?;
+        }
         let data = task_data(self.spec, self.around, catalog.datasets.clone())?;
         let mut tags = HashSet::new();
         let mut own = HashSet::new();
@@ -47,7 +54,7 @@ impl Planner<'_> {
                 let Some(config) = catalog.dataset(leaf)? else {
                     continue;
                 };
-                let benchmark = self.native(&key, leaf, &config, options, scoring)?;
+                let benchmark = self.native(&key, leaf, (&config, &data), options, scoring)?;
                 // The same dataset under two names is asked once.
                 let is_new = tags.insert(benchmark.tag.clone());
                 gathered.add_dataset(benchmark);
@@ -203,7 +210,7 @@ impl Planner<'_> {
         &mut self,
         key: &str,
         leaf: &Leaf,
-        config: &Config,
+        (config, records): (&Config, &TaskData),
         options: &Options,
         scoring: &mut Scoring<'_>,
     ) -> Result<DatasetBenchmark, PlanError> {
@@ -215,6 +222,11 @@ impl Planner<'_> {
             hub: Some((self.around.hub)()?),
             ..dataset_settings(config, data, options.limit)?
         };
+        if let Some(file) = settings.path.as_deref().filter(|path| path.is_file()) {
+            let first = config.load(&settings)?.take(COMPARED);
+            let first: Result<Vec<_>, _> = first.into_iter().collect();
+            records.note_examples(file, config, &first?)?;
+        }
         let tag = config.full_name();
         let dataset = limited(config.load(&settings)?, options.limit)?.tagged(tag.as_str());
         let benchmark = self.dataset_benchmark(&tag, dataset, Some(config), options, scoring)?;

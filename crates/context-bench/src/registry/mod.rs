@@ -20,7 +20,7 @@ pub use open::OpenedDataset;
 pub use params::{ParamError, Params, SystemRef};
 
 use crate::dataset::catalogue::{Catalogue, HubAccess};
-use crate::dataset::{Dataset, DatasetError};
+use crate::dataset::{Dataset, DatasetError, Shape};
 use crate::error::Hint;
 use crate::evaluator::Evaluator;
 use crate::metric::Metric;
@@ -39,6 +39,8 @@ impl Default for DatasetRequest {
             seed: crate::dataset::catalogue::OPTION_SEED,
             keep_order: false,
             hub: None,
+            tag: None,
+            shape: Shape::default(),
         }
     }
 }
@@ -62,6 +64,10 @@ pub struct DatasetRequest {
     pub keep_order: bool,
     /// The way to the hub.
     pub hub: Option<HubAccess>,
+    /// The tag of the examples, where one dataset is opened; without it, what was typed.
+    pub tag: Option<String>,
+    /// How the records of a plain file become examples.
+    pub shape: Shape,
 }
 
 /// What a system factory may use besides its parameters.

@@ -3,7 +3,7 @@
 use super::{BuildError, DatasetRequest, Registry, UnknownName};
 use crate::dataset::catalogue::{CatalogueError, Config, LoadSettings};
 use crate::dataset::{
-    Dataset, DatasetRef, DatasetTarget, LocalFile, LocalSettings, NamedDataset, Origin,
+    Dataset, DatasetRef, DatasetTarget, First, LocalFile, LocalSettings, NamedDataset, Origin,
 };
 
 /// A dataset that was opened, ready to be read.
@@ -14,6 +14,8 @@ pub struct OpenedDataset {
     pub dataset: Dataset,
     /// What the catalogue says about it, if it is from there.
     pub config: Option<Config>,
+    /// What its beginning looks like, if it is a plain file.
+    pub first: Option<First>,
 }
 
 impl Registry {
@@ -21,7 +23,8 @@ impl Registry {
     ///
     /// A name stands for what was registered under it, else for a dataset of
     /// the catalogue. Several configs (`mmlu:*`, `mgsm:en,de`) give several
-    /// datasets, each with a tag of its own; one has the tag as typed.
+    /// datasets, each with a tag of its own; one has that of the request, else what
+    /// was typed.
     ///
     /// # Errors
     ///
@@ -32,11 +35,7 @@ impl Registry {
         request: &DatasetRequest,
     ) -> Result<Vec<OpenedDataset>, BuildError> {
         let reference = DatasetRef::parse(typed)?;
-        let one = |dataset: Dataset| OpenedDataset {
-            tag: typed.to_owned(),
-            dataset: dataset.tagged(typed),
-            config: None,
-        };
+        let tag = request.tag.as_deref().unwrap_or(typed);
         let named = match reference.target() {
             DatasetTarget::Local(path) => {
                 let settings = LocalSettings {
@@ -47,8 +46,14 @@ impl Registry {
                     source: path.display().to_string(),
                     revision: None,
                 };
-                let dataset = LocalFile::open(path, settings)?;
-                return Ok(vec![one(dataset.with_origin(origin))]);
+                let opened = LocalFile::open_shaped(path, settings, request.shape.clone())?;
+                let dataset = opened.dataset.with_origin(origin);
+                return Ok(vec![OpenedDataset {
+                    tag: tag.to_owned(),
+                    dataset: dataset.labelled(tag),
+                    config: None,
+                    first: Some(opened.first),
+                }]);
             }
             DatasetTarget::Named(named) => named,
         };
@@ -59,7 +64,12 @@ impl Registry {
                 path: named.path.clone(),
                 ..request.clone()
             };
-            return Ok(vec![one(factory(&request)?)]);
+            return Ok(vec![OpenedDataset {
+                tag: tag.to_owned(),
+                dataset: factory(&request)?.tagged(tag),
+                config: None,
+                first: None,
+            }]);
         }
         let configs = self.configs(named)?;
         let is_one = configs.len() == 1;
@@ -70,7 +80,7 @@ impl Registry {
                 ..request.load_settings()
             };
             let tag = match (is_one, &named.split) {
-                (true, _) => typed.to_owned(),
+                (true, _) => tag.to_owned(),
                 (false, Some(split)) => format!("{}@{split}", config.full_name()),
                 (false, None) => config.full_name(),
             };
@@ -78,6 +88,7 @@ impl Registry {
                 dataset: config.load(&settings)?.tagged(tag.as_str()),
                 tag,
                 config: Some(config),
+                first: None,
             });
         }
         Ok(opened)

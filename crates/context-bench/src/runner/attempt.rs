@@ -41,8 +41,8 @@ pub(super) async fn attempt(
     example: &Example,
     limit: Option<Duration>,
     stop: &Stop,
+    watch: Stopwatch,
 ) -> Option<Attempt> {
-    let watch = Stopwatch::default();
     let started = Instant::now();
     let calling = AssertUnwindSafe(call(system, example)).catch_unwind();
     let result = timed(&watch, calling, limit, stop).await;
@@ -63,6 +63,7 @@ pub(super) async fn attempt(
         }
         Err(Ended::Late) => {
             let limit = limit.unwrap_or_default().as_secs_f64();
+            watch.timed_out();
             let message = format!("no answer within {limit} s for this example");
             given_up(FailureKind::Timeout, message)
         }

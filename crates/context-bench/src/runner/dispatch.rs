@@ -25,6 +25,7 @@ use super::workers::{MaxWorkers, Workers};
 use crate::benchmark::Answer;
 use crate::dataset::{Dataset, DatasetError, Used};
 use crate::model::{Counts, EvalRow, Failure};
+use crate::stopwatch::Stopwatch;
 use crate::system::System;
 use crate::tokens::{TextFields, TokenCounter};
 
@@ -123,6 +124,7 @@ pub(crate) async fn run(settings: RunSettings) -> std::io::Result<Outcome> {
             settings.max_workers.most() + SCORING_BACKLOG,
         )),
         example_timeout: settings.example_timeout,
+        progress: Arc::clone(&progress),
         stop: settings.stop,
         sender,
     };
@@ -159,6 +161,7 @@ struct Dispatcher {
     workers: Workers,
     example_timeout: Option<Duration>,
     backlog: Arc<Semaphore>,
+    progress: Arc<dyn Progress>,
     stop: Stop,
     sender: mpsc::UnboundedSender<Finished>,
 }
@@ -192,6 +195,12 @@ impl Dispatcher {
             () = self.stop.draining() => None,
             value = future => value,
         }
+    }
+
+    /// What times a call of a system, and tells at once when an attempt takes too long.
+    fn stopwatch(&self, system: usize) -> Stopwatch {
+        let progress = Arc::clone(&self.progress);
+        Stopwatch::telling(move || progress.on_event(&RunEvent::TimedOut { system }))
     }
 
     /// Waits for a free worker.
@@ -259,6 +268,7 @@ impl Dispatcher {
                     &prepared.example,
                     self.example_timeout,
                     &self.stop,
+                    self.stopwatch(system),
                 ) => Source::Call(called?),
             },
         };

@@ -22,6 +22,11 @@ pub enum RunEvent<'a> {
         /// The row.
         row: &'a EvalRow,
     },
+    /// An attempt took too long; it may be tried again.
+    TimedOut {
+        /// Index of the system.
+        system: usize,
+    },
     /// The time of the run is over; what is in flight is finished.
     TimeIsOver,
     /// No further row will come.

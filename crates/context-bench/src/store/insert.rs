@@ -18,6 +18,7 @@ use super::record::{Located, NewOutcome, NewResponse, NewScores, Record, Respons
 use super::run::{ScorerEntry, SystemEntry, unix_now};
 use super::score_json::ScoreColumns;
 use crate::model::Example;
+use serde::Serializer as _;
 
 /// Entries after which a memory of recent ids starts anew.
 const RECENT: usize = 16 * 1024;
@@ -123,8 +124,9 @@ impl Ids {
         if let Some(id) = known(&mut self.examples, tx, key, sql)? {
             return Ok(id);
         }
-        // Writing to memory cannot fail, and maps of JSON values have a JSON form.
-        let body = Body::pack(serde_json::to_vec(example).unwrap_or_default());
+        // Writing to memory cannot fail, and maps of JSON values have a JSON form. What
+        // a run calls the example's file stands in the rows of that run.
+        let body = Body::pack(content_of(example).unwrap_or_default());
         let checksum = example_checksum(key, body.encoding, &body.bytes);
         tx.prepare_cached(
             "INSERT INTO examples (key, encoding, checksum, body) VALUES (?1, ?2, ?3, ?4)",
@@ -434,4 +436,11 @@ fn remember<K: Eq + std::hash::Hash, V>(ids: &mut HashMap<K, V>, key: K, value: 
         ids.clear();
     }
     ids.insert(key, value);
+}
+
+/// The content of an example as a JSON object.
+fn content_of(example: &Example) -> serde_json::Result<Vec<u8>> {
+    let mut body = Vec::new();
+    serde_json::Serializer::new(&mut body).collect_map(example.content())?;
+    Ok(body)
 }

@@ -17,10 +17,11 @@ use crate::model::Example;
 pub struct Key([u8; 16]);
 
 impl Key {
-    /// The address of an example's content. The order of members is no content.
+    /// The address of an example's content. The order of members is no content, nor is
+    /// what a run calls the file of the example.
     pub fn example(example: &Example) -> Self {
         Self::of("context-bench/example/1", |encoder| {
-            encoder.map(example.fields());
+            encoder.members(example.content());
         })
     }
 
@@ -143,10 +144,14 @@ impl<'a> Encoder<'a> {
     }
 
     fn map(&mut self, map: &'a Map<String, Value>) {
-        self.word(b'o', map.len() as u64);
+        self.members(map.iter());
+    }
+
+    fn members(&mut self, members: impl Iterator<Item = (&'a String, &'a Value)>) {
         let start = self.members.len();
         self.members
-            .extend(map.iter().map(|(key, value)| (key.as_str(), value)));
+            .extend(members.map(|(key, value)| (key.as_str(), value)));
+        self.word(b'o', (self.members.len() - start) as u64);
         self.members[start..].sort_unstable_by_key(|(key, _)| *key);
         for index in start..self.members.len() {
             let (key, value) = self.members[index];
@@ -247,6 +252,10 @@ mod tests {
         }
         let same = Example::new().with("id", 1).with("context", "c");
         assert_eq!(key.example, Key::example(&same));
+        assert_eq!(key.example, Key::example(&same.clone().labelled("q")));
+        let own = same.with("dataset", "q");
+        assert_ne!(key.example, Key::example(&own));
+        assert_eq!(Key::example(&own), Key::example(&own.clone().labelled("r")));
     }
 
     /// Stored runs depend on it: when this fails, the labels need a new number.

@@ -286,7 +286,12 @@ impl Store {
     ///
     /// When the store cannot be read.
     pub fn example(&self, row: &StoredRow) -> Result<Option<Example>, StoreError> {
-        self.read(|reader, damage| reader.example(row.example, row.example_key, damage))
+        let found =
+            self.read(|reader, damage| reader.example(row.example, row.example_key, damage))?;
+        Ok(found.map(|example| match &*row.dataset {
+            "" => example,
+            tag => example.labelled(tag),
+        }))
     }
 
     /// Begins a run. Blocks the thread until it is on disk.

@@ -1,7 +1,7 @@
 //! `ContextLayer`: a transform in front of a system that answers.
 //!
 //! The answerer sees the example with its context transformed and nothing else
-//! changed. The output is the answerer's, so its `context` is the transformed one
+//! changed; of the prompt of a task that is its [context part](ContextPart). The output is the answerer's, so its `context` is the transformed one
 //! and token counts show what the layer saved.
 
 use std::borrow::Cow;
@@ -11,6 +11,7 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use super::offload::offload;
+use super::part::{ContextPart, is_of_task};
 use super::transform::Transform;
 use super::{Conversation, Posting, System, SystemError};
 use crate::model::{Example, Identity, Output};
@@ -39,6 +40,13 @@ impl ContextLayer {
 
     /// The example as the answerer gets it.
     fn changed<'e>(&self, example: &'e Example) -> Cow<'e, Example> {
+        if is_of_task(example) {
+            let Some(part) = ContextPart::of(example) else {
+                return Cow::Borrowed(example);
+            };
+            let text = self.transform.transform(part.text, part.question(example));
+            return Cow::Owned(part.replaced(example, &text));
+        }
         let Some(context) = example.text("context") else {
             return Cow::Borrowed(example);
         };
@@ -59,10 +67,24 @@ impl System for ContextLayer {
             "transform": self.transform.identity()?.to_json(),
             "answerer": self.answerer.identity()?.to_json(),
         });
-        Some(Identity::new("context_layer", 1, settings))
+        Some(Identity::new("context_layer", 2, settings))
+    }
+
+    fn changes_context(&self) -> bool {
+        !self.transform.keeps_all()
     }
 
     async fn process(&self, example: &Example) -> Result<Output, SystemError> {
+        if is_of_task(example) {
+            let Some(part) = ContextPart::of(example) else {
+                return self.answerer.process(example).await;
+            };
+            let transform = Arc::clone(&self.transform);
+            let work = move |context: &str, question: &str| transform.transform(context, question);
+            let question = part.question(example);
+            let text = offload(self.transform.name(), part.text, question, work).await?;
+            return self.answerer.process(&part.replaced(example, &text)).await;
+        }
         let Some(context) = example.text("context") else {
             return self.answerer.process(example).await;
         };

@@ -10,6 +10,7 @@ pub(crate) mod generation;
 mod layout;
 mod offload;
 mod openai;
+mod part;
 mod reader;
 pub mod transform;
 
@@ -19,9 +20,11 @@ pub use function::{FnSystem, from_fn};
 pub use generation::FIELD as GENERATION_SETTINGS;
 pub use layout::{Layout, UnknownLayout};
 pub use openai::{BuildMessages, OpenAiProxy, OpenAiProxySettings, SYSTEM_INSTRUCTION, messages};
+pub use part::{CONTEXT_FIELDS, ContextPart};
 pub use reader::Reader;
 
 pub(crate) use openai::add_usage;
+pub(crate) use part::{CONTEXTS, RECORD};
 
 use async_trait::async_trait;
 
@@ -57,6 +60,12 @@ pub trait System: Send + Sync {
     fn requests(&self, example: &Example) -> Option<Vec<Posting>> {
         let _ = example;
         None
+    }
+
+    /// Whether it changes the context of examples before a model is asked: there must then
+    /// be one. The default is false.
+    fn changes_context(&self) -> bool {
+        false
     }
 
     /// This system as one that can hold a conversation, if it can.

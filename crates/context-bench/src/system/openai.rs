@@ -18,7 +18,7 @@ use super::layout::{Layout, message};
 use super::{Conversation, Posting, Replies, System, SystemError, generation};
 use crate::chat::{
     ChatClient, ChatError, ChatReply, ChatRequest, ClientError, ClientSettings, DEFAULT_MODEL,
-    Endpoint, Pace, RetryPolicy, Secret, host_part,
+    Endpoint, Pace, RetryPolicy, Secret, TIMEOUT, host_part,
 };
 use crate::mask::Mask;
 use crate::model::{API_REPLY, CallStats, Example, Identity, Output, Turn};
@@ -83,7 +83,7 @@ impl OpenAiProxySettings {
             api_key: None,
             system_prompt: None,
             layout: Layout::default(),
-            timeout: Duration::from_secs(30),
+            timeout: TIMEOUT,
             generation: Map::new(),
             usual_temperature: false,
             headers: IndexMap::new(),

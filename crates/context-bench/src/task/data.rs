@@ -9,6 +9,7 @@ use context_bench_tasks::function::Function;
 use context_bench_tasks::{Dataset, Error, Host, Leaf, Need, Options, Result, Split, Task};
 use serde_json::{Map, Value};
 
+use super::apart::{Apart, about};
 use super::catalog::{config, told};
 use super::files::{self, Origin};
 use super::kwargs::Kwargs;
@@ -17,6 +18,7 @@ use crate::dataset::catalogue::{
     Catalogue, Config as DatasetConfig, HubAccess, LoadSettings, RawRecords, RawTables,
 };
 use crate::dataset::{BadRecords, Skipped};
+use crate::model::Example;
 
 /// A raw record.
 type Record = Map<String, Value>;
@@ -44,6 +46,7 @@ pub struct TaskData {
     pub(super) settings: DataSettings,
     tables: RawTables,
     bad: BadRecords,
+    apart: Apart,
 }
 
 impl TaskData {
@@ -55,6 +58,7 @@ impl TaskData {
             settings,
             tables: RawTables::new(bad.clone()),
             bad,
+            apart: Apart::default(),
         }
     }
 
@@ -82,6 +86,9 @@ impl TaskData {
                     let records = enough(task, split, options, need, read).map_err(|error| {
                         named(error.prefixed(format!("`--data` for split `{split}`")))
                     })?;
+                    if task.evaluated_split()? == split {
+                        self.note_served(path, task, records.records())?;
+                    }
                     dataset.insert(split.to_owned(), records);
                 }
                 None => missing.push((split, need)),
@@ -113,6 +120,11 @@ impl TaskData {
                 let error = at(error, task, &["dataset", "dataset_path"]);
                 advised(error, task, split)
             })?;
+            if let Some(file) = self.copy_for(task).filter(|path| path.is_file())
+                && task.evaluated_split()? == split
+            {
+                self.note_served(file, task, records.records())?;
+            }
             dataset.insert(split.to_owned(), records);
         }
         Ok(dataset)
@@ -186,6 +198,54 @@ impl TaskData {
             }
         }
         Ok(splits)
+    }
+
+    /// Notes which records a task got of a file that may have served others.
+    fn note_served(&self, file: &Path, task: &Task, records: &[Record]) -> Result<()> {
+        let records = records.iter();
+        self.apart.note(file, &task.name, about(task), records)
+    }
+
+    /// The same for examples of a dataset of the catalogue.
+    ///
+    /// # Errors
+    ///
+    /// When another one got the same of that file.
+    pub fn note_examples(
+        &self,
+        file: &Path,
+        config: &DatasetConfig,
+        examples: &[Example],
+    ) -> Result<()> {
+        let name = config.full_name();
+        let records = examples.iter().map(Example::fields);
+        self.apart.note(file, &name, name.clone(), records)
+    }
+
+    /// The copy that a task reads.
+    fn copy_for(&self, task: &Task) -> Option<&Path> {
+        match task.config.text("dataset") {
+            Some(dataset) => {
+                let config = config(&self.datasets, dataset, None).ok()?;
+                let mut copies = self.settings.copies.iter().rev();
+                let copy = copies.find(|(name, _)| is_called(&config, name));
+                copy.map(|(_, path)| path.as_path())
+            }
+            None => self.copy_of(task.config.text("dataset_path")?),
+        }
+    }
+
+    /// The part of the catalogue that a `dataset_path` is, which tells apart what one file
+    /// may have of several.
+    fn known_as(&self, task: &Task, path: &str, split: &str) -> Option<DatasetConfig> {
+        let names = self.datasets.names().into_iter();
+        let mut specs = names.filter_map(|name| self.datasets.get(name).ok());
+        let spec = specs.find(|spec| spec.hub_repo() == Some(path))?;
+        let part = match task.config.text("dataset_name") {
+            Some(name) => format!("{}:{name}", spec.name()),
+            None => spec.name().to_owned(),
+        };
+        config(&self.datasets, &part, Some(split)).ok()
     }
 
     fn copy_of(&self, name: &str) -> Option<&Path> {
@@ -264,6 +324,21 @@ impl TaskData {
             let folder = self.settings.dataset_dir.as_ref()?;
             Some(folder.join(path)).filter(|copy| copy.exists())
         });
+        if let Some(file) = copy.as_deref().filter(|path| path.is_file()) {
+            files::check_split(file, split, task.evaluated_split()?)?;
+            let records = match self.known_as(task, path, split) {
+                Some(config) => config.records(
+                    &LoadSettings {
+                        path: Some(file.to_owned()),
+                        max_examples: most,
+                        ..LoadSettings::default()
+                    },
+                    &self.tables,
+                ),
+                None => files::read(file, most, &self.bad),
+            };
+            return records.map_err(|error| told(&error));
+        }
         let origin = Origin {
             path,
             copy,
@@ -296,10 +371,14 @@ fn enough(
     }
 }
 
-/// Whether a user means this part of a dataset by a name: `mmlu` or `mmlu:anatomy`.
+/// Whether a user means this part of a dataset by a name: `mmlu`, `mmlu:anatomy`, or its
+/// repository on the hub, `cais/mmlu`.
 pub fn is_called(config: &DatasetConfig, name: &str) -> bool {
     let full = config.full_name();
-    name == config.spec().name() || full == name || full.split('@').next() == Some(name)
+    name == config.spec().name()
+        || full == name
+        || full.split('@').next() == Some(name)
+        || config.spec().hub_repo() == Some(name)
 }
 
 /// What a function gives that replaces the loader.

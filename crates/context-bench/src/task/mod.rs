@@ -5,6 +5,7 @@
 //! and models are asked for answers and likelihoods (`model`, `likelihood`). How they
 //! are run and summed up is in `benchmark`.
 
+mod apart;
 mod builder;
 pub mod catalog;
 pub mod data;

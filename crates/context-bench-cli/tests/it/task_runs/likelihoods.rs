@@ -242,25 +242,108 @@ fn an_endpoint_without_likelihoods_is_told_at_once() {
     assert_eq!(server.request_count(), 0);
 }
 
+/// A task about passages, and what its prompts must keep.
+const PASSAGES: &str = "task: mills\ndataset_path: json\n\
+                        dataset_kwargs: {data_files: {test: passages.jsonl}}\ntest_split: test\n";
+
+fn passages(output: &str) -> Tasks {
+    let record = |i: usize| {
+        json!({
+            "passage": format!("The mill number {i} is old. It burned down in 1844. A lamp did it."),
+            "question": "Which year?",
+            "answer": "1844",
+        })
+    };
+    let lines: Vec<String> = (0..3).map(|i| record(i).to_string()).collect();
+    let task = format!(
+        "{PASSAGES}{output}doc_to_text: 'Read: {{{{passage}}}}\n\nQ: {{{{question}}}}\n\nA:'\n\
+         doc_to_target: '{{{{answer}}}}'\n"
+    );
+    Tasks::new(&[("mills.yaml", &task), ("passages.jsonl", &lines.join("\n"))])
+}
+
 #[test]
-fn a_context_layer_changes_what_likelihoods_are_asked_after() {
-    let tasks = Tasks::new(&[("colours.yaml", CHOICE), ("docs.jsonl", &documents())]);
+fn a_context_layer_changes_the_passage_and_nothing_else() {
+    for (output, field) in [
+        ("output_type: generate_until\n", "messages"),
+        (
+            "output_type: multiple_choice\ndoc_to_choice: ['1844', '1845']\n",
+            "prompt",
+        ),
+    ] {
+        let tasks = passages(output);
+        let server = server();
+        let relay = server.base_url_v1();
+        let args = [
+            "--system",
+            "passthrough",
+            "--system",
+            "truncate:tokens=4",
+            "--relay",
+            &relay,
+        ];
+        let dry = tasks.run("mills", &[&args[..], &["--dry-run"]].concat());
+        assert!(dry.stdout.contains("layers change `passage`"), "{dry}");
+        assert_eq!(server.request_count(), 0);
+        let done = tasks.run("mills", &[&args[..], &["--output", "json"]].concat());
+        assert!(
+            done.json()["tasks"].as_object().unwrap().len() == 2,
+            "{done}"
+        );
+        let sent: Vec<String> = server
+            .requests()
+            .iter()
+            .map(|r| r.body[field].to_string())
+            .collect();
+        assert!(!sent.is_empty());
+        for text in &sent {
+            assert!(text.contains("Read: The mill"), "{text}");
+            assert!(text.contains("\\nQ: Which year?\\nA:"), "{text}");
+        }
+        let short = sent
+            .iter()
+            .filter(|text| !text.contains("1844. A lamp"))
+            .count();
+        assert_eq!(2 * short, sent.len(), "{sent:?}");
+    }
+    // The same in messages.
+    let tasks = passages("output_type: generate_until\n");
     let server = server();
     let relay = server.base_url_v1();
     let args = [
         "--system",
-        "passthrough",
-        "--system",
-        "truncate:tokens=2",
+        "truncate:tokens=4",
         "--relay",
         &relay,
+        "--apply-chat-template",
     ];
-    let done = tasks.run("colours", &[&args[..], &["--output", "json"]].concat());
+    let done = tasks.run("mills", &args);
+    assert!(server.request_count() > 0, "{done}");
+    for request in server.requests() {
+        let text = request.body["messages"].to_string();
+        assert!(
+            text.contains("Which year?") && !text.contains("A lamp"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn a_context_layer_before_a_task_without_a_context_is_refused() {
+    let tasks = Tasks::new(&[("colours.yaml", CHOICE), ("docs.jsonl", &documents())]);
+    let server = server();
+    let relay = server.base_url_v1();
+    let layers = |layer: &str| {
+        let args = ["--system", layer, "--relay", &relay, "--output", "json"];
+        tasks.run("colours", &args)
+    };
+    layers("truncate:tokens=2").is_error(&[
+        "`truncate:tokens=2` changes the context, and the prompts of task `colours` have none",
+        "passage",
+    ]);
+    assert_eq!(server.request_count(), 0);
+    let done = layers("passthrough");
     assert_eq!(done.code, 0, "{done}");
-    let found = done.json()["tasks"].as_object().unwrap().clone();
-    assert_eq!(found.len(), 2, "{done}");
-    let acc = |system: &str| found[system]["results"]["colours"]["acc,none"].clone();
-    assert_eq!(acc("passthrough"), json!(0.75));
-    let other = found.keys().find(|name| *name != "passthrough").unwrap();
-    assert!(acc(other).is_number(), "{done}");
+    let found = &done.json()["tasks"]["passthrough"]["results"]["colours"];
+    assert_eq!(found["acc,none"], json!(0.75));
 }

@@ -2,6 +2,7 @@
 
 mod examples;
 mod generation;
+mod given;
 mod likelihoods;
 mod mmlu;
 mod natives;

@@ -135,3 +135,20 @@ fn a_class_builds_its_requests_and_scores_them() {
     let limited = tasks.results("yes_no", &["--proxy", &proxy, "--limit", "1"]);
     assert_eq!(limited["results"]["yes_no"]["acc,none"], json!(1.0));
 }
+
+#[test]
+fn a_package_that_is_missing_shows_before_anything_is_asked() {
+    let tasks = Tasks::new(&[
+        ("t.yaml", SCORED),
+        ("utils.py", &format!("import no_such_package\n{UTILS}")),
+        ("docs.jsonl", &sums()),
+    ]);
+    let server = ChatServer::start(|_| Reply::text("1"));
+    let done = tasks.run("scored", &["--proxy", &server.url()]);
+    assert_eq!(server.request_count(), 0, "{done}");
+    done.is_error(&[
+        "no_such_package",
+        "task `scored`: `process_results`",
+        "utils.py",
+    ]);
+}

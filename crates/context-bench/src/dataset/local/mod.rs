@@ -7,6 +7,7 @@
 //! change between the passes: the second trusts nothing that the first found.
 
 mod advice;
+mod shape;
 #[cfg(test)]
 mod tests;
 
@@ -20,7 +21,27 @@ use crate::error::Location;
 use crate::model::Example;
 
 pub(super) use self::advice::advised;
+pub use self::shape::Shape;
 pub(super) use context_bench_records::{STDIN, is_data_name as has_known_extension};
+
+/// A file's name without what it says about the format.
+pub(crate) fn file_stem(name: &str) -> &str {
+    let without = |name: &mut &str, endings: &[&str]| {
+        let ending = endings.iter().find_map(|ending| {
+            let at = name.len().checked_sub(ending.len()).filter(|at| *at > 0)?;
+            let tail = name.get(at..)?;
+            tail.eq_ignore_ascii_case(ending).then_some(at)
+        });
+        if let Some(at) = ending {
+            *name = &name[..at];
+        }
+    };
+    let mut stem = name;
+    without(&mut stem, &[".gz", ".zst", ".bz2", ".zip"]);
+    let formats = [".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet"];
+    without(&mut stem, &formats);
+    stem
+}
 
 /// How a local file is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -54,6 +75,21 @@ impl LocalFile {
         path: impl Into<PathBuf>,
         settings: LocalSettings,
     ) -> Result<Dataset, DatasetError> {
+        let opened = Self::open_shaped(path, settings, Shape::default())?;
+        Ok(opened.dataset)
+    }
+
+    /// Opens a file whose records are laid out in their own way.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`open`](Self::open), and at the first record of a file that is no pipe
+    /// whose context cannot be made one text.
+    pub fn open_shaped(
+        path: impl Into<PathBuf>,
+        settings: LocalSettings,
+        shape: Shape,
+    ) -> Result<OpenedFile, DatasetError> {
         let mut source = Source::open(&path.into()).map_err(advice::advised)?;
         let tally = Tally::default();
         let sieve = || Sieve::new(settings.skip_bad_lines, tally.clone());
@@ -61,25 +97,131 @@ impl LocalFile {
             max_records: settings.max_examples,
             ..ReadSettings::default()
         };
+        let mut first = First::default();
         let len = if source.is_repeatable() {
             let mut records = source.records(&read).map_err(advice::advised)?;
-            Some(check(records.as_mut(), sieve())?)
+            first = First::of(records.as_mut(), &shape);
+            let mut records = source.records(&read).map_err(advice::advised)?;
+            Some(match first.has_parts {
+                true => check_texts(records.as_mut(), &shape, sieve())?,
+                false => check(records.as_mut(), sieve())?,
+            })
         } else {
             None
         };
         let examples = LocalExamples {
             source,
+            shape,
             read,
             records: None,
             sieve: sieve(),
             is_over: false,
         };
         let dataset = Dataset::from_results(examples).with_skipped(tally);
-        Ok(match len {
-            Some(len) => dataset.with_len(len),
-            None => dataset,
+        Ok(OpenedFile {
+            dataset: match len {
+                Some(len) => dataset.with_len(len),
+                None => dataset,
+            },
+            first,
         })
     }
+}
+
+/// How many records are looked at to tell how a file is laid out.
+const LOOKED_AT: usize = 100;
+
+/// A file of the user, opened.
+pub struct OpenedFile {
+    /// Its examples.
+    pub dataset: Dataset,
+    /// What its beginning looks like; nothing of a pipe, which can be read only once.
+    pub first: First,
+}
+
+/// What the beginning of a file looks like.
+#[derive(Debug, Default)]
+pub struct First {
+    /// The first good records as they are in the file.
+    pub records: Vec<Example>,
+    /// The same as examples.
+    pub examples: Vec<Example>,
+    /// Whether one of them has a context in parts, which becomes one text.
+    pub has_parts: bool,
+    /// What stands between the fields of a table.
+    pub delimiter: Option<char>,
+}
+
+impl First {
+    /// Whether there is each key that a name is mapped to.
+    ///
+    /// # Errors
+    ///
+    /// When no record has it.
+    pub fn check_map(&self, file: &str, shape: &Shape) -> Result<(), DatasetError> {
+        let keys = self.keys();
+        let missing = |key: &String| !keys.contains(&key.as_str());
+        let mut unknown = shape.map.iter().filter(|(_, key)| missing(key));
+        match unknown.next() {
+            Some((name, key)) if !self.records.is_empty() => Err(DatasetError::NoSuchKey {
+                name: name.clone(),
+                key: key.clone(),
+                file: file.to_owned(),
+                keys: keys.iter().map(|key| (*key).to_owned()).collect(),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// All keys of the records, in the order in which they turn up.
+    pub fn keys(&self) -> Vec<&str> {
+        keys(&self.records)
+    }
+
+    fn of(records: &mut dyn Records, shape: &Shape) -> Self {
+        let mut first = Self::default();
+        for _ in 0..LOOKED_AT {
+            match records.read_next() {
+                None => break,
+                // What is wrong with it is told by whoever reads all of them.
+                Some(Err(_)) => {}
+                Some(Ok(found)) => {
+                    let mut fields = found.record.into_map();
+                    first.records.push(fields.clone().into());
+                    first.has_parts |= shape.has_parts(&fields);
+                    if shape.apply(&mut fields).is_ok() {
+                        first.examples.push(fields.into());
+                    }
+                }
+            }
+        }
+        first.delimiter = records.delimiter().map(char::from);
+        first
+    }
+}
+
+/// All keys of some examples, in the order in which they turn up.
+pub(crate) fn keys(examples: &[Example]) -> Vec<&str> {
+    let mut keys: Vec<&str> = Vec::new();
+    for key in examples.iter().flat_map(|one| one.fields().keys()) {
+        if !keys.contains(&key.as_str()) {
+            keys.push(key);
+        }
+    }
+    keys
+}
+
+/// Goes over all records as examples and returns how many are good.
+fn check_texts(
+    records: &mut dyn Records,
+    shape: &Shape,
+    mut sieve: Sieve,
+) -> Result<usize, DatasetError> {
+    let mut n_good = 0;
+    while let Some(example) = next_example(records, shape) {
+        n_good += usize::from(sieve.pass(example)?.is_some());
+    }
+    Ok(n_good)
 }
 
 /// Goes over all records and returns how many are good.
@@ -105,12 +247,19 @@ fn check(records: &mut dyn Records, mut sieve: Sieve) -> Result<usize, DatasetEr
 }
 
 /// Reads the next record as an example with an `id`.
-fn next_example(records: &mut dyn Records) -> Option<Result<Example, DatasetError>> {
+fn next_example(records: &mut dyn Records, shape: &Shape) -> Option<Result<Example, DatasetError>> {
     let found = match records.read_next()? {
         Ok(found) => found,
         Err(error) => return Some(Err(advice::advised(error))),
     };
-    let mut example = Example::from(found.record.into_map());
+    let mut fields = found.record.into_map();
+    if !shape.is_plain()
+        && let Err(source) = shape.apply(&mut fields)
+    {
+        let at = at(found.place, records.file());
+        return Some(Err(DatasetError::BadExample { source, at }));
+    }
+    let mut example = Example::from(fields);
     if let Err(error) = check_id(&example, found.place, records.file()) {
         return Some(Err(error));
     }
@@ -125,17 +274,22 @@ fn check_id(example: &Example, place: Place, file: &Path) -> Result<(), DatasetE
     let checked = example.id(place.index).map(drop);
     checked.map_err(|source| DatasetError::BadExample {
         source,
-        at: Location {
-            file: file.into(),
-            line: place.line,
-            column: place.column,
-        },
+        at: at(place, file),
     })
+}
+
+fn at(place: Place, file: &Path) -> Location {
+    Location {
+        file: file.into(),
+        line: place.line,
+        column: place.column,
+    }
 }
 
 /// The stream of a file, which ends after the first error that is not skipped.
 struct LocalExamples {
     source: Source,
+    shape: Shape,
     read: ReadSettings,
     /// Made at the first example: until then not a byte is read again.
     records: Option<Box<dyn Records>>,
@@ -151,7 +305,7 @@ impl LocalExamples {
                 Err(error) => return Some(Err(advice::advised(error))),
             }
         }
-        next_example(self.records.as_deref_mut()?)
+        next_example(self.records.as_deref_mut()?, &self.shape)
     }
 }
 

@@ -727,6 +727,7 @@ proptest::proptest! {
             let checked = check(first.as_mut(), Sieve::new(skip_bad, tally.clone()));
             let examples = LocalExamples {
                 source,
+                shape: Shape::default(),
                 read,
                 records: None,
                 sieve: Sieve::new(skip_bad, tally),

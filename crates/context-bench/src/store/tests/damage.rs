@@ -51,7 +51,7 @@ fn survive(dir: &Path, run: &Run) -> (usize, bool) {
                 StoredOutcome::Failed { .. } => panic!("{row:?}"),
             }
             if let Some(example) = store.example(&row).unwrap() {
-                assert_eq!(example, *case.example);
+                assert_eq!(example, (*case.example).clone().labelled("set"));
             }
         }
     }

@@ -26,7 +26,7 @@ use super::{System, SystemError};
 use crate::chat::{Secret, Secrets, seconds};
 use crate::mask::Mask;
 use crate::model::{Example, FailureKind, Identity, Output};
-use crate::stopwatch::pausing;
+use crate::stopwatch::{Stopwatch, pausing};
 use crate::text::stringify;
 
 /// Parts of variable names whose values must not appear in messages.
@@ -188,6 +188,7 @@ impl CommandSystem {
                 Ok(Err(Broken::Closed)) if used => {}
                 Ok(Err(broken)) => return Err(self.silent(worker, broken).await),
                 Err(_) => {
+                    Stopwatch::tell_timeout();
                     let what = format!("the command did not answer within {} s", seconds(timeout));
                     return Err(self.broken(worker, FailureKind::Timeout, what).await);
                 }

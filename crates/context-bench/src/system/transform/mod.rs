@@ -31,6 +31,11 @@ pub trait Transform: Send + Sync {
         None
     }
 
+    /// Whether the new context is always the old one.
+    fn keeps_all(&self) -> bool {
+        false
+    }
+
     /// The new context. `question` is empty when the example has none; equal
     /// input gives equal output.
     fn transform(&self, context: &str, question: &str) -> String;

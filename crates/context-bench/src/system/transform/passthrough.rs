@@ -18,6 +18,10 @@ impl Transform for Passthrough {
         Some(Identity::new(self.name(), 1, Value::Null))
     }
 
+    fn keeps_all(&self) -> bool {
+        true
+    }
+
     fn transform(&self, context: &str, _question: &str) -> String {
         context.to_owned()
     }
