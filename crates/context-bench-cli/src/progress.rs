@@ -2,11 +2,12 @@
 
 use std::fmt::Write;
 use std::io::IsTerminal as _;
-use std::sync::{Mutex, OnceLock};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use context_bench::planner::OUT_OF_TIME;
-use context_bench::{Progress, RunEvent};
+use context_bench::{EvalRow, Progress, RunEvent};
 use indicatif::{MultiProgress, ProgressBar, ProgressState, ProgressStyle};
 
 use crate::output;
@@ -35,10 +36,51 @@ impl Progress for Announced {
     }
 }
 
-/// One bar per system with done/total, rate, errors and time left.
+/// How fast rows come that were asked for now. What a store held comes at once, and says
+/// nothing about how long the rest takes.
+#[derive(Debug)]
+struct Speed {
+    started: Instant,
+    asked: AtomicUsize,
+}
+
+impl Speed {
+    fn new() -> Self {
+        Self {
+            started: Instant::now(),
+            asked: AtomicUsize::new(0),
+        }
+    }
+
+    fn row(&self, row: &EvalRow) {
+        if !row.cached {
+            self.asked.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// Rows per second, and how long so many more take at that pace.
+    fn told(&self, elapsed: Duration, remaining: Option<u64>) -> String {
+        let asked = self.asked.load(Ordering::Relaxed);
+        let rate = asked as f64 / elapsed.as_secs_f64().max(1e-9);
+        let mut told = format!("{rate:.1}/s, {}", time_taken(elapsed));
+        // Before the first row nothing is known about the rest.
+        if let Some(remaining) = remaining.filter(|_| asked > 0) {
+            let left = Duration::try_from_secs_f64(remaining as f64 / rate);
+            told += &format!(", {}", time_left(left.unwrap_or(Duration::MAX)));
+        }
+        told
+    }
+}
+
+/// One bar per system with done/total, rate, errors, time taken and time left.
 #[derive(Default)]
 struct Bars {
     bars: OnceLock<Vec<ProgressBar>>,
+    speeds: OnceLock<Vec<Arc<Speed>>>,
     troubles: Mutex<Vec<Troubles>>,
 }
 
@@ -86,33 +128,32 @@ impl Progress for Bars {
                 let width = width.unwrap_or(0).min(NAME);
                 let template = if planned.is_some() {
                     // The lines of all systems stay below 80 columns.
-                    format!(
-                        "{{prefix:{width}}} {{bar:16}} {{pos}}/{{len}} {{rate}}{{left}} {{msg}}"
-                    )
+                    format!("{{prefix:{width}}} {{bar:12}} {{pos}}/{{len}} {{speed}} {{msg}}")
                 } else {
-                    format!("{{prefix:{width}}} {{spinner}} {{pos}} {{rate}} {{msg}}")
+                    format!("{{prefix:{width}}} {{spinner}} {{pos}} {{speed}} {{msg}}")
                 };
-                let style = ProgressStyle::with_template(&template)
-                    .unwrap_or_else(|_| ProgressStyle::default_bar())
-                    .with_key("rate", |state: &ProgressState, out: &mut dyn Write| {
-                        let _ = write!(out, "{:.1}/s", state.per_sec());
-                    })
-                    .with_key("left", |state: &ProgressState, out: &mut dyn Write| {
-                        // Before the first row nothing is known about the rest.
-                        if state.pos() > 0 {
-                            let _ = write!(out, ", {}", time_left(state.eta()));
-                        }
-                    });
-                let bar = |name: &std::sync::Arc<str>| {
+                let style = |speed: Arc<Speed>| {
+                    let told = move |state: &ProgressState, out: &mut dyn Write| {
+                        let remaining = state.len().map(|len| len.saturating_sub(state.pos()));
+                        let _ = out.write_str(&speed.told(speed.elapsed(), remaining));
+                    };
+                    ProgressStyle::with_template(&template)
+                        .unwrap_or_else(|_| ProgressStyle::default_bar())
+                        .with_key("speed", told)
+                };
+                let bar = |(name, speed): (&Arc<str>, &Arc<Speed>)| {
                     let bar = match planned {
                         Some(total) => ProgressBar::new(*total as u64),
                         None => ProgressBar::new_spinner(),
                     };
-                    let bar = all.add(bar.with_style(style.clone()));
+                    let bar = all.add(bar.with_style(style(Arc::clone(speed))));
                     bar.set_prefix(short_name(name));
                     bar
                 };
-                let _ = self.bars.set(systems.iter().map(bar).collect());
+                let speeds: Vec<_> = systems.iter().map(|_| Arc::new(Speed::new())).collect();
+                let bars = systems.iter().zip(&speeds).map(bar).collect();
+                let _ = self.bars.set(bars);
+                let _ = self.speeds.set(speeds);
                 if let Ok(mut troubles) = self.troubles.lock() {
                     troubles.resize(systems.len(), Troubles::default());
                 }
@@ -121,6 +162,9 @@ impl Progress for Bars {
                 let Some(bar) = self.bars.get().and_then(|bars| bars.get(*system)) else {
                     return;
                 };
+                if let Some(speed) = self.speeds.get().and_then(|all| all.get(*system)) {
+                    speed.row(row);
+                }
                 bar.inc(1);
                 if row.has_error() {
                     self.note(*system, |troubles| troubles.errors += 1);
@@ -158,6 +202,15 @@ fn time_left(left: Duration) -> String {
     }
 }
 
+/// `0:07`, `12:45`, `1:02:03`.
+fn time_taken(taken: Duration) -> String {
+    let seconds = taken.as_secs();
+    match seconds / 3600 {
+        0 => format!("{}:{:02}", seconds / 60, seconds % 60),
+        hours => format!("{hours}:{:02}:{:02}", seconds % 3600 / 60, seconds % 60),
+    }
+}
+
 /// How often plain lines come.
 const EVERY: Duration = Duration::from_secs(2);
 
@@ -171,6 +224,7 @@ struct LinesState {
     names: Vec<String>,
     planned: Option<usize>,
     done: Vec<usize>,
+    speeds: Vec<Speed>,
     troubles: Vec<Troubles>,
     started: Instant,
     last: Instant,
@@ -188,6 +242,7 @@ impl Progress for Lines {
                     names: systems.iter().map(ToString::to_string).collect(),
                     planned: *planned,
                     done: vec![0; systems.len()],
+                    speeds: systems.iter().map(|_| Speed::new()).collect(),
                     troubles: vec![Troubles::default(); systems.len()],
                     started: now,
                     last: now,
@@ -195,6 +250,7 @@ impl Progress for Lines {
             }
             (RunEvent::RowFinished { system, row }, Some(state)) => {
                 state.done[*system] += 1;
+                state.speeds[*system].row(row);
                 state.troubles[*system].errors += usize::from(row.has_error());
                 state.print_now_and_then();
             }
@@ -219,23 +275,19 @@ impl LinesState {
     }
 
     fn print(&self) {
-        let seconds = self.started.elapsed().as_secs_f64();
         for (i, name) in self.names.iter().enumerate() {
             let (done, troubles) = (self.done[i], self.troubles[i].told());
-            let rate = done as f64 / seconds;
+            let speed = &self.speeds[i];
             let mut line = format!("  {name}: {done}");
             if let Some(planned) = self.planned {
                 line += &format!("/{planned}");
             }
-            line += &format!(", {rate:.1}/s");
+            let remaining = self
+                .planned
+                .map(|planned| planned.saturating_sub(done) as u64);
+            line += &format!(", {}", speed.told(speed.elapsed(), remaining));
             if !troubles.is_empty() {
                 line += &format!(", {troubles}");
-            }
-            if let Some(left) = self.planned.and_then(|planned| planned.checked_sub(done))
-                && rate > 0.0
-            {
-                let left = Duration::try_from_secs_f64(left as f64 / rate);
-                line += &format!(", {}", time_left(left.unwrap_or(Duration::MAX)));
             }
             output::note(&line);
         }
@@ -259,7 +311,26 @@ mod tests {
     }
 
     #[test]
+    fn what_a_store_held_says_nothing_about_the_rest() {
+        let speed = Speed::new();
+        let mut row = EvalRow::new("s", 1_usize, Default::default(), 0, 0);
+        row.cached = true;
+        for _ in 0..990 {
+            speed.row(&row);
+        }
+        let after = Duration::from_secs(65);
+        assert_eq!(speed.told(after, Some(10)), "0.0/s, 1:05");
+        row.cached = false;
+        for _ in 0..13 {
+            speed.row(&row);
+        }
+        assert_eq!(speed.told(after, Some(10)), "0.2/s, 1:05, 50 s left");
+        assert_eq!(speed.told(after, None), "0.2/s, 1:05");
+    }
+
+    #[test]
     fn names_and_times_are_short() {
+        assert_eq!(time_taken(Duration::from_secs(3_723)), "1:02:03");
         assert_eq!(short_name("plain"), "plain");
         assert_eq!(short_name(&"é".repeat(99)).chars().count(), NAME);
         for (seconds, expected) in [

@@ -68,6 +68,7 @@ pub struct Evaluate {
     example_timeout: Option<Duration>,
     max_time: Option<Duration>,
     text_fields: TextFields,
+    counts_all: bool,
     counter: Arc<dyn TokenCounter>,
     progress: Arc<dyn Progress>,
     stop: Stop,
@@ -94,6 +95,7 @@ impl Default for Evaluate {
             example_timeout: None,
             max_time: None,
             text_fields: TextFields::All,
+            counts_all: true,
             counter: Tokenizer::default().counter(),
             progress: Arc::new(NoProgress),
             stop: Stop::new(),
@@ -247,6 +249,18 @@ impl Evaluate {
     #[must_use]
     pub fn keep_text(mut self, keep: bool) -> Self {
         self.wiring.keep_text(keep);
+        self
+    }
+
+    /// Counts tokens only of answers whose endpoint reports none, and leaves metrics out
+    /// that need more. For results whose rows nobody sees: most of the work of a fast run
+    /// is counting.
+    #[must_use]
+    pub fn count_where_needed(mut self) -> Self {
+        self.counts_all = false;
+        let needs_all = ["compression_ratio", "cost_of_pass"];
+        self.metrics
+            .retain(|metric| !needs_all.contains(&metric.name()));
         self
     }
 
@@ -416,6 +430,7 @@ impl Evaluate {
             max_workers: self.max_workers,
             example_timeout: self.example_timeout,
             text_fields: self.text_fields.clone(),
+            counts_all: self.counts_all,
             counter: Arc::clone(&self.counter),
             progress: Arc::clone(&self.progress),
             stop: self.stop.clone(),

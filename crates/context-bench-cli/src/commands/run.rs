@@ -94,7 +94,9 @@ async fn planned_run(spec: &RunSpec, how: &How<'_>, registry: &Registry) -> Resu
     let sink = Sink::open(out.file.as_deref())?;
     let stop = Stop::new();
     let keep_text = reporter.writes_rows() && out.text.unwrap_or(true);
-    let done = match asked(planned, spec, how, keep_text, stop.clone()).await {
+    // The table for terminals is all that anybody sees of other results.
+    let shows_all = !matches!(out.format.as_deref(), None | Some("table"));
+    let done = match asked(planned, spec, how, (keep_text, shows_all), stop.clone()).await {
         Ok(done) => done,
         Err(failure) => {
             sink.discard();
@@ -145,7 +147,7 @@ async fn asked(
     planned: PlannedRun,
     spec: &RunSpec,
     how: &How<'_>,
-    keep_text: bool,
+    (keep_text, shows_all): (bool, bool),
     stop: Stop,
 ) -> Result<Asked, Failure> {
     let unreached = reach::knock(&planned.systems, &planned.evaluators).await;
@@ -160,8 +162,13 @@ async fn asked(
         .stop(stop.clone())
         .keep_text(keep_text)
         .command(how.command);
-    if let Some(store) = store {
-        run = run.store(store);
+    match store {
+        Some(store) => run = run.store(store),
+        // Nobody will ask for more than the table shows.
+        None if !shows_all && spec.scoring.text_fields.is_empty() => {
+            run = run.count_where_needed();
+        }
+        None => {}
     }
     let signals = signals::stop_on_interrupt(stop);
     let done = run.run().await;

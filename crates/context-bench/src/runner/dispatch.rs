@@ -43,6 +43,8 @@ pub(crate) struct RunSettings {
     pub(crate) max_workers: MaxWorkers,
     pub(crate) example_timeout: Option<Duration>,
     pub(crate) text_fields: TextFields,
+    /// Whether tokens are counted even where an endpoint reports them.
+    pub(crate) counts_all: bool,
     pub(crate) counter: Arc<dyn TokenCounter>,
     pub(crate) progress: Arc<dyn Progress>,
     pub(crate) stop: Stop,
@@ -104,7 +106,11 @@ pub(crate) async fn run(settings: RunSettings) -> std::io::Result<Outcome> {
     .start()?;
     let counter = Arc::clone(&settings.counter);
     // A counter that panics here will do so in rows, where it is reported.
-    let _ = tokio::task::spawn_blocking(move || counter.load()).await;
+    let loading = tokio::task::spawn_blocking(move || counter.load());
+    // Endpoints can be asked meanwhile.
+    if arms.iter().any(|arm| arm.system.counts_tokens()) {
+        let _ = loading.await;
+    }
     let (sender, receiver) = mpsc::unbounded_channel();
     // Kept here until the last row is in: dropping the runtime drops its tasks.
     let scoring = Arc::new(ScoringRuntime::start()?);
@@ -115,6 +121,7 @@ pub(crate) async fn run(settings: RunSettings) -> std::io::Result<Outcome> {
             wiring: settings.wiring,
             counter: settings.counter,
             text_fields: settings.text_fields,
+            counts_all: settings.counts_all,
             reuse: settings.reuse,
             stop: settings.stop.clone(),
         }),

@@ -36,6 +36,7 @@ pub(super) struct Scorer {
     pub(super) wiring: Arc<Wiring>,
     pub(super) counter: Arc<dyn TokenCounter>,
     pub(super) text_fields: TextFields,
+    pub(super) counts_all: bool,
     pub(super) reuse: Option<Arc<Reuse>>,
     pub(super) stop: Stop,
 }
@@ -102,8 +103,16 @@ impl Scorer {
             row.not_applicable = scored.not_applicable;
             fresh = scored.fresh;
             judged = scored.judged;
-            match prepared.tokens(output, &self.text_fields, &*self.counter) {
-                Ok(counted) => {
+            let is_counted = self.counts_all || !reply.tokens.reported;
+            let counted = match is_counted {
+                true => prepared
+                    .tokens(output, &self.text_fields, &*self.counter)
+                    .map(Some),
+                false => Ok(None),
+            };
+            match counted {
+                Ok(None) => row.reply = Some(Box::new(reply)),
+                Ok(Some(counted)) => {
                     (row.input_tokens, row.output_tokens) = (counted.input, counted.output);
                     take_tokens(&mut reply.tokens, &counted, row.call.is_some());
                     row.reply = Some(Box::new(reply));
@@ -196,7 +205,10 @@ impl Scorer {
 
     fn blank_row(&self, name: Arc<str>, prepared: &Prepared) -> EvalRow {
         // A row with an output says why there is no count.
-        let tokens = prepared.input_tokens(&self.text_fields, &*self.counter);
+        let tokens = match self.counts_all {
+            true => prepared.input_tokens(&self.text_fields, &*self.counter),
+            false => Ok(0),
+        };
         let tokens = tokens.unwrap_or_default();
         let mut row = EvalRow::new(name, prepared.id.clone(), Scores::new(), tokens, 0);
         row.dataset = Arc::clone(&prepared.dataset);

@@ -62,6 +62,12 @@ pub trait System: Send + Sync {
         None
     }
 
+    /// Whether it counts tokens with the counter of the run, which is then loaded before the
+    /// first call. The default is true.
+    fn counts_tokens(&self) -> bool {
+        true
+    }
+
     /// Whether it changes the context of examples before a model is asked: there must then
     /// be one. The default is false.
     fn changes_context(&self) -> bool {

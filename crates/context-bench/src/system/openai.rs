@@ -421,6 +421,10 @@ impl System for OpenAiProxy {
         Some(vec![Posting::new(self.endpoint(), &request)])
     }
 
+    fn counts_tokens(&self) -> bool {
+        false
+    }
+
     fn as_conversation(&self) -> Option<&dyn Conversation> {
         Some(self)
     }

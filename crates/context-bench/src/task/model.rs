@@ -117,6 +117,10 @@ impl System for TaskModel {
         }
     }
 
+    fn counts_tokens(&self) -> bool {
+        false
+    }
+
     fn as_conversation(&self) -> Option<&dyn Conversation> {
         self.proxy.as_conversation()
     }
