@@ -96,6 +96,7 @@ def main() -> int:
     parser.add_argument("--program", type=Path, default=ROOT / "target/debug/context-bench")
     parser.add_argument("--questions", type=int, default=QUESTIONS)
     parser.add_argument("--words", type=int, default=WORDS, help="words of a context, at least")
+    parser.add_argument("--threads", type=int, default=1, help="threads of the model: as many as there are idle cores")
     parser.add_argument("--output", default="table", help="format of the result")
     parser.add_argument("--folder", type=Path, default=ROOT / "target/demo-model", help="where the questions go")
     arguments = parser.parse_args()
@@ -105,7 +106,7 @@ def main() -> int:
     asked = examples(arguments.questions, arguments.words)
     dataset.write_text("".join(json.dumps(example) + "\n" for example in asked))
 
-    server, url = small_model.serve()
+    server, url = small_model.serve(threads=arguments.threads)
     line = command(arguments.program, url, dataset, arguments.output)
     print(f"{small_model.NAME} answers {len(asked)} questions of the demo set on this machine:", file=sys.stderr)
     print(f"{shlex.join(line)}\n", file=sys.stderr, flush=True)

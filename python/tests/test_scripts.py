@@ -80,6 +80,7 @@ def command(folder: Path, questions: int) -> list[str]:
 
 
 @needs_model
+@pytest.mark.slow
 def test_a_real_model_answers(tmp_path: Path) -> None:
     done = subprocess.run(command(tmp_path, 2), capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
