@@ -172,12 +172,14 @@ def main() -> int:
         }
         line = [str(arguments.program), "run"]
         for arm, url in arms.items():
-            line += ["--proxy", url, "--name", arm]
-        extra: dict[str, object] = {"max_tokens": 32, "temperature": 0} if with_model else {}
+            line += ["--proxy", f"{arm}={url}"]
+        if with_model:
+            line += ["--max-tokens", "32"]
+        extra: dict[str, object] = {}
         if arguments.layout == "tool":
             extra["tools"] = tool_outputs.TOOLS
         line += ["--model", SMALL_MODEL if with_model else MODEL, "--dataset", str(dataset)]
-        line += ["--score-field", "contains", "--text-field", "context", "--max-workers", "1", "--timeout", "600", "--output", arguments.output]
+        line += ["--score-field", "contains", "--max-workers", "1", "--timeout", "600", "--output", arguments.output]
         line += ["--cache-dir", str(folder / "store")]
         if extra:
             line += ["--extra-body", json.dumps(extra)]

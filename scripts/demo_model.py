@@ -78,8 +78,8 @@ def command(program: Path, url: str, dataset: Path, output: str) -> list[str]:
     for label, layer in LAYERS.items():
         line += ["--system", f"{label}={layer}"]
     line += ["--relay", url, "--model", small_model.NAME, "--dataset", str(dataset)]
-    line += ["--system-prompt", PROMPT, "--extra-body", '{"max_tokens": 32, "temperature": 0}']
-    line += ["--score-field", "contains", "--text-field", "context"]
+    line += ["--system-prompt", PROMPT, "--max-tokens", "32"]
+    line += ["--score-field", "contains"]
     return [*line, "--max-workers", "1", "--timeout", "300", "--output", output]
 
 

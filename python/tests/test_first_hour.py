@@ -26,7 +26,7 @@ BLOCK = re.compile(r"```console\n(.*?)```", re.S)
 
 CITIES = ["Aldren", "Brovik", "Cessla", "Dorring", "Eskvale", "Fenmoor",
           "Garth", "Hollin", "Istria", "Jorvald", "Kestrel", "Lindow"]  # fmt: skip
-FILLER = "The town has a market on Mondays and a bridge of stone over the river. " * 4
+FILLER = "It has a market on Mondays and a bridge of stone. " * 2
 
 
 def passage(i: int) -> str:
@@ -55,6 +55,8 @@ def reply(messages: list[dict[str, str]], shorten: bool) -> dict[str, Any]:
 def handler(shorten: bool) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        # Head and body in one packet.
+        wbufsize = 1 << 16
 
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["content-length"])))
@@ -107,7 +109,7 @@ VOLATILE: list[tuple[str, str]] = [
     (r"\b\d+m\d\ds\b|\b\d+(\.\d+)?(µs|ms|s)\b", "T"),
     (r"\d+(\.\d+)? s\b", "T"),
     (r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?Z?( UTC)?", "DATE"),
-    (r"\b[0-9a-f]{8,}\b|\b[0-9a-z]+-[0-9a-z]{4,}-?[0-9a-z]*\b(?= +\d{4}-)", "ID"),
+    (r"\b\d{8}-\d{6}-[0-9a-z]+\b|\b[0-9a-f]{8,}\b|\b[0-9a-z]+-[0-9a-z]{4,}-?[0-9a-z]*\b(?= +\d{4}-)", "ID"),
     (r"─+", "─"),
     (r"-{4,}", "-"),
     (r"[ \t]+", " "),

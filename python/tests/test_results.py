@@ -147,7 +147,7 @@ def test_data_frames_have_one_record_per_row(result: EvalResult) -> None:
     pytest.importorskip("pandas")
     frame = result.to_dataframe()
     columns = ["system", "example_id", "dataset", "input_tokens", "output_tokens", "latency",
-               "f1", "exact_match", "recall", "contains", "error"]  # fmt: skip
+               "f1", "exact_match", "recall", "contains", "answer", "response", "error"]  # fmt: skip
     assert list(frame.columns) == columns
     assert list(frame["example_id"]) == [1, "bad", "ü"]
     assert math.isnan(frame["f1"][1])

@@ -57,7 +57,8 @@ fn main() {
     let only = args.iter().position(|arg| arg == "--only");
     let only = only.and_then(|at| args.get(at + 1)).map(String::as_str);
     let parts = [
-        "requests", "latency", "memory", "store", "scoring", "datasets", "tasks", "start-up",
+        "requests", "latency", "program", "memory", "store", "scoring", "datasets", "tasks",
+        "start-up",
     ];
     if let Some(unknown) = only.filter(|only| !parts.contains(only)) {
         eprintln!("no part `{unknown}`; there are {}", parts.join(", "));
@@ -72,6 +73,9 @@ fn main() {
     }
     if wanted("latency") {
         runtime.block_on(ideal_rate());
+    }
+    if wanted("program") {
+        program();
     }
     if wanted("memory") {
         memory();
@@ -113,6 +117,22 @@ fn examples(n: usize) -> Dataset {
     Dataset::from_results((0..n).map(|i| Ok(example(i)))).with_len(n)
 }
 
+/// An example with a prompt of about 650 tokens, as real ones have.
+fn long_example(i: usize) -> Example {
+    let mut context = format!("Document {i}. Paris is the capital of France. ");
+    for sentence in 0..40 {
+        context += &format!(
+            "In part {sentence} of report {}, the committee noted that rivers and roads meet. ",
+            i % 977
+        );
+    }
+    example(i).with("context", context)
+}
+
+fn long_examples(n: usize) -> Dataset {
+    Dataset::from_results((0..n).map(|i| Ok(long_example(i)))).with_len(n)
+}
+
 fn proxy(server: &ChatServer) -> OpenAiProxy {
     OpenAiProxy::with_settings(OpenAiProxySettings {
         name: Some("p".into()),
@@ -122,10 +142,19 @@ fn proxy(server: &ChatServer) -> OpenAiProxy {
 }
 
 async fn run(system: &Arc<OpenAiProxy>, n: usize, workers: usize) -> (EvalResult, f64) {
+    run_over(system, examples(n), n, workers).await
+}
+
+async fn run_over(
+    system: &Arc<OpenAiProxy>,
+    examples: Dataset,
+    n: usize,
+    workers: usize,
+) -> (EvalResult, f64) {
     let started = Instant::now();
     let result = evaluate()
         .systems([Arc::clone(system) as Arc<dyn System>])
-        .dataset(examples(n))
+        .dataset(examples)
         .evaluator(AnswerQuality)
         .metric(MeanScore::of("f1"))
         .metric(Latency)
@@ -185,7 +214,7 @@ async fn bare_loop(server: &ChatServer, n: usize, workers: usize) -> f64 {
 
 /// (b) share of `workers / latency`, and (c) our percentiles beside the server's.
 async fn ideal_rate() {
-    for (workers, n) in [(256, 51_200), (1024, 102_400)] {
+    for (workers, n) in [(256, 51_200), (1024, 51_200)] {
         let server = ChatServer::builder()
             .record_bodies(false)
             .start(|_| Reply::text("Paris").after(Duration::from_millis(50)));
@@ -193,7 +222,7 @@ async fn ideal_rate() {
         let system = Arc::new(proxy(&server));
         run(&system, workers, workers).await;
         let skip = server.latencies().len();
-        let (result, rate) = run(&system, n, workers).await;
+        let (result, rate) = run_over(&system, long_examples(n), n, workers).await;
         let ideal = workers as f64 / 0.050;
         line(
             &format!("requests/s, endpoint at 50 ms, {workers} workers"),
@@ -218,6 +247,44 @@ async fn ideal_rate() {
                 &format!("+{:.1} ms", a - b),
             );
         }
+    }
+}
+
+/// (b) again, of the program itself: from its start to its end, connections and all.
+fn program() {
+    for n in [2_000, 20_000] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("questions.jsonl");
+        let lines: String = (0..n)
+            .map(|i| format!("{}\n", serde_json::to_string(&long_example(i)).unwrap()))
+            .collect();
+        std::fs::write(&path, lines).unwrap();
+        let server = ChatServer::builder()
+            .record_bodies(false)
+            .start(|_| Reply::text("Paris").after(Duration::from_millis(50)));
+        let started = Instant::now();
+        let done = Command::new(env!("CARGO_BIN_EXE_context-bench"))
+            .args(["--proxy", &server.url(), "--max-workers", "256", "--quiet"])
+            .arg("--dataset")
+            .arg(&path)
+            .output()
+            .unwrap();
+        let seconds = started.elapsed().as_secs_f64();
+        assert!(
+            done.status.success(),
+            "{}",
+            String::from_utf8_lossy(&done.stderr)
+        );
+        let rounds = n.div_ceil(256) as f64 * 0.050;
+        line(
+            &format!("program, {n} prompts of 650 tokens, endpoint at 50 ms, 256 workers"),
+            format!("{seconds:.2} s"),
+            format!("ideal {rounds:.2} s"),
+            &format!("{:.1} %", 100.0 * rounds / seconds),
+        );
+        let table = String::from_utf8_lossy(&done.stdout).into_owned();
+        let shown = table.lines().find(|line| line.starts_with("127.0.0.1"));
+        println!("  {}", shown.unwrap_or_default());
     }
 }
 

@@ -63,7 +63,12 @@ impl Scorer {
                         (Some(output), &[][..])
                     }
                     Err(error) => {
-                        row.call = error.call.filter(CallStats::made_requests).map(Box::new);
+                        // The store has no place for it, and no figure needs it.
+                        let call = error.call.map(|call| CallStats {
+                            connect: Duration::ZERO,
+                            ..call
+                        });
+                        row.call = call.filter(CallStats::made_requests).map(Box::new);
                         row.failure = Some(Box::new(error.failure.clone()));
                         (None, &[][..])
                     }
