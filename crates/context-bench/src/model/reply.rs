@@ -168,7 +168,7 @@ impl Reply {
 mod tests {
     use super::*;
 
-    fn reply(response: Value, said: Value) -> Reply {
+    fn reply(response: &Value, said: &Value) -> Reply {
         let fields = json!({"response": response, "api_reply": said});
         let fields = fields.as_object().cloned().unwrap_or_default();
         Reply::of(&Output::from(fields))
@@ -192,11 +192,11 @@ mod tests {
             (json!("<think>hm</think>x"), said("stop"), Ending::Whole),
             (json!([1]), json!({}), Ending::Whole),
         ] {
-            let found = reply(response.clone(), said.clone());
+            let found = reply(&response, &said);
             assert_eq!(found.ending, expected, "{response} {said}");
         }
-        assert!(reply(json!("<think>hm</think>x"), json!({})).reasoned);
-        assert!(reply(json!("x"), json!({"reasoning": "hm"})).reasoned);
+        assert!(reply(&json!("<think>hm</think>x"), &json!({})).reasoned);
+        assert!(reply(&json!("x"), &json!({"reasoning": "hm"})).reasoned);
         let without = Reply::of(&Output::default());
         assert_eq!(without, Reply::default(), "no response is no empty one");
     }
@@ -217,7 +217,7 @@ mod tests {
 
     #[test]
     fn a_stored_reply_is_the_same_again() {
-        let mut reply = reply(json!(""), json!({"finish_reason": "length"}));
+        let mut reply = reply(&json!(""), &json!({"finish_reason": "length"}));
         reply.tokens.given = Some(3);
         let written = serde_json::to_value(&reply).expect("valid");
         assert_eq!(

@@ -311,7 +311,7 @@ fn strict_scores(plan: &RunPlan, result: &EvalResult) -> Vec<Notice> {
             true => ("contains", contains),
             false => ("recall", recall),
         };
-        (value - f1 > FAR_ABOVE).then(|| (system, f1, field, value))
+        (value - f1 > FAR_ABOVE).then_some((system, f1, field, value))
     });
     let notice = |(system, f1, field, value): (&String, f64, &str, f64)| {
         let what = format!(

@@ -27,7 +27,7 @@ impl Attempt {
     pub(super) fn was_throttled(&self) -> bool {
         let call = match &self.result {
             Ok(output) => output.call(),
-            Err(error) => error.call,
+            Err(error) => error.call.as_deref().copied(),
         };
         call.is_some_and(|call| call.throttled > 0)
     }
@@ -51,7 +51,7 @@ pub(super) async fn attempt(
         let stats = Some(watch.stats()).filter(CallStats::made_requests);
         let error = SystemError::new(kind, message);
         Err(SystemError {
-            call: stats,
+            call: stats.map(Box::new),
             ..error
         })
     };
@@ -75,7 +75,7 @@ pub(super) async fn attempt(
     };
     let call = match &result {
         Ok(output) => output.call(),
-        Err(error) => error.call,
+        Err(error) => error.call.as_deref().copied(),
     };
     // Waiting for our own limits and threads, before the next attempt and for a
     // connection is not the system's time. Systems of

@@ -64,9 +64,9 @@ impl Scorer {
                     }
                     Err(error) => {
                         // The store has no place for it, and no figure needs it.
-                        let call = error.call.map(|call| CallStats {
+                        let call = error.call.as_deref().map(|call| CallStats {
                             connect: Duration::ZERO,
-                            ..call
+                            ..*call
                         });
                         row.call = call.filter(CallStats::made_requests).map(Box::new);
                         row.failure = Some(Box::new(error.failure.clone()));
@@ -154,7 +154,7 @@ impl Scorer {
             Source::Lapse(_) | Source::Unusable | Source::Unread(_) => None,
         };
         Row {
-            answer: answer.map(|output| held(prepared, output)),
+            answer: answer.as_ref().map(|output| held(prepared, output)),
             row,
             judged,
         }
@@ -199,7 +199,7 @@ impl Scorer {
         Row {
             row,
             judged: JudgeUsage::default(),
-            answer: answer.map(|output| held(prepared, output)),
+            answer: answer.as_ref().map(|output| held(prepared, output)),
         }
     }
 
@@ -294,10 +294,10 @@ pub(super) struct Row {
     pub(super) answer: Option<Box<Answered>>,
 }
 
-fn held(prepared: &Prepared, output: Output) -> Box<Answered> {
+fn held(prepared: &Prepared, output: &Output) -> Box<Answered> {
     Box::new(Answered {
         example: Arc::clone(&prepared.example),
-        output: without_reasoning(&output).into_owned(),
+        output: without_reasoning(output).into_owned(),
     })
 }
 

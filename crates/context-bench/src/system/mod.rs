@@ -126,7 +126,7 @@ pub struct SystemError {
     /// What happened.
     pub failure: Failure,
     /// What the failed call cost, when the system knows.
-    pub call: Option<CallStats>,
+    pub call: Option<Box<CallStats>>,
 }
 
 impl SystemError {
@@ -141,7 +141,7 @@ impl SystemError {
     /// Attaches what the failed call cost.
     #[must_use]
     pub fn with_call(mut self, call: CallStats) -> Self {
-        self.call = Some(call);
+        self.call = Some(Box::new(call));
         self
     }
 }

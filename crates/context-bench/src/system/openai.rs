@@ -441,10 +441,10 @@ impl Conversation for OpenAiProxy {
             let sent = self.send(messages.clone(), None).await;
             let (reply, remarks) = sent.map_err(|error| {
                 let mut error = SystemError::from(error);
-                if let Some(call) = error.call {
-                    total.add(call);
+                if let Some(call) = error.call.as_deref() {
+                    total.add(*call);
                 }
-                error.call = Some(total);
+                error.call = Some(Box::new(total));
                 error
             })?;
             replies.remarks = remarks;

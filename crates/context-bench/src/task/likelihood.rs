@@ -146,7 +146,7 @@ impl LikelihoodClient {
                     let _ = self.refusal.set(refusal);
                 }
                 let mut call = cost.call;
-                if let Some(last) = error.call {
+                if let Some(last) = error.call.as_deref().copied() {
                     call.add(last);
                 }
                 Err(error.with_call(call))

@@ -690,7 +690,7 @@ async fn shared_retries() {
         let least: f64 = sleeps.map(|s| s.as_f64().unwrap() * 0.01).sum();
         let call = match &result {
             Ok(output) => output.call(),
-            Err(error) => error.call,
+            Err(error) => error.call.as_deref().copied(),
         };
         let waited = call.unwrap().retry_wait.as_secs_f64();
         assert!(waited >= least, "{id}: {waited} < {least}");
