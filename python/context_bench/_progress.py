@@ -29,12 +29,13 @@ class Display:
         failed: list[int],
         planned: int | None,
         timeouts: Sequence[int] = (),
+        reused: int = 0,
     ) -> None:
         """Takes note of how far each system is."""
         if not systems:
             return
         seconds = time.monotonic() - self._began
-        text = _line(systems, done, failed, planned, seconds, sum(timeouts))
+        text = _line(systems, done, failed, planned, seconds, sum(timeouts), reused)
         if self._rewrites:
             self._write("\r" + text.ljust(self._width))
             self._width = len(text)
@@ -74,6 +75,7 @@ def _line(
     planned: int | None,
     seconds: float,
     timeouts: int = 0,
+    reused: int = 0,
 ) -> str:
     n, bad = sum(done), sum(failed)
     name = systems[0] if len(systems) == 1 else f"{len(systems)} systems"
@@ -84,8 +86,11 @@ def _line(
         filled = round(share * _WIDTH)
         parts.append("█" * filled + "░" * (_WIDTH - filled))
         parts.append(f"{n}/{total}")
-        if 0 < n < total:
-            parts.append(f"{_time(seconds * (total - n) / n)} left")
+        parts.append(_time(seconds))
+        # What an earlier run had answered says nothing about the rest.
+        asked = n - reused
+        if asked > 0 and n < total:
+            parts.append(f"{_time(seconds * (total - n) / asked)} left")
     else:
         parts.append(f"{n} rows")
         parts.append(_time(seconds))

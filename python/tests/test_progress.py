@@ -33,6 +33,12 @@ def test_what_a_line_says(
     assert "\n" not in line
 
 
+def test_after_a_resume_the_time_left_counts_what_is_asked_now() -> None:
+    assert "left" not in _line(["a"], [90], [0], 100, 10.0, 0, 90)
+    line = _line(["a"], [95], [0], 100, 10.0, 0, 90)
+    assert "95/100" in line and "10 s  10 s left" in line, line
+
+
 def test_a_terminal_line_is_written_over_and_taken_away() -> None:
     stream = Terminal()
     display = Display(stream)

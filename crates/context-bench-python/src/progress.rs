@@ -19,6 +19,8 @@ struct State {
     done: Vec<usize>,
     failed: Vec<usize>,
     timeouts: Vec<usize>,
+    /// Rows that an earlier run had answered.
+    reused: usize,
     planned: Option<usize>,
 }
 
@@ -37,6 +39,7 @@ impl Progress for Tally {
                 if let Some(done) = state.done.get_mut(*system) {
                     *done += 1;
                 }
+                state.reused += usize::from(row.cached);
                 if let Some(failed) = state.failed.get_mut(*system) {
                     *failed += usize::from(!row.is_completed());
                 }
@@ -80,9 +83,10 @@ impl<'py> Shown<'py> {
             done,
             failed,
             timeouts,
+            reused,
             planned,
         } = state;
-        display.call_method1("update", (systems, done, failed, planned, timeouts))?;
+        display.call_method1("update", (systems, done, failed, planned, timeouts, reused))?;
         Ok(())
     }
 
