@@ -177,7 +177,7 @@ def test_reports(result: EvalResult) -> None:
     page = to_html(result)
     assert "<script src" not in page and "http" not in page
     assert "<b>no</b>" not in page and "\\u003cb>no" in page
-    assert same_to_html is to_html
+    assert same_to_html is to_html and '"response"' in page
     shown = result._repr_html_()
     assert "<td>2/1</td>" in shown and "mean_score" in shown and "<b>no</b>" not in shown
     assert "No results" in EvalResult(rows=[], summary={})._repr_html_()

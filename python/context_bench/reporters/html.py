@@ -47,6 +47,10 @@ def _record(row: Any) -> dict[str, Any]:
     }
     for name, value in row.scores.items():
         record[name] = round(value, 4) if math.isfinite(value) else str(value)
+    for name in ("question", "answer", "response", "finish_reason"):
+        value = getattr(row, name)
+        if value is not None:
+            record[name] = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     if row.error is not None:
         record["error"] = row.error.message
     return record

@@ -175,6 +175,10 @@ impl TableReport {
             shown @ "mean_prompt_tokens" => {
                 has_value(shown) && (self.width >= WIDE || !has_value("tokens_saved"))
             }
+            shown @ "mean_cached_tokens" => {
+                let values = result.summary.values().filter_map(|s| s.value(shown));
+                values.fold(0.0, f64::max) > 0.0
+            }
             // Nothing is known of it here, and nothing is to be seen.
             shown @ ("tokens_saved" | "first_token_median") => has_value(shown),
             // Where there are figures about the system, those about our maps only mislead.
