@@ -13,7 +13,7 @@ use crate::{output, stores, surroundings};
 /// How much of a text is shown without `--full`.
 const SHOWN_CHARS: usize = 1500;
 /// Members of an answer that have a line of their own.
-const OWN_LINES: [&str; 2] = ["response", "api_usage"];
+const OWN_LINES: [&str; 3] = ["response", "api_reply", "api_usage"];
 
 pub(crate) fn main(args: &ShowArgs, id: &str, registry: &Registry) -> Result<Exit, Failure> {
     let folder = stores::folder(args.cache_dir.as_deref());
@@ -101,6 +101,11 @@ fn answered(row: &ShownRow, most: usize) -> String {
             answer.get("response").unwrap_or(&Value::Null),
             most,
         );
+        // Why it ended, what the model thought, which tools it called.
+        let remarks = answer.get("api_reply").and_then(Value::as_object);
+        for (name, value) in remarks.into_iter().flatten() {
+            text += &line(name, value, most);
+        }
         for (name, value) in answer {
             // A context that was changed is what was sent.
             if !OWN_LINES.contains(&name.as_str()) && name != "context" {
