@@ -115,6 +115,40 @@ def native_systems(n: int, program: Path | None, endpoint: Path | None) -> None:
             with_endpoint(n, file, program, endpoint)
 
 
+def beside_the_ideal(program: Path | None, endpoint: Path) -> None:
+    """Prompts of 650 tokens, an endpoint that takes 50 ms, 256 calls in flight."""
+    server = subprocess.Popen(
+        [str(endpoint), "--latency-ms", "50", "--workers", "2", "--stdin-close"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert server.stdout is not None and server.stdin is not None
+    url = server.stdout.readline().split()[-1]
+    text = "".join(f"In part {i}, the committee noted that rivers and roads meet. " for i in range(48))
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "data.jsonl"
+        for n in (2_000, 20_000):
+            rows = ({"id": i, "context": f"{i} {text}", "question": "Who?", "answer": "fox"} for i in range(n))
+            file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+            ideal = -(-n // 256) * 0.05
+
+            def from_python() -> None:
+                evaluate(
+                    [OpenAIProxy(url, name="proxy")], str(file), [AnswerQuality()],
+                    [MeanScore("f1")], max_workers=256, progress=False,
+                )  # fmt: skip
+
+            runs: list[tuple[str, Callable[[], object]]] = [("evaluate", from_python)]
+            if program is not None:
+                command = [str(program), "--proxy", url, "--dataset", str(file), "--max-workers", "256", "-q"]
+                runs.append(("program", lambda: subprocess.run(command, check=True, stdout=subprocess.DEVNULL)))
+            for what, run in runs:
+                seconds = best(run)
+                print(f"{what}, {n:,} prompts of 650 tokens, 50 ms, 256 workers: {seconds:.2f} s, "
+                      f"ideal {ideal:.2f} s, {100 * ideal / seconds:.1f} %")  # fmt: skip
+    server.stdin.close()
+    server.wait()
+
+
 def with_endpoint(n: int, file: Path, program: Path | None, endpoint: Path) -> None:
     server = subprocess.Popen(
         [str(endpoint), "--noop", "--stdin-close"],
@@ -154,6 +188,8 @@ def main() -> None:
     parser.add_argument("--endpoint", type=Path)
     arguments = parser.parse_args()
     imports()
+    if arguments.endpoint is not None:
+        beside_the_ideal(arguments.program, arguments.endpoint)
     python_systems(arguments.n)
     native_systems(arguments.n, arguments.program, arguments.endpoint)
 

@@ -93,10 +93,11 @@ async fn planned_run(spec: &RunSpec, how: &How<'_>, registry: &Registry) -> Resu
     let files = task_files::open(out)?;
     let sink = Sink::open(out.file.as_deref())?;
     let stop = Stop::new();
-    let keep_text = reporter.writes_rows() && out.text.unwrap_or(true);
-    // The table for terminals is all that anybody sees of other results.
-    let shows_all = !matches!(out.format.as_deref(), None | Some("table"));
-    let done = match asked(planned, spec, how, (keep_text, shows_all), stop.clone()).await {
+    let seen = Seen {
+        texts: reporter.writes_rows() && out.text.unwrap_or(true),
+        all_metrics: !matches!(out.format.as_deref(), None | Some("table")),
+    };
+    let done = match asked(planned, spec, how, seen, stop.clone()).await {
         Ok(done) => done,
         Err(failure) => {
             sink.discard();
@@ -135,6 +136,15 @@ async fn planned_run(spec: &RunSpec, how: &How<'_>, registry: &Registry) -> Resu
     })
 }
 
+/// What of a result anybody sees.
+#[derive(Clone, Copy)]
+struct Seen {
+    /// What was asked and answered in each row.
+    texts: bool,
+    /// Metrics that the table for terminals leaves out.
+    all_metrics: bool,
+}
+
 /// What came of a run.
 struct Asked {
     found: Result<(EvalResult, Option<Failure>), Failure>,
@@ -147,7 +157,7 @@ async fn asked(
     planned: PlannedRun,
     spec: &RunSpec,
     how: &How<'_>,
-    (keep_text, shows_all): (bool, bool),
+    seen: Seen,
     stop: Stop,
 ) -> Result<Asked, Failure> {
     let unreached = reach::knock(&planned.systems, &planned.evaluators).await;
@@ -160,12 +170,12 @@ async fn asked(
     run = run
         .progress(progress::display(how.quiet))
         .stop(stop.clone())
-        .keep_text(keep_text)
+        .keep_text(seen.texts)
         .command(how.command);
     match store {
         Some(store) => run = run.store(store),
         // Nobody will ask for more than the table shows.
-        None if !shows_all && spec.scoring.text_fields.is_empty() => {
+        None if !seen.all_metrics && spec.scoring.text_fields.is_empty() => {
             run = run.count_where_needed();
         }
         None => {}

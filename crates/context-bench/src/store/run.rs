@@ -253,6 +253,24 @@ impl<'a> RunColumns<'a> {
     }
 }
 
+/// A name that no other run of the store has: short ones first, since people type them.
+fn free_id(tx: &Transaction<'_>, created_at: i64) -> rusqlite::Result<String> {
+    let mut n_bytes = 2;
+    loop {
+        let id: String = tx.query_row(
+            "SELECT strftime('%Y%m%d-%H%M%S-', ?1, 'unixepoch') || lower(hex(randomblob(?2)))",
+            (created_at, n_bytes),
+            |row| row.get(0),
+        )?;
+        let taken = "SELECT EXISTS (SELECT 1 FROM runs WHERE id = ?1)";
+        let is_taken: bool = tx.query_row(taken, [&id], |row| row.get(0))?;
+        if !is_taken {
+            return Ok(id);
+        }
+        n_bytes += 1;
+    }
+}
+
 /// Writes a new run with its systems and evaluators.
 pub(super) fn begin(
     tx: &Transaction<'_>,
@@ -260,11 +278,7 @@ pub(super) fn begin(
     start: &RunStart,
 ) -> rusqlite::Result<Run> {
     let created_at = unix_now();
-    let id: String = tx.query_row(
-        "SELECT strftime('%Y%m%d-%H%M%S-', ?1, 'unixepoch') || lower(hex(randomblob(2)))",
-        [created_at],
-        |row| row.get(0),
-    )?;
+    let id = free_id(tx, created_at)?;
     let config = serde_json::to_string(&start.config).unwrap_or_default();
     let status = RunStatus::Running.as_str();
     tx.execute(
@@ -496,4 +510,32 @@ pub(super) fn remove(tx: &Transaction<'_>, run: &Run) -> rusqlite::Result<Remove
         examples: examples as u64,
         bytes: 0,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_never_given_twice() {
+        let mut connection = rusqlite::Connection::open_in_memory().expect("memory");
+        connection
+            .execute_batch("CREATE TABLE runs (id TEXT NOT NULL UNIQUE)")
+            .expect("a table");
+        let tx = connection.transaction().expect("begun");
+        // All short names of one second are taken.
+        tx.execute_batch(
+            "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 65535)
+             INSERT INTO runs SELECT '19700101-000000-' || printf('%04x', i) FROM n",
+        )
+        .expect("filled");
+        for _ in 0..100 {
+            let id = free_id(&tx, 0).expect("a name");
+            assert!(id.len() > "19700101-000000-0000".len(), "{id}");
+            tx.execute("INSERT INTO runs VALUES (?1)", [&id])
+                .expect("free");
+        }
+        let other = free_id(&tx, 1).expect("a name");
+        assert_eq!(other.len(), "19700101-000001-0000".len());
+    }
 }
