@@ -1,8 +1,9 @@
 //! `ContextLayer`: a transform in front of a system that answers.
 //!
 //! The answerer sees the example with its context transformed and nothing else
-//! changed; of the prompt of a task that is its [context part](ContextPart). The output is the answerer's, so its `context` is the transformed one
-//! and token counts show what the layer saved.
+//! changed; of the prompt of a task that is its [context part](ContextPart). The output
+//! is the answerer's, so its `context` is the transformed one and token counts show what
+//! the layer saved.
 
 use std::borrow::Cow;
 use std::sync::Arc;
