@@ -98,6 +98,12 @@ pub(super) fn thousands(number: i64) -> String {
     if number < 0 { format!("-{text}") } else { text }
 }
 
+/// `1 example`, `2,000 examples`.
+pub(super) fn counted(n: i64, what: &str) -> String {
+    let plural = if n == 1 { "" } else { "s" };
+    format!("{} {what}{plural}", thousands(n))
+}
+
 /// Text from outside on one line: what would break it, or steer a terminal, is blank.
 pub(super) fn plain(text: &str) -> Cow<'_, str> {
     if text.contains(char::is_control) {

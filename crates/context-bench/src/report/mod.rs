@@ -6,6 +6,7 @@
 mod cell;
 mod failures;
 mod files;
+mod footer;
 mod grid;
 mod html;
 mod markdown;

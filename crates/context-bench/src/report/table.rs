@@ -10,8 +10,8 @@ use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
 use indexmap::IndexSet;
 use serde_json::Value;
 
-use super::{Reporter, cell, failures, tasks};
-use crate::model::{Counts, JudgeUsage, Summary};
+use super::{Reporter, cell, failures, footer, tasks};
+use crate::model::Summary;
 use crate::result::EvalResult;
 
 /// A table for people.
@@ -76,14 +76,14 @@ impl TableReport {
         if !failures.is_empty() {
             parts.push(failures.join("\n"));
         }
-        parts.push(joined(footer(result), usize::from(self.width)));
+        parts.push(footer::lines(result, usize::from(self.width)));
         parts.retain(|part| !part.is_empty());
         parts.join("\n\n") + "\n"
     }
 
     /// As much of the report as a screen shows, under a line with what it is about.
     pub fn overview(&self, result: &EvalResult) -> String {
-        let count = |n: usize, what| counted(i64::try_from(n).unwrap_or(i64::MAX), what);
+        let count = |n: usize, what| cell::counted(i64::try_from(n).unwrap_or(i64::MAX), what);
         let (rows, systems) = (result.rows.len(), result.summary.len());
         let head = format!("{}, {}", count(rows, "row"), count(systems, "system"));
         let report = self.render(result);
@@ -372,194 +372,4 @@ fn align(table: &mut Table) {
             CellAlignment::Right
         });
     }
-}
-
-/// On how much all this rests.
-fn footer(result: &EvalResult) -> Vec<String> {
-    let mut parts = Vec::new();
-    if let Some(n) = result.config.get("num_examples").and_then(Value::as_i64) {
-        let repeats = result.provenance.get("repeats").and_then(Value::as_i64);
-        parts.push(match repeats.filter(|repeats| *repeats > 1) {
-            Some(repeats) if n % repeats == 0 => {
-                format!("{repeats} × {}", counted(n / repeats, "example"))
-            }
-            _ => counted(n, "example"),
-        });
-    }
-    parts.extend(answered_by(result));
-    parts.extend(token_source(result));
-    parts.extend(latency_notes(result));
-    let total = |count: fn(&Counts) -> u64| result.counts.values().map(count).sum::<u64>();
-    let requests = total(|counts| counts.requests);
-    if requests > 0 {
-        let mut part = counted(requests as i64, "request");
-        let again = [
-            (total(|counts| counts.retries), "retry", "retries"),
-            (total(|counts| counts.timeouts), "time-out", "time-outs"),
-        ];
-        let again: Vec<String> = again
-            .iter()
-            .filter(|(n, _, _)| *n > 0)
-            .map(|(n, one, many)| format!("{n} {}", if *n == 1 { one } else { many }))
-            .collect();
-        if !again.is_empty() {
-            part += &format!(" ({})", again.join(", "));
-        }
-        parts.push(part);
-    }
-    let mut judged = JudgeUsage::default();
-    for counts in result.counts.values() {
-        judged += counts.judged();
-    }
-    if judged.requests > 0 {
-        let requests = i64::try_from(judged.requests).unwrap_or(i64::MAX);
-        let mut part = counted(requests, "judge request");
-        if judged.tokens() > 0 {
-            let tokens = i64::try_from(judged.tokens()).unwrap_or(i64::MAX);
-            part.push_str(&format!(" ({})", counted(tokens, "token")));
-        }
-        parts.push(part);
-    }
-    let cached: usize = result.counts.values().map(|counts| counts.cached).sum();
-    if cached > 0 {
-        parts.push(format!("{cached} rows reused"));
-    }
-    if result
-        .summary
-        .values()
-        .any(|s| s.iter().any(|(_, m)| m.stderr.is_some()))
-    {
-        parts.push("± is one standard error".to_owned());
-    }
-    parts
-}
-
-/// Who answered, once where it is the same for all.
-fn answered_by(result: &EvalResult) -> Option<String> {
-    let models = result.provenance.get("answered_by")?.as_object()?;
-    let who = |name: &str| match name {
-        "baseline-reader" => "baseline-reader (no language model)".to_owned(),
-        _ => cell::shorten(name, 40),
-    };
-    let named: IndexSet<&str> = models.values().filter_map(Value::as_str).collect();
-    let alone = |model: &str| models.iter().all(|(system, _)| system == model);
-    match named.len() {
-        0 => None,
-        // A system that is its own answerer says no more than its name.
-        1 if alone(named[0]) => None,
-        1 => Some(format!("answered by {}", who(named[0]))),
-        _ => {
-            let each = models.iter().filter_map(|(system, model)| {
-                let model = model.as_str().filter(|model| model != system)?;
-                Some(format!("{} by {}", cell::shorten(system, 20), who(model)))
-            });
-            let each: Vec<String> = each.collect();
-            (!each.is_empty()).then(|| format!("answered: {}", each.join(", ")))
-        }
-    }
-}
-
-/// Whose tokens the figures are, and what savings are compared with.
-fn token_source(result: &EvalResult) -> Option<String> {
-    let tokens = || {
-        let replies = result.rows.iter().filter_map(|row| row.reply.as_deref());
-        replies.filter(|reply| reply.tokens.prompt.is_some())
-    };
-    let reported = tokens().any(|reply| reply.tokens.reported);
-    let is_counted = tokens().any(|reply| !reply.tokens.reported);
-    let tokenizer = result.provenance.get("tokenizer").and_then(Value::as_str)?;
-    let fields = result
-        .provenance
-        .get("text_fields")
-        .and_then(Value::as_array);
-    let of = match fields {
-        Some(fields) => {
-            let names: Vec<&str> = fields.iter().filter_map(Value::as_str).collect();
-            format!(" of {}", names.join(" + "))
-        }
-        None => String::new(),
-    };
-    let shows_saving = result
-        .summary
-        .values()
-        .any(|s| s.value("tokens_saved").is_some());
-    let baseline = result.provenance.get("baseline").and_then(Value::as_str);
-    let against = || match (baseline, result.summary.keys().next()) {
-        (Some(name), _) => format!(", saved against {}", cell::shorten(name, 30)),
-        (None, Some(first)) => format!(", saved against {}", cell::shorten(first, 30)),
-        (None, None) => String::new(),
-    };
-    let against_given = match baseline {
-        Some(_) => against(),
-        None => ", saved against what was given".to_owned(),
-    };
-    Some(match (reported, is_counted) {
-        (true, false) if shows_saving => format!("tokens as reported{}", against()),
-        (true, false) => "tokens as reported".to_owned(),
-        (false, true) if shows_saving => format!("{tokenizer} tokens{of}{against_given}"),
-        (true, true) if shows_saving => format!(
-            "tokens as reported{}, or {tokenizer} tokens{of}{against_given}",
-            against()
-        ),
-        (true, true) => format!("tokens as reported, or {tokenizer} tokens{of}"),
-        // An endpoint that reports nothing.
-        (false, false) if result.counts.values().any(|counts| counts.requests > 0) => {
-            "no tokens reported".to_owned()
-        }
-        (false, _) => format!("{tokenizer} tokens{of}"),
-    })
-}
-
-/// How many calls were in flight, and what is not in the latency.
-fn latency_notes(result: &EvalResult) -> Vec<String> {
-    let mut parts = Vec::new();
-    let has = |key: &str| result.summary.values().any(|s| s.value(key).is_some());
-    let workers = result.provenance.get("max_workers").and_then(Value::as_str);
-    if let Some(workers) = workers.filter(|_| has("latency_median")) {
-        parts.push(match workers {
-            "1" => "latency of one call at a time".to_owned(),
-            "auto" => "latency at the workers that `auto` found".to_owned(),
-            n => format!("latency with up to {n} calls in flight"),
-        });
-    }
-    let most = |key: &str| {
-        let values = result.summary.values().filter_map(|s| s.value(key));
-        values.fold(None, |most: Option<f64>, value| {
-            Some(most.map_or(value, |most| most.max(value)))
-        })
-    };
-    if let (Some(median), Some(max)) = (most("connect_median"), most("connect_max")) {
-        parts.push(format!(
-            "connecting took {} (at most {}), not in the latency",
-            cell::seconds(Some(median)),
-            cell::seconds(Some(max))
-        ));
-    }
-    parts
-}
-
-/// `1 example`, `2,000 examples`.
-fn counted(n: i64, what: &str) -> String {
-    let plural = if n == 1 { "" } else { "s" };
-    format!("{} {what}{plural}", cell::thousands(n))
-}
-
-/// The parts with dots between them, on as many lines as the width asks for.
-fn joined(parts: Vec<String>, width: usize) -> String {
-    let mut text = String::new();
-    let mut used = 0;
-    for part in parts {
-        let n_chars = part.chars().count();
-        if text.is_empty() {
-            used = n_chars;
-        } else if used + 3 + n_chars <= width {
-            text.push_str(" · ");
-            used += 3 + n_chars;
-        } else {
-            text.push('\n');
-            used = n_chars;
-        }
-        text.push_str(&part);
-    }
-    text
 }
