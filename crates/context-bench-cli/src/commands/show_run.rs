@@ -3,6 +3,7 @@
 use context_bench::ExampleId;
 use context_bench::planner::{Reopened, Sent, ShownRow};
 use context_bench::registry::Registry;
+use context_bench::text::reasoning;
 use serde_json::{Map, Value, json};
 
 use crate::exit::Exit;
@@ -96,11 +97,14 @@ fn answered(row: &ShownRow, most: usize) -> String {
         }
     }
     if let Some(answer) = &row.answer {
-        text += &line(
-            "response",
-            answer.get("response").unwrap_or(&Value::Null),
-            most,
-        );
+        let response = answer.get("response").unwrap_or(&Value::Null);
+        match response.as_str().and_then(reasoning::split) {
+            Some((thought, said)) => {
+                text += &line("response", &json!(said), most);
+                text += &line("reasoning", &json!(thought), most);
+            }
+            None => text += &line("response", response, most),
+        }
         // Why it ended, what the model thought, which tools it called.
         let remarks = answer.get("api_reply").and_then(Value::as_object);
         for (name, value) in remarks.into_iter().flatten() {

@@ -30,7 +30,7 @@ pub use pass_at_k::PassAtK;
 pub use pass_rate::PassRate;
 pub use per_dataset::PerDatasetBreakdown;
 pub use token_means::TokenMeans;
-pub use tokens_per_pass::TokensPerPass;
+pub use tokens_per_pass::{TOKENS_PER_PASS, TokensPerPass};
 pub use tokens_saved::TokensSaved;
 
 use indexmap::IndexMap;

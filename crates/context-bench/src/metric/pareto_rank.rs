@@ -1,9 +1,12 @@
 //! ParetoRank: which systems nobody beats on both quality and cost.
 
+use std::collections::HashSet;
+
 use indexmap::IndexMap;
 
-use super::{Compared, Comparison};
-use crate::model::{Measurement, Summary, Unit};
+use super::token_means::tokens;
+use super::{Compared, Comparison, TOKENS_PER_PASS};
+use crate::model::{EvalRow, Measurement, Summary, Unit};
 
 /// `pareto_rank` = 1 + the number of systems that dominate this one.
 ///
@@ -51,6 +54,13 @@ impl ParetoRank {
     }
 }
 
+/// Whether the tokens of a system are reported; `None` when none are known.
+fn reports_tokens(rows: &[EvalRow]) -> Option<bool> {
+    let known = rows.iter().filter_map(tokens);
+    let mut known = known.filter(|tokens| tokens.prompt.is_some());
+    known.next().map(|tokens| tokens.reported)
+}
+
 impl Default for ParetoRank {
     fn default() -> Self {
         Self::new("mean_score", "cost_of_pass")
@@ -74,7 +84,15 @@ impl Comparison for ParetoRank {
             .filter(|one| !fields.iter().any(|field| is_missing(one.summary, field)))
             .map(|one| (one.name.to_owned(), one.summary.clone()))
             .collect();
-        let ranks = self.rank_systems(&ranked);
+        // Tokens that endpoints report and those counted here are no common measure.
+        let is_ranked = |one: &&Compared<'_>| ranked.contains_key(one.name);
+        let sources = systems.iter().filter(is_ranked);
+        let sources: HashSet<bool> = sources.filter_map(|one| reports_tokens(one.rows)).collect();
+        let is_mixed = self.cost_field == TOKENS_PER_PASS && sources.len() > 1;
+        let ranks = match is_mixed {
+            true => IndexMap::new(),
+            false => self.rank_systems(&ranked),
+        };
         let rank = |name: &str| match ranks.get(name) {
             Some(rank) => Measurement::new(*rank as f64, Unit::Rank),
             None => Measurement::missing(Unit::Rank),
@@ -92,6 +110,41 @@ impl Comparison for ParetoRank {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::{Reply, Scores, TokenUse};
+
+    #[test]
+    fn reported_and_counted_tokens_are_not_ranked_together() {
+        let rows = |reported: bool| {
+            let mut row = EvalRow::new("s", 1_usize, Scores::new(), 0, 0);
+            let tokens = TokenUse {
+                prompt: Some(1),
+                reported,
+                ..TokenUse::default()
+            };
+            row.reply = Some(Box::new(Reply {
+                tokens,
+                ..Reply::default()
+            }));
+            vec![row]
+        };
+        let summary = Summary::new()
+            .with("mean_score", 1.0)
+            .with(TOKENS_PER_PASS, 10.0);
+        let ranks = |reported: [bool; 2]| {
+            let rows = reported.map(rows);
+            let systems = ["a", "b"].iter().zip(&rows).map(|(name, rows)| Compared {
+                name,
+                rows,
+                summary: &summary,
+            });
+            let compared = ParetoRank::new("mean_score", TOKENS_PER_PASS)
+                .compare(&systems.collect::<Vec<_>>());
+            let ranks = compared.values().map(|s| s.value("pareto_rank"));
+            ranks.collect::<Vec<_>>()
+        };
+        assert_eq!(ranks([true, true]), [Some(1.0), Some(1.0)]);
+        assert_eq!(ranks([true, false]), [None, None]);
+    }
 
     #[test]
     fn a_dead_system_has_no_rank() {

@@ -4,6 +4,9 @@ use super::token_means::tokens;
 use super::{DEFAULT_THRESHOLD, Metric, values};
 use crate::model::{EvalRow, Measurement, Summary, TokenUse, Unit};
 
+/// The key of the metric.
+pub const TOKENS_PER_PASS: &str = "tokens_per_pass";
+
 /// `tokens_per_pass` = Σ tokens of prompt and reply of the completed rows / number of
 /// passing rows (∞ when none passes), and `num_passing`. Where a completed row does not
 /// tell its tokens, or no row has the score, there is no value.
@@ -31,7 +34,7 @@ impl Default for TokensPerPass {
 
 impl Metric for TokensPerPass {
     fn name(&self) -> &str {
-        "tokens_per_pass"
+        TOKENS_PER_PASS
     }
 
     fn score_field(&self) -> Option<&str> {
@@ -59,7 +62,7 @@ impl Metric for TokensPerPass {
             _ => Measurement::missing(Unit::Tokens),
         };
         Summary::new()
-            .with("tokens_per_pass", cost)
+            .with(TOKENS_PER_PASS, cost)
             .with("num_passing", with_n(passing as f64, Unit::Count))
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::evaluate::Evaluate;
 use crate::metric::{
     CallTimes, CompressionRatio, CostOfPass, Latency, MeanScore, Metric, ParetoRank, PassAtK,
-    PassRate, PerDatasetBreakdown, TokenMeans, TokensPerPass, TokensSaved,
+    PassRate, PerDatasetBreakdown, TOKENS_PER_PASS, TokenMeans, TokensPerPass, TokensSaved,
 };
 use crate::plan::PlannedScoring;
 
@@ -46,7 +46,7 @@ pub(super) fn with_metrics(run: Evaluate, scoring: &PlannedScoring, n_systems: u
     }
     let run = run.metrics(metrics).comparison(saved);
     match n_systems > 1 {
-        true => run.comparison(ParetoRank::new("mean_score", "tokens_per_pass")),
+        true => run.comparison(ParetoRank::new("mean_score", TOKENS_PER_PASS)),
         false => run,
     }
 }

@@ -4,6 +4,7 @@
 
 use super::reopen::Reopened;
 use super::scoring::USUAL_SCORE;
+use super::systems::who_answers;
 use super::{PlanError, earlier};
 use crate::plan::{PLAN_VERSION, RunPlan, RunRecord};
 use crate::replay::Replay;
@@ -81,7 +82,7 @@ pub fn overview(store: &Store, run: &StoredRun) -> Result<Overview, PlanError> {
     let systems = run.systems.iter().zip(tallies).enumerate();
     let systems = systems.map(|(at, (system, tally))| {
         let decided = plan.systems.get(at);
-        let model = decided.and_then(|one| one.model.clone());
+        let model = decided.and_then(who_answers);
         let asked = system.settings.pointer("/settings/model");
         let asked = asked.and_then(serde_json::Value::as_str);
         SystemOverview {

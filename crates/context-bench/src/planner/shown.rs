@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::surroundings::Surroundings;
+use super::systems::who_answers;
 use super::{PlanError, Planner, Reopened};
 use crate::benchmark::examples::asks_for_likelihoods;
 use crate::chat::Pace;
@@ -115,7 +116,7 @@ impl Reopened {
                 .systems
                 .get(row.system)
                 .map_or_else(String::new, |system| system.name.clone()),
-            model: planned.and_then(|system| system.model.clone()),
+            model: planned.and_then(who_answers),
             dataset: row.dataset.to_string(),
             id: row.example_id.clone(),
             repeat: repeat.and_then(Value::as_u64).unwrap_or(0),

@@ -57,11 +57,7 @@ impl Systems {
 
     /// Who answers for each system: the model that it asks for, else what answers.
     pub(super) fn models(&self) -> IndexMap<String, String> {
-        let who = |system: &PlannedSystem| match &system.model {
-            Some(model) if !model.is_empty() => model.clone(),
-            _ if system.kind == "layer" => BASELINE_READER.to_owned(),
-            _ => system.name.clone(),
-        };
+        let who = |system: &PlannedSystem| who_answers(system).unwrap_or(system.name.clone());
         let systems = self.planned.iter();
         systems
             .map(|system| (system.name.clone(), who(system)))
@@ -79,6 +75,16 @@ impl Systems {
             settings: settings.unwrap_or(Value::Null),
         });
         self.systems.push(system);
+    }
+}
+
+/// The model that answers for a system, or the baseline reader; `None` when only the
+/// system itself knows.
+pub(super) fn who_answers(system: &PlannedSystem) -> Option<String> {
+    match &system.model {
+        Some(model) if !model.is_empty() => Some(model.clone()),
+        _ if system.kind == "layer" => Some(BASELINE_READER.to_owned()),
+        _ => None,
     }
 }
 
