@@ -26,7 +26,7 @@ BLOCK = re.compile(r"```console\n(.*?)```", re.S)
 
 CITIES = ["Aldren", "Brovik", "Cessla", "Dorring", "Eskvale", "Fenmoor",
           "Garth", "Hollin", "Istria", "Jorvald", "Kestrel", "Lindow"]  # fmt: skip
-FILLER = "It has a market on Mondays and a bridge of stone. " * 2
+FILLER = "It has a market on Mondays and a bridge of stone. " * 6
 
 
 def passage(i: int) -> str:
