@@ -101,22 +101,32 @@ mod tests {
     #[tokio::test]
     async fn waits_end_in_the_order_of_their_times_and_not_before() {
         let alarm = Arc::new(Alarm::default());
-        let started = Instant::now();
-        let (sender, mut ended) = tokio::sync::mpsc::unbounded_channel();
-        for ms in [30, 10, 20, 10, 0] {
-            let (alarm, sender) = (alarm.clone(), sender.clone());
-            tokio::spawn(async move {
-                let then = started + Duration::from_millis(ms);
-                alarm.wait_until(then).await;
-                assert!(Instant::now() >= then);
-                sender.send(ms).expect("the test listens");
-            });
+        // Until all of them wait before the first of them is due.
+        for lead in [50, 500, 5_000, 50_000] {
+            let started = Instant::now() + Duration::from_millis(lead);
+            let (sender, mut ended) = tokio::sync::mpsc::unbounded_channel();
+            for ms in [30, 10, 20, 10, 0] {
+                let (alarm, sender) = (alarm.clone(), sender.clone());
+                tokio::spawn(async move {
+                    let then = started + Duration::from_millis(ms);
+                    alarm.wait_until(then).await;
+                    assert!(Instant::now() >= then);
+                    // Nobody listens where they began too late.
+                    let _ = sender.send(ms);
+                });
+            }
+            drop(sender);
+            tokio::task::yield_now().await;
+            if Instant::now() >= started {
+                continue;
+            }
+            let mut order = Vec::new();
+            while let Some(ms) = ended.recv().await {
+                order.push(ms);
+            }
+            assert_eq!(order, [0, 10, 10, 20, 30]);
+            return;
         }
-        drop(sender);
-        let mut order = Vec::new();
-        while let Some(ms) = ended.recv().await {
-            order.push(ms);
-        }
-        assert_eq!(order, [0, 10, 10, 20, 30]);
+        panic!("it is always too late");
     }
 }

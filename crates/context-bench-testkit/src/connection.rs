@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
+use tokio::sync::Barrier;
 
 use crate::alarm::Alarm;
 use crate::plan::{End, Plan};
@@ -39,6 +40,9 @@ pub(crate) enum Answers {
 pub(crate) struct Shared {
     pub(crate) answers: Answers,
     pub(crate) latency: Duration,
+    /// So many requests wait for each other.
+    pub(crate) together: usize,
+    pub(crate) gathered: Barrier,
     pub(crate) models: Vec<String>,
     pub(crate) recorder: Recorder,
     pub(crate) alarm: Alarm,
@@ -77,7 +81,11 @@ async fn scripted(
             let reply = ask(script, &request);
             let mut plan = render::plan(&reply, &request, shape, close);
             plan.delay += shared.latency;
+            let is_early = request.index < shared.together;
             drop((request, reply));
+            if is_early {
+                shared.gathered.wait().await;
+            }
             deliver(stream, &mut reader, &shared.alarm, &plan, Some(ticket)).await
         } else {
             let plan = unscripted(shared, &head, close);

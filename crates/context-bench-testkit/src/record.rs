@@ -16,7 +16,7 @@ use crate::headers::Headers;
 use crate::request::{Details, Request};
 
 /// How long a reader of the record waits for a last write to be noted.
-const SETTLE: Duration = Duration::from_millis(200);
+const SETTLE: Duration = Duration::from_secs(20);
 
 /// One request as it was received.
 #[derive(Clone, Debug)]
@@ -106,6 +106,7 @@ impl Recorder {
         body: Arc<[u8]>,
         at: Instant,
     ) -> (Request, Ticket<'_>) {
+        self.enter();
         let mut hasher = DefaultHasher::new();
         hasher.write(&body);
         let hash = hasher.finish();
@@ -126,8 +127,16 @@ impl Recorder {
 
     /// Counts a completion request of which nothing is known.
     pub(crate) fn arrive_unseen(&self, at: Instant) -> Ticket<'_> {
+        self.enter();
         self.requests.fetch_add(1, SeqCst);
         self.ticket(None, at)
+    }
+
+    /// Counts a request in flight, before it counts as arrived: whoever waits for it
+    /// finds it there.
+    fn enter(&self) {
+        let now = self.in_flight.fetch_add(1, SeqCst) + 1;
+        self.peak_in_flight.fetch_max(now, SeqCst);
     }
 
     /// Notes a request that is not for a completion.
@@ -139,8 +148,6 @@ impl Recorder {
     }
 
     fn ticket(&self, slot: Option<usize>, at: Instant) -> Ticket<'_> {
-        let now = self.in_flight.fetch_add(1, SeqCst) + 1;
-        self.peak_in_flight.fetch_max(now, SeqCst);
         Ticket {
             recorder: self,
             slot,

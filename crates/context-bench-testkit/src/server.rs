@@ -5,6 +5,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use tokio::sync::Barrier;
+
 use crate::alarm::Alarm;
 use crate::connection::{Answers, Shared, serve};
 use crate::handlers;
@@ -27,6 +29,7 @@ pub struct ServerBuilder {
     workers: usize,
     keep: Keep,
     latency: Duration,
+    together: usize,
     models: Vec<String>,
 }
 
@@ -37,6 +40,7 @@ impl Default for ServerBuilder {
             workers: 1,
             keep: Keep::Everything,
             latency: Duration::ZERO,
+            together: 0,
             models: Vec::new(),
         }
     }
@@ -82,6 +86,15 @@ impl ServerBuilder {
         self
     }
 
+    /// The first so many completion requests are answered once all of them are
+    /// there, so that they are in flight together on any machine. Without them
+    /// all, none is ever answered. Not for a fixed reply.
+    #[must_use]
+    pub fn together(mut self, requests: usize) -> Self {
+        self.together = requests;
+        self
+    }
+
     /// The names that `GET /v1/models` lists; none unless told.
     #[must_use]
     pub fn models<I: IntoIterator<Item: Into<String>>>(mut self, names: I) -> Self {
@@ -121,6 +134,8 @@ impl ServerBuilder {
         let shared = Arc::new(Shared {
             answers,
             latency: self.latency,
+            together: self.together,
+            gathered: Barrier::new(self.together),
             models: self.models,
             recorder: Recorder::new(self.keep),
             alarm: Alarm::default(),

@@ -55,7 +55,7 @@ pub(crate) struct Client(pub(crate) BufReader<TcpStream>);
 impl Client {
     pub(crate) fn new(address: SocketAddr) -> Self {
         let stream = TcpStream::connect(address).expect("a connection");
-        let patience = Some(Duration::from_secs(20));
+        let patience = Some(Duration::from_secs(120));
         stream.set_read_timeout(patience).expect("a timeout");
         Self(BufReader::new(stream))
     }

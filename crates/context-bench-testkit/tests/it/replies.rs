@@ -99,18 +99,19 @@ fn retry_after_may_be_a_date() {
     let before = SystemTime::now();
     let response = client.ask("q");
     let date = response.header("retry-after").unwrap();
-    let wait = httpdate::parse_http_date(date)
-        .unwrap()
-        .duration_since(before)
-        .unwrap();
-    assert!((60..75).contains(&wait.as_secs()), "{wait:?}");
+    let date = httpdate::parse_http_date(date).unwrap();
+    // A minute from the moment it was said, which is between these two; dates have seconds.
+    let minute = Duration::from_secs(60);
+    let second = Duration::from_secs(1);
+    assert!(date >= before + minute, "{date:?}");
+    assert!(date <= SystemTime::now() + minute + second, "{date:?}");
 }
 
 #[test]
 fn hang_keeps_the_socket_open() {
     let (server, mut client) = one_reply(Reply::hang());
     client.send(CHAT, &question("q"), "");
-    assert!(server.wait_for_requests(1, Duration::from_secs(20)));
+    assert!(server.wait_for_requests(1, Duration::from_secs(120)));
     let short = Some(Duration::from_millis(100));
     client.0.get_ref().set_read_timeout(short).unwrap();
     let error = client.receive().unwrap_err();
@@ -120,7 +121,7 @@ fn hang_keeps_the_socket_open() {
     ));
     assert_eq!(server.in_flight(), 1);
     drop(client);
-    let until = Instant::now() + Duration::from_secs(10);
+    let until = Instant::now() + Duration::from_secs(120);
     while server.in_flight() > 0 && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(1));
     }
