@@ -147,9 +147,18 @@ impl<T> Queue<T> {
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
-    use std::time::Duration;
+    use std::time::{Duration, Instant};
 
     use super::*;
+
+    /// Until a producer has found the queue full.
+    fn until_a_producer_waits<T>(queue: &Queue<T>) {
+        let began = Instant::now();
+        while !queue.lock().producer_waits {
+            assert!(began.elapsed().as_secs() < 120, "nobody waits");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
 
     #[tokio::test]
     async fn everything_arrives_in_order_however_small_the_room() {
@@ -181,7 +190,7 @@ mod tests {
         queue.push(1, 1).expect("room for one");
         let producer = Arc::clone(&queue);
         let thread = std::thread::spawn(move || producer.push(2, 1));
-        std::thread::sleep(Duration::from_millis(20));
+        until_a_producer_waits(&queue);
         queue.abandon();
         assert_eq!(thread.join().expect("no panic"), Err(Abandoned));
         assert_eq!(queue.push(3, 1), Err(Abandoned));
@@ -193,8 +202,7 @@ mod tests {
         queue.push_all((0..10).map(|i| (i, 1))).expect("empty");
         let producer = Arc::clone(&queue);
         let thread = std::thread::spawn(move || producer.push_all([(10, 1), (11, 1)]));
-        std::thread::sleep(Duration::from_millis(20));
-        assert!(!thread.is_finished());
+        until_a_producer_waits(&queue);
         assert!((0..10).all(|i| queue.take() == Taken::Item(i)));
         thread.join().expect("no panic").expect("somebody takes");
         assert_eq!(

@@ -80,54 +80,61 @@ fn expired(
 mod tests {
     use super::*;
     use crate::stopwatch::pausing;
+    use std::future::pending;
     use tokio::time::sleep;
 
     const TICK: Duration = Duration::from_millis(40);
+    /// So long that no machine needs it.
+    const HOUR: Duration = Duration::from_secs(3600);
 
-    async fn ends(call: impl Future<Output = ()>, stop: &Stop) -> Result<(), Ended> {
-        timed(&Stopwatch::default(), call, Some(2 * TICK), stop).await
+    async fn ends(
+        call: impl Future<Output = ()>,
+        limit: Duration,
+        stop: &Stop,
+    ) -> Result<(), Ended> {
+        timed(&Stopwatch::default(), call, Some(limit), stop).await
     }
 
     #[tokio::test]
     async fn only_the_time_of_the_system_counts() {
         let stop = Stop::new();
-        assert_eq!(ends(sleep(TICK), &stop).await, Ok(()));
-        assert_eq!(ends(sleep(4 * TICK), &stop).await, Err(Ended::Late));
-        let waits = async {
-            pausing(sleep(4 * TICK)).await;
-            sleep(TICK).await;
-        };
-        assert_eq!(ends(waits, &stop).await, Ok(()));
+        assert_eq!(ends(sleep(TICK), HOUR, &stop).await, Ok(()));
+        let hangs = pending();
+        assert_eq!(ends(hangs, TICK, &stop).await, Err(Ended::Late));
+        // No time of its own at all: a pause may be as long as it likes.
+        let waits = pausing(sleep(TICK));
+        assert_eq!(ends(waits, Duration::ZERO, &stop).await, Ok(()));
+        // What comes after a pause has all the time that was left before it.
+        let began = Instant::now();
         let waits_and_hangs = async {
-            sleep(TICK).await;
             pausing(sleep(4 * TICK)).await;
-            sleep(100 * TICK).await;
+            pending::<()>().await;
         };
-        assert_eq!(ends(waits_and_hangs, &stop).await, Err(Ended::Late));
+        let ended = ends(waits_and_hangs, 2 * TICK, &stop).await;
+        assert_eq!(ended, Err(Ended::Late));
+        assert!(began.elapsed() >= 6 * TICK, "{:?}", began.elapsed());
     }
 
     #[tokio::test]
     async fn a_stop_ends_what_waits_and_nothing_else() {
         let stop = Stop::new();
         stop.drain();
-        assert_eq!(ends(sleep(TICK), &stop).await, Ok(()));
-        let began = Instant::now();
-        let waits = pausing(sleep(100 * TICK));
-        assert_eq!(ends(waits, &stop).await, Err(Ended::Stopped));
-        assert!(began.elapsed() < 10 * TICK);
+        assert_eq!(ends(sleep(TICK), HOUR, &stop).await, Ok(()));
+        // Without a stop it would end well, some day.
+        let waits = pausing(sleep(HOUR));
+        assert_eq!(ends(waits, HOUR, &stop).await, Err(Ended::Stopped));
     }
 
     #[tokio::test]
     async fn a_pause_may_end_on_another_thread() {
         let watch = Stopwatch::default();
         let pause = watch.pause();
+        let began = Instant::now();
         let other = std::thread::spawn(move || {
             std::thread::sleep(4 * TICK);
             pause.end()
         });
-        let began = Instant::now();
-        let call = std::future::pending::<()>();
-        let ended = timed(&watch, call, Some(TICK), &Stop::new()).await;
+        let ended = timed(&watch, pending::<()>(), Some(TICK), &Stop::new()).await;
         assert_eq!(ended, Err(Ended::Late));
         assert!(began.elapsed() >= 4 * TICK, "{:?}", began.elapsed());
         assert!(other.join().unwrap_or_default());
