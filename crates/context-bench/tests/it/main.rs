@@ -22,6 +22,7 @@ mod math;
 mod multiple_choice;
 mod nli;
 mod openai;
+mod patience;
 mod properties;
 mod properties_text;
 mod reuse;
