@@ -11,8 +11,8 @@ pub(crate) fn settings(fake: &FakeHub, cache: &Path) -> HubSettings {
     let mut settings = HubSettings::new(cache.join("hub"));
     settings.endpoint = fake.url().to_owned();
     settings.url_cache = cache.join("urls");
-    settings.answer_timeout = Duration::from_secs(20);
-    settings.stall_timeout = Duration::from_secs(20);
+    settings.answer_timeout = Duration::from_secs(120);
+    settings.stall_timeout = Duration::from_secs(120);
     settings.retry = RetryPolicy {
         max_retries: 2,
         base_delay: Duration::from_millis(5),

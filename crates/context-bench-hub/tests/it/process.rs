@@ -47,14 +47,15 @@ fn client() {
 fn what_a_killed_process_downloaded_is_not_downloaded_again() {
     let fake = fake();
     let cache = tempfile::tempdir().expect("a folder");
-    fake.fault("/blobs/", HubFault::Slow(Duration::from_millis(100)));
+    // All of it would take a quarter of a minute.
+    fake.fault("/blobs/", HubFault::Slow(Duration::from_millis(250)));
     let mut child = start(&fake, cache.path());
     let begun = || -> u64 {
         let parts = files_ending(cache.path(), ".incomplete");
         let size = |part: &PathBuf| std::fs::metadata(part).map_or(0, |there| there.len());
         parts.first().map_or(0, size)
     };
-    let until = Instant::now() + Duration::from_secs(60);
+    let until = Instant::now() + Duration::from_secs(120);
     while begun() < 500_000 && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(5));
     }

@@ -18,6 +18,15 @@ def double(x):
 def who(x):
     return [x, os.getpid()]
 
+def meet(x):
+    # Waits until another process has come to this place as well.
+    here = os.path.join(os.path.dirname(__file__), "here")
+    os.makedirs(here, exist_ok=True)
+    open(os.path.join(here, str(os.getpid())), "w").close()
+    while len(os.listdir(here)) < 2:
+        time.sleep(0.01)
+    return [x, os.getpid()]
+
 def noisy(x):
     print("to stdout", x)
     print("to stderr", x, file=sys.stderr)
@@ -116,7 +125,7 @@ fn ten_thousand_calls_keep_their_order_and_use_all_processes() {
     let calls: Vec<Vec<Value>> = (0..10_000).map(|x| vec![json!(x)]).collect();
     let outcomes = fixture
         .pool
-        .call_many(&fixture.function("utils.who"), &calls)
+        .call_many(&fixture.function("utils.meet"), &calls)
         .unwrap();
     assert_eq!(outcomes.len(), calls.len());
     let mut processes = std::collections::HashSet::new();
@@ -240,7 +249,8 @@ fn a_process_that_ends_costs_one_call() {
 
 #[test]
 fn a_call_that_hangs_is_ended() {
-    let fixture = Fixture::with(&[("utils.py", UTILS)], 1, Duration::from_secs(2));
+    // Long enough for all others to answer.
+    let fixture = Fixture::with(&[("utils.py", UTILS)], 1, Duration::from_secs(8));
     let calls: Vec<Vec<Value>> = (0..8).map(|x| vec![json!(x)]).collect();
     let outcomes = fixture
         .pool
@@ -281,7 +291,7 @@ fn one_that_was_killed_while_idle_costs_nothing_and_all_end_with_the_pool() {
         .status();
     assert!(status.unwrap().success());
     let start = Instant::now();
-    while is_running(first) && start.elapsed() < Duration::from_secs(10) {
+    while is_running(first) && start.elapsed() < Duration::from_secs(120) {
         std::thread::sleep(Duration::from_millis(5));
     }
     let second = process(&fixture);
