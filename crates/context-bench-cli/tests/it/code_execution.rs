@@ -269,7 +269,7 @@ fn worked_cases() {
         let input = &case["input"];
         let example = Example::try_from(input["original"].clone()).unwrap();
         let found = if case["component"] == "CodeExecution" {
-            let Some(evaluator) = evaluator(input["timeout"].as_f64().unwrap_or(10.0)) else {
+            let Some(evaluator) = evaluator(input["timeout"].as_f64().unwrap_or(60.0)) else {
                 return;
             };
             let output = Output::from(input["processed"].as_object().unwrap().clone());

@@ -136,7 +136,7 @@ fn every_sort_of_fault_is_a_failed_row_with_its_reason() {
         "--max-retries",
         "0",
         "--timeout",
-        "1",
+        "6",
         "--output",
         "jsonl",
     ]);

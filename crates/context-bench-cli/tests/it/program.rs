@@ -11,6 +11,7 @@ pub(crate) struct Done {
     pub(crate) code: i32,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
+    /// At least this was waited for, or more on a slow machine: no test has an upper bound.
     pub(crate) took: Duration,
 }
 
@@ -21,7 +22,7 @@ impl Done {
     }
 
     /// Checks an error: exit code 2, these texts on stderr, a hint, nothing on
-    /// stdout, quick, and no trace of a panic.
+    /// stdout, and no trace of a panic.
     pub(crate) fn is_error(&self, texts: &[&str]) {
         assert_eq!(self.code, 2, "{self}");
         for text in texts {
@@ -31,11 +32,6 @@ impl Done {
         assert!(self.stderr.contains("\nhint: "), "{self}");
         assert!(!self.stderr.contains("panicked"), "{self}");
         assert_eq!(self.stdout, "", "{self}");
-        assert!(
-            self.took < Duration::from_secs(5),
-            "{:?}: {self}",
-            self.took
-        );
     }
 }
 
@@ -92,6 +88,17 @@ pub(crate) fn run_with(command: &mut Command) -> Done {
         stderr: String::from_utf8(output.stderr).unwrap(),
         took: started.elapsed(),
     }
+}
+
+/// How many answers a store holds for good, also while a run writes to it.
+pub(crate) fn answers_in(cache: &Path) -> i64 {
+    let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
+    let Ok(store) = rusqlite::Connection::open_with_flags(cache.join("store.sqlite"), flags) else {
+        return 0;
+    };
+    // It may be in the making.
+    let count = store.query_row("SELECT count(*) FROM responses", (), |row| row.get(0));
+    count.unwrap_or(0)
 }
 
 /// `n` examples whose answer is Paris, as JSON lines in a folder of their own.

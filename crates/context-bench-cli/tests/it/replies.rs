@@ -291,7 +291,7 @@ fn time_outs_and_answers_from_caches_are_told() {
         "--dataset",
         arg(&path),
         "--timeout",
-        "0.5",
+        "3",
         "--output",
         "json",
     ]);

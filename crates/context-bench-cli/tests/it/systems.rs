@@ -99,7 +99,9 @@ fn streaming_records_the_time_to_the_first_token() {
 
 #[test]
 fn calls_in_flight_stay_within_max_workers() {
-    let server = ChatServer::start(|_| Reply::text("Paris").after(Duration::from_millis(20)));
+    let server = ChatServer::builder()
+        .together(5)
+        .start(|_| Reply::text("Paris").after(Duration::from_millis(20)));
     let (_folder, path) = questions(40);
     let done = run(&[
         "--proxy",

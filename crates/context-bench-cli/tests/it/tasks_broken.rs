@@ -10,7 +10,7 @@ use crate::tasks::write;
 const GOOD: &str = "task: good\ndataset_path: json\ndataset_kwargs:\n  data_files: {test: docs.jsonl}\n\
                     test_split: test\ndoc_to_text: \"{{question}}\"\ndoc_to_target: \"{{answer}}\"\n";
 /// What no error may take; the point is that a hang does not hang the tests.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(600);
 /// Address space of the program, which a document that grows would exceed.
 const MAX_KILOBYTES: u64 = 1_500_000;
 

@@ -293,7 +293,7 @@ pub(super) fn processes(outside: &Outside) -> Vec<Attempt> {
         attempt(
             "leave a process behind",
             &format!(
-                "import os, sys, time\nif os.fork() == 0:\n    if os.fork() == 0:\n        try:\n            os.setsid()\n        except OSError:\n            pass\n        os.execv(sys.executable, [sys.executable, '-S', '-c', 'import time; time.sleep(60)  # {mark}'])\n    os._exit(0)\ntime.sleep(0.3)\n"
+                "import os, sys, time\nif os.fork() == 0:\n    if os.fork() == 0:\n        try:\n            os.setsid()\n        except OSError:\n            pass\n        os.execv(sys.executable, [sys.executable, '-S', '-c', 'import time; time.sleep(600)  # {mark}'])\n    os._exit(0)\ntime.sleep(0.3)\n"
             ),
             PASSED,
         ),
