@@ -78,7 +78,7 @@ def serve() -> Iterator[Callable[..., str]]:
     for process in running:
         assert process.stdin is not None
         process.stdin.close()
-        process.wait(timeout=10)
+        process.wait(timeout=120)
 
 
 @pytest.fixture(scope="session")
@@ -113,7 +113,7 @@ def counting() -> Iterator[Counting]:
 def python(tmp_path: Path) -> Callable[..., SimpleNamespace]:
     """Runs a program in an interpreter of its own, with a time limit."""
 
-    def run(program: str, *arguments: str, timeout: float = 60.0) -> SimpleNamespace:
+    def run(program: str, *arguments: str, timeout: float = 600.0) -> SimpleNamespace:
         file = tmp_path / "program.py"
         file.write_text(program)
         done = subprocess.run(

@@ -94,7 +94,7 @@ class Program:
     def __call__(self, *arguments: Any, cwd: Path | None = None) -> Seen:
         done = subprocess.run(
             [str(self.path), *map(str, arguments)],
-            capture_output=True, text=True, check=False, timeout=60, cwd=cwd,
+            capture_output=True, text=True, check=False, timeout=600, cwd=cwd,
         )  # fmt: skip
         seen = Seen(json.loads(done.stdout) if done.stdout.startswith("{") else None, [])
         seen.code = done.returncode

@@ -154,7 +154,9 @@ def test_async_systems_and_evaluators_run_side_by_side() -> None:
             nonlocal running, most
             running += 1
             most = max(most, running)
-            await asyncio.sleep(0.02)
+            until = time.monotonic() + 120
+            while most < 2 and time.monotonic() < until:  # The first waits for the second.
+                await asyncio.sleep(0.01)
             running -= 1
             if example["id"] == 7:
                 raise RuntimeError("seven")
@@ -337,19 +339,32 @@ def test_max_examples(max_examples: int | None, left: int) -> None:
 
 
 def test_latency_is_the_time_inside_the_system() -> None:
+    ended: list[float] = []
+    scored: dict[int, float] = {}
+
     def sleep(example: Example) -> Example:
         time.sleep(0.03)
+        ended.append(time.monotonic())
         return {**example, "response": ""}
 
     class SlowScore:
         name = "slow_score"
 
         def score(self, original: Example, processed: Example) -> dict[str, float]:
+            scored[original["id"]] = time.monotonic()
             time.sleep(0.1)
             return {"x": 1.0}
 
-    result = evaluate([Called(sleep)], some(6), [SlowScore()], progress=False)
-    assert all(0.03 <= row.latency < 0.1 for row in result.rows)
+    began = time.monotonic()
+    result = evaluate([Called(sleep)], some(6), [SlowScore()], max_workers=1, progress=False)
+    whole = time.monotonic() - began
+    latencies = [row.latency for row in result.rows]
+    assert all(latency >= 0.03 for latency in latencies)
+    # One call after the other: what one waits for its turn belongs to another.
+    assert sum(latencies) <= whole
+    # A call begins where the one before has ended, and is over before it is scored.
+    for i in range(1, 6):
+        assert latencies[i] <= scored[i] - ended[i - 1]
 
 
 def test_native_and_python_systems_run_together(url: str, examples: list[Example]) -> None:
@@ -387,14 +402,14 @@ def test_an_own_tokenizer_counts() -> None:
 def test_only_a_slow_example_is_too_late(max_workers: int | None) -> None:
     def answer(example: Example) -> Example:
         if example["id"] == 0:
-            time.sleep(0.6)
+            time.sleep(5)
         return {**example, "response": "c"}
 
     examples = [{"id": i, "context": "c", "answer": "c"} for i in range(6)]
     with pytest.warns(EvaluationWarning):
         result = evaluate(
             [Called(answer)], examples, [AnswerQuality()], [MeanScore("f1")],
-            example_timeout=0.2, max_workers=max_workers, progress=False,
+            example_timeout=2, max_workers=max_workers, progress=False,
         )  # fmt: skip
     # The others wait for the thread that the slow one holds, and that is not their time.
     assert [row.example_id for row in result.failures] == [0]

@@ -292,13 +292,13 @@ def test_objects_of_python_are_scored_anew_by_the_program(
 
 
 def test_time_runs_out_for_both(program: Program, serve: Callable[..., str], tmp_path: Path) -> None:
-    slow = serve("--latency-ms", "300")
+    slow = serve("--latency-ms", "500")
     record = {"context": "Paris", "question": "Where?", "answer": "Paris"}
     (tmp_path / "many.jsonl").write_text("\n".join([json.dumps(record)] * 150))
     spec = {
         "systems": [{"proxy": slow, "name": "slow"}],
         "benchmarks": [{"dataset": str(tmp_path / "many.jsonl")}],
-        "limits": {"max_time": 0.7},
+        "limits": {"max_time": 3.0},
     }
     results: list[EvalResult] = []
 

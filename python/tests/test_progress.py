@@ -6,7 +6,7 @@ import io
 from typing import Any
 
 import pytest
-from context_bench import evaluate
+from context_bench import _progress, evaluate
 from context_bench._progress import Display, _line
 
 
@@ -44,12 +44,16 @@ def test_a_terminal_line_is_written_over_and_taken_away() -> None:
     assert text.endswith("\r")
 
 
-def test_elsewhere_a_short_run_says_nothing() -> None:
+def test_elsewhere_a_short_run_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_progress, "_EVERY", 3600.0)  # However slow the machine is.
     stream = io.StringIO()
     display = Display(stream)
     display.update(["a"], [1], [0], 10)
     display.close()
     assert stream.getvalue() == ""
+    monkeypatch.setattr(_progress, "_EVERY", 0.0)
+    display.update(["a"], [1], [0], 10)
+    assert "1/10" in stream.getvalue()
 
 
 def test_a_closed_stream_does_not_end_the_run() -> None:
@@ -60,7 +64,11 @@ def test_a_closed_stream_does_not_end_the_run() -> None:
     display.close()
 
 
-def test_a_run_shows_and_hides(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_shows_and_hides(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_progress, "_EVERY", 3600.0)
+
     class Echo:
         name = "echo"
 
