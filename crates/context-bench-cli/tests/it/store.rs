@@ -642,6 +642,17 @@ fn refuses_the_first_five() -> ChatServer {
     })
 }
 
+/// The rows of a run. How long a call took to connect is not stored where it failed.
+fn rows_as_stored(done: &Done) -> Value {
+    let mut rows = done.json()["rows"].clone();
+    let failed = rows.as_array_mut().unwrap().iter_mut();
+    for row in failed.filter(|row| row["error"].is_object()) {
+        let call = row["call"].as_object_mut().unwrap();
+        call.shift_remove("connect");
+    }
+    rows
+}
+
 #[test]
 fn a_run_with_failures_is_exported_rescored_and_resumed_whole() {
     let server = refuses_the_first_five();
@@ -672,7 +683,7 @@ fn a_run_with_failures_is_exported_rescored_and_resumed_whole() {
     let exported = run(&[&["export", "last"], &store[..]].concat());
     assert_eq!(exported.code, 0, "{exported}");
     // As the run was: nothing is reused, latency and failures are its own.
-    assert_eq!(fresh.json()["rows"], exported.json()["rows"]);
+    assert_eq!(rows_as_stored(&fresh), rows_as_stored(&exported));
     assert_eq!(fresh.json()["summary"], exported.json()["summary"]);
     assert_eq!(counts(&exported), [60, 55, 5, 0, 60], "{exported}");
     assert_eq!(

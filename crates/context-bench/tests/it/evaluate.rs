@@ -428,10 +428,10 @@ async fn latency_is_the_time_inside_the_system_only() {
     assert!(latencies.iter().sum::<f64>() <= whole, "{latencies:?}");
     // A call begins where the one before has ended, and is over before it is scored.
     let (ended, scored) = (ended.lock().unwrap(), scored.lock().unwrap());
-    for i in 1..n {
+    for (i, latency) in latencies.iter().enumerate().skip(1) {
         let most = scored[i].unwrap().duration_since(ended[i - 1]);
         let most = most.as_secs_f64();
-        assert!(latencies[i] <= most, "{i}: {} {most}", latencies[i]);
+        assert!(*latency <= most, "{i}: {latency} {most}");
     }
 }
 
