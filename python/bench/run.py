@@ -116,7 +116,7 @@ def native_systems(n: int, program: Path | None, endpoint: Path | None) -> None:
 
 
 def beside_the_ideal(program: Path | None, endpoint: Path) -> None:
-    """Prompts of 650 tokens, an endpoint that takes 50 ms, 256 calls in flight."""
+    """Prompts of 680 tokens, an endpoint that takes 50 ms, 256 calls in flight."""
     server = subprocess.Popen(
         [str(endpoint), "--latency-ms", "50", "--workers", "2", "--stdin-close"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
@@ -143,7 +143,7 @@ def beside_the_ideal(program: Path | None, endpoint: Path) -> None:
                 runs.append(("program", lambda: subprocess.run(command, check=True, stdout=subprocess.DEVNULL)))
             for what, run in runs:
                 seconds = best(run)
-                print(f"{what}, {n:,} prompts of 650 tokens, 50 ms, 256 workers: {seconds:.2f} s, "
+                print(f"{what}, {n:,} prompts of 680 tokens, 50 ms, 256 workers: {seconds:.2f} s, "
                       f"ideal {ideal:.2f} s, {100 * ideal / seconds:.1f} %")  # fmt: skip
     server.stdin.close()
     server.wait()

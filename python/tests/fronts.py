@@ -13,12 +13,13 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from zlib import crc32
 
 from context_bench import EvalResult, EvaluationWarning
+from kit import JsonHandler
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
@@ -186,14 +187,11 @@ def _echoed(text: str) -> dict[str, Any]:
     }
 
 
-class _Reply(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    # Head and body are sent apart, and would wait for each other.
-    disable_nagle_algorithm = True
+class _Reply(JsonHandler):
     server: Model
 
     def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        body = self.body()
         self.server.asked.append(self.path)
         choices: list[dict[str, Any]]
         if body.get("echo"):
@@ -205,18 +203,7 @@ class _Reply(BaseHTTPRequestHandler):
             choices = [{"text": _answer(body)}]
         choices = [{"index": index, **choice} for index, choice in enumerate(choices)]
         usage = {"prompt_tokens": 3, "completion_tokens": 1, "total_tokens": 4}
-        self._send(200, {"choices": choices, "usage": usage})
+        self.reply(200, {"choices": choices, "usage": usage})
 
     def do_GET(self) -> None:
-        self._send(404, {})
-
-    def _send(self, status: int, value: dict[str, Any]) -> None:
-        data = json.dumps(value).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def log_message(self, *_: Any) -> None:
-        pass
+        self.reply(404, {})

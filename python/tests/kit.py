@@ -28,22 +28,34 @@ class Counting(ThreadingHTTPServer):
         self.url = f"http://127.0.0.1:{self.server_address[1]}"
 
 
-class _Answer(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    server: Counting
+class JsonHandler(BaseHTTPRequestHandler):
+    """Reads and answers JSON, and says nothing about it."""
 
-    def do_POST(self) -> None:
-        length = int(self.headers["Content-Length"])
-        self.server.bodies.append(json.loads(self.rfile.read(length)))
-        time.sleep(self.server.delay)
-        message = {"role": "assistant", "content": "Paris"}
-        usage = {"prompt_tokens": 3, "completion_tokens": 1, "total_tokens": 4}
-        body = json.dumps({"choices": [{"message": message}], "usage": usage}).encode()
-        self.send_response(200)
+    protocol_version = "HTTP/1.1"
+    # Head and body are sent apart, and would wait for each other.
+    disable_nagle_algorithm = True
+
+    def body(self) -> Any:
+        return json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+
+    def reply(self, status: int, value: dict[str, Any]) -> None:
+        data = json.dumps(value).encode()
+        self.send_response(status)
         self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Content-Length", str(len(data)))
         self.end_headers()
-        self.wfile.write(body)
+        self.wfile.write(data)
 
     def log_message(self, *_: Any) -> None:
         pass
+
+
+class _Answer(JsonHandler):
+    server: Counting
+
+    def do_POST(self) -> None:
+        self.server.bodies.append(self.body())
+        time.sleep(self.server.delay)
+        message = {"role": "assistant", "content": "Paris"}
+        usage = {"prompt_tokens": 3, "completion_tokens": 1, "total_tokens": 4}
+        self.reply(200, {"choices": [{"message": message}], "usage": usage})

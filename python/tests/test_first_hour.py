@@ -13,11 +13,12 @@ import re
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
+from kit import JsonHandler
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/guide/first-hour.md"
@@ -52,29 +53,13 @@ def reply(messages: list[dict[str, str]], shorten: bool) -> dict[str, Any]:
     return {"object": "chat.completion", "choices": [choice], "usage": usage}
 
 
-def handler(shorten: bool) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        # Head and body in one packet.
-        wbufsize = 1 << 16
-
+def handler(shorten: bool) -> type[JsonHandler]:
+    class Handler(JsonHandler):
         def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-            self._send(200, reply(body["messages"], shorten))
+            self.reply(200, reply(self.body()["messages"], shorten))
 
         def do_GET(self) -> None:
-            self._send(200, {"object": "list", "data": [{"id": "my-model"}]})
-
-        def _send(self, status: int, body: dict[str, Any]) -> None:
-            data = json.dumps(body).encode()
-            self.send_response(status)
-            self.send_header("content-type", "application/json")
-            self.send_header("content-length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
-
-        def log_message(self, *_: Any) -> None:
-            pass
+            self.reply(200, {"object": "list", "data": [{"id": "my-model"}]})
 
     return Handler
 

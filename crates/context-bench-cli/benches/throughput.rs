@@ -117,7 +117,7 @@ fn examples(n: usize) -> Dataset {
     Dataset::from_results((0..n).map(|i| Ok(example(i)))).with_len(n)
 }
 
-/// An example with a prompt of about 650 tokens, as real ones have.
+/// An example with a prompt of about 740 tokens, as real ones have.
 fn long_example(i: usize) -> Example {
     let mut context = format!("Document {i}. Paris is the capital of France. ");
     for sentence in 0..40 {
@@ -277,7 +277,7 @@ fn program() {
         );
         let rounds = n.div_ceil(256) as f64 * 0.050;
         line(
-            &format!("program, {n} prompts of 650 tokens, endpoint at 50 ms, 256 workers"),
+            &format!("program, {n} prompts of 740 tokens, endpoint at 50 ms, 256 workers"),
             format!("{seconds:.2} s"),
             format!("ideal {rounds:.2} s"),
             &format!("{:.1} %", 100.0 * rounds / seconds),

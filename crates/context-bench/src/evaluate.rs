@@ -258,9 +258,7 @@ impl Evaluate {
     #[must_use]
     pub fn count_where_needed(mut self) -> Self {
         self.counts_all = false;
-        let needs_all = ["compression_ratio", "cost_of_pass"];
-        self.metrics
-            .retain(|metric| !needs_all.contains(&metric.name()));
+        self.metrics.retain(|metric| !metric.counts_maps());
         self
     }
 

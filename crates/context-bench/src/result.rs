@@ -233,12 +233,7 @@ impl EvalResult {
             let who = self.answered_by(&row.system).unwrap_or_default();
             record.push(who.to_owned());
             if has_text {
-                let json = row.to_json();
-                record.extend(TEXTS.map(|key| match json.get(key) {
-                    None | Some(Value::Null) => String::new(),
-                    Some(Value::String(text)) => text.clone(),
-                    Some(other) => other.to_string(),
-                }));
+                record.extend(texts_of(row));
             }
             csv.write_record(&record)?;
         }
@@ -248,6 +243,24 @@ impl EvalResult {
 
 /// The last columns of CSV, where rows keep text.
 const TEXTS: [&str; 4] = ["question", "answer", "response", "finish_reason"];
+
+/// The cells of those columns.
+fn texts_of(row: &EvalRow) -> [String; 4] {
+    let cell = |value: Option<&Value>| match value {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(text)) => text.clone(),
+        Some(other) => other.to_string(),
+    };
+    let text = row.text.as_deref();
+    let reply = row.reply.as_deref();
+    let ended = reply.and_then(|reply| reply.finish_reason.as_deref());
+    [
+        cell(text.and_then(|text| text.question.as_ref())),
+        cell(text.and_then(|text| text.answer.as_ref())),
+        cell(text.and_then(|text| text.response.as_ref())),
+        ended.unwrap_or_default().to_owned(),
+    ]
+}
 
 /// A number, or `null` when it is missing or not finite.
 fn number(value: Option<f64>) -> Value {

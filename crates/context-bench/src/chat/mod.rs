@@ -11,6 +11,7 @@ mod clock;
 mod connecting;
 mod endpoint;
 mod error;
+mod headers;
 mod http;
 mod models;
 mod pace;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use reqwest::header::AUTHORIZATION;
 use serde_json::Value;
 
-use super::client::authorization;
+use super::headers::authorization;
 use super::{Endpoint, Secret, http};
 
 /// How long the list may take, connection included.

@@ -13,6 +13,10 @@ impl Metric for CompressionRatio {
         "compression_ratio"
     }
 
+    fn counts_maps(&self) -> bool {
+        true
+    }
+
     fn compute(&self, rows: &[EvalRow]) -> Summary {
         let (mut n, mut input, mut output) = (0_usize, 0_u64, 0_u64);
         for row in rows.iter().filter(|row| row.is_completed()) {

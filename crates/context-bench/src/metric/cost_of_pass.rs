@@ -1,6 +1,6 @@
 //! CostOfPass: output tokens spent per passing row.
 
-use super::{DEFAULT_THRESHOLD, Metric, values};
+use super::{DEFAULT_THRESHOLD, Metric, Passing};
 use crate::model::{EvalRow, Measurement, Summary, Unit};
 
 /// `cost_of_pass` = Σ output tokens of all rows / number of passing rows (∞ when
@@ -37,26 +37,20 @@ impl Metric for CostOfPass {
         Some(&self.score_field)
     }
 
+    fn counts_maps(&self) -> bool {
+        true
+    }
+
     fn compute(&self, rows: &[EvalRow]) -> Summary {
         let spent: u64 = rows.iter().map(|row| row.output_tokens).sum();
-        let n = values(rows, &self.score_field).count();
-        let passing = values(rows, &self.score_field)
-            .filter(|value| *value >= self.threshold)
-            .count();
-        let with_n = |value, unit| Measurement {
-            n: Some(n),
-            ..Measurement::new(value, unit)
-        };
-        let cost = if n == 0 && !rows.is_empty() {
-            Measurement::missing(Unit::Tokens)
-        } else if passing == 0 {
-            with_n(f64::INFINITY, Unit::Tokens)
-        } else {
-            with_n(spent as f64 / passing as f64, Unit::Tokens)
+        let found = Passing::of(rows, &self.score_field, self.threshold);
+        let cost = match found.n == 0 && !rows.is_empty() {
+            true => Measurement::missing(Unit::Tokens),
+            false => found.share_of(spent),
         };
         Summary::new()
             .with("cost_of_pass", cost)
-            .with("num_passing", with_n(passing as f64, Unit::Count))
+            .with("num_passing", found.count())
     }
 }
 

@@ -52,6 +52,12 @@ pub trait Metric: Send + Sync {
         None
     }
 
+    /// Whether it reads the token counts of whole maps (`input_tokens`, `output_tokens`),
+    /// which a run may leave out where nobody sees them. The default is false.
+    fn counts_maps(&self) -> bool {
+        false
+    }
+
     /// Computes the numbers. `rows` holds failed rows too.
     fn compute(&self, rows: &[EvalRow]) -> Summary;
 }
@@ -74,6 +80,45 @@ pub trait Comparison: Send + Sync {
 
     /// What to add to the summary of each system.
     fn compare(&self, systems: &[Compared<'_>]) -> IndexMap<String, Summary>;
+}
+
+/// How many rows have a score, and how many of them pass: what costs are divided by.
+struct Passing {
+    n: usize,
+    passing: usize,
+}
+
+impl Passing {
+    fn of(rows: &[EvalRow], field: &str, threshold: f64) -> Self {
+        let values = values(rows, field);
+        let mut found = Self { n: 0, passing: 0 };
+        for value in values {
+            found.n += 1;
+            found.passing += usize::from(value >= threshold);
+        }
+        found
+    }
+
+    /// The number of passing rows.
+    fn count(&self) -> Measurement {
+        self.measured(self.passing as f64, Unit::Count)
+    }
+
+    /// What was spent per passing row; endless when none passes.
+    fn share_of(&self, spent: u64) -> Measurement {
+        let cost = match self.passing {
+            0 => f64::INFINITY,
+            passing => spent as f64 / passing as f64,
+        };
+        self.measured(cost, Unit::Tokens)
+    }
+
+    fn measured(&self, value: f64, unit: Unit) -> Measurement {
+        Measurement {
+            n: Some(self.n),
+            ..Measurement::new(value, unit)
+        }
+    }
 }
 
 /// The values of one score over the rows that have it, in row order.

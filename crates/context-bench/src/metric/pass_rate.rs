@@ -1,7 +1,7 @@
 //! PassRate: the share of scored rows at or above a threshold.
 
 use super::sample::Sample;
-use super::{DEFAULT_THRESHOLD, Metric, fewer, values};
+use super::{DEFAULT_THRESHOLD, Metric, Passing, fewer};
 use crate::model::{EvalRow, Measurement, Summary, Unit};
 use crate::stats::{share_interval, wilson_interval};
 
@@ -38,13 +38,9 @@ impl Metric for PassRate {
     }
 
     fn compute(&self, rows: &[EvalRow]) -> Summary {
-        let (mut n, mut passed) = (0_usize, 0_usize);
-        for value in values(rows, &self.score_field) {
-            n += 1;
-            passed += usize::from(value >= self.threshold);
-        }
+        let Passing { n, passing } = Passing::of(rows, &self.score_field, self.threshold);
         let measurement = if n > 0 {
-            let share = passed as f64 / n as f64;
+            let share = passing as f64 / n as f64;
             let clustered = Sample::clustered(rows, |row| {
                 let value = row.score(&self.score_field)?;
                 Some(f64::from(u8::from(value >= self.threshold)))
@@ -65,7 +61,7 @@ impl Metric for PassRate {
                     examples: None,
                     // The same sample formula as for means of 0 and 1.
                     stderr: (n > 1).then(|| (share * (1.0 - share) / (n - 1) as f64).sqrt()),
-                    interval: wilson_interval(passed, n),
+                    interval: wilson_interval(passing, n),
                 },
             }
         } else if rows.is_empty() {

@@ -1,7 +1,7 @@
 //! TokensPerPass: what a passing answer costs, in tokens of prompt and reply.
 
 use super::token_means::tokens;
-use super::{DEFAULT_THRESHOLD, Metric, values};
+use super::{DEFAULT_THRESHOLD, Metric, Passing};
 use crate::model::{EvalRow, Measurement, Summary, TokenUse, Unit};
 
 /// The key of the metric.
@@ -46,24 +46,14 @@ impl Metric for TokensPerPass {
         let spent: Option<u64> = completed
             .map(|row| tokens(row).and_then(TokenUse::spent))
             .sum();
-        let n = values(rows, &self.score_field).count();
-        let passing = values(rows, &self.score_field)
-            .filter(|value| *value >= self.threshold)
-            .count();
-        let with_n = |value, unit| Measurement {
-            n: Some(n),
-            ..Measurement::new(value, unit)
-        };
-        let cost = match spent {
-            Some(spent) if n > 0 && passing > 0 => {
-                with_n(spent as f64 / passing as f64, Unit::Tokens)
-            }
-            Some(_) if n > 0 => with_n(f64::INFINITY, Unit::Tokens),
-            _ => Measurement::missing(Unit::Tokens),
+        let found = Passing::of(rows, &self.score_field, self.threshold);
+        let cost = match spent.filter(|_| found.n > 0) {
+            Some(spent) => found.share_of(spent),
+            None => Measurement::missing(Unit::Tokens),
         };
         Summary::new()
             .with(TOKENS_PER_PASS, cost)
-            .with("num_passing", with_n(passing as f64, Unit::Count))
+            .with("num_passing", found.count())
     }
 }
 

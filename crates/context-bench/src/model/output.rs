@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use super::{Example, Source, Turn};
-use crate::text::stringify;
+use crate::text::{reasoning, stringify};
 
 /// The field of an output with what its endpoint said beside the text.
 pub(crate) const API_REPLY: &str = "api_reply";
@@ -116,6 +116,12 @@ impl Output {
     /// The response as text for scoring; empty when missing.
     pub fn response(&self) -> std::borrow::Cow<'_, str> {
         self.stringified("response")
+    }
+
+    /// What the model thought aloud in its response, and the answer that follows; `None`
+    /// when it did not.
+    pub fn thought(&self) -> Option<(&str, &str)> {
+        reasoning::split(self.get("response")?.as_str()?)
     }
 
     /// Usage as reported by the endpoint, when it reported any.

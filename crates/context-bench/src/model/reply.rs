@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::Output;
-use crate::text::reasoning;
 
 /// What is known of an answer beside its text.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -134,7 +133,7 @@ impl Reply {
         let text = |key: &str| said.and_then(|said| said.get(key)).and_then(Value::as_str);
         let finish_reason = text("finish_reason");
         let response = output.get("response").and_then(Value::as_str);
-        let thought = response.and_then(reasoning::split);
+        let thought = output.thought();
         let answer = thought.map(|(_, answer)| answer).or(response);
         let is_empty = match (answer, output.get("response")) {
             (Some(answer), _) => answer.trim().is_empty(),

@@ -3,7 +3,6 @@
 use serde_json::{Map, Value};
 
 use super::{Example, Output};
-use crate::text::reasoning;
 
 /// What was asked, what would be right, and what came back.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -33,11 +32,7 @@ impl RowText {
             return text;
         };
         text.response = output.get("response").cloned();
-        let thought = output
-            .get("response")
-            .and_then(Value::as_str)
-            .and_then(reasoning::split);
-        if let Some((thought, answer)) = thought {
+        if let Some((thought, answer)) = output.thought() {
             text.reasoning = Some(thought.to_owned());
             text.response = Some(answer.into());
         } else if let Some(said) = output.api_reply() {

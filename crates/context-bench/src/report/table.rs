@@ -34,25 +34,6 @@ const SCREEN: usize = 24;
 /// Prefix of the keys of a per-dataset breakdown.
 const DATASET: &str = "dataset:";
 
-/// Keys that are in files only, with or without a column of their own.
-const QUIET: [&str; 15] = [
-    "compression_ratio",
-    "connect_max",
-    "connect_median",
-    "cost_of_pass",
-    "first_token_median",
-    "first_token_p95",
-    "latency_p95",
-    "mean_cached_tokens",
-    "mean_completion_tokens",
-    "mean_input_tokens",
-    "mean_output_tokens",
-    "mean_prompt_tokens",
-    "num_passing",
-    "tokens_per_pass",
-    "tokens_saved",
-];
-
 /// A column: its heading in two lines, the keys it shows, and how.
 struct Column {
     heading: [String; 2],
@@ -67,10 +48,11 @@ impl TableReport {
         if result.summary.is_empty() {
             parts.push("No results to report.".to_owned());
         } else {
-            let columns = self.columns(result);
-            parts.push(self.main_table(result, &columns));
+            let columns = all_columns(result);
+            let others = self.others(result, &columns);
+            parts.push(self.main_table(result, &self.shown(result, columns)));
             parts.extend(self.breakdown(result));
-            parts.extend(self.others(result, &columns));
+            parts.extend(others);
         }
         let failures = failures::lines(result);
         if !failures.is_empty() {
@@ -97,66 +79,8 @@ impl TableReport {
         format!("{head}\n\n{shown}\n… {more} more lines\n")
     }
 
-    /// The columns for which some system has a value.
-    fn columns(&self, result: &EvalResult) -> Vec<Column> {
-        let score = score_field(result).unwrap_or("score").to_owned();
-        let column = |first: &str, second: &str, keys, cell| Column {
-            heading: [first.to_owned(), second.to_owned()],
-            keys,
-            cell,
-        };
-        let mut columns = vec![
-            column(&score, "mean ±se", &["mean_score"], |s| {
-                of(s, "mean_score", cell::score)
-            }),
-            column("pass", "rate", &["pass_rate"], |s| {
-                of(s, "pass_rate", cell::percent)
-            }),
-            column("prompt", "tokens", &["mean_prompt_tokens"], |s| {
-                of(s, "mean_prompt_tokens", cell::tokens)
-            }),
-            column("of them", "cached", &["mean_cached_tokens"], |s| {
-                of(s, "mean_cached_tokens", cell::tokens)
-            }),
-            column(
-                "tokens",
-                "saved",
-                &["tokens_saved", "mean_completion_tokens"],
-                |s| of(s, "tokens_saved", cell::percent),
-            ),
-            column(
-                "tokens/",
-                "pass",
-                &["tokens_per_pass", "num_passing"],
-                |s| of(s, "tokens_per_pass", cell::tokens),
-            ),
-            column("compr.", "ratio", &["compression_ratio"], |s| {
-                of(s, "compression_ratio", cell::percent)
-            }),
-            column("cost of", "pass", &["cost_of_pass"], |s| {
-                of(s, "cost_of_pass", cell::tokens)
-            }),
-            column(
-                "latency",
-                "p50",
-                &[
-                    "latency_median",
-                    "latency_mean",
-                    "latency_p95",
-                    "latency_p99",
-                ],
-                |s| of(s, "latency_median", |m| cell::seconds(m.value)),
-            ),
-            column("latency", "p95", &["latency_p95"], |s| {
-                of(s, "latency_p95", |m| cell::seconds(m.value))
-            }),
-            column("first", "token", &["first_token_median"], |s| {
-                of(s, "first_token_median", |m| cell::seconds(m.value))
-            }),
-            column("pareto", "rank", &["pareto_rank"], |s| {
-                of(s, "pareto_rank", cell::exact)
-            }),
-        ];
+    /// The columns that say something here, and for which there is room.
+    fn shown(&self, result: &EvalResult, mut columns: Vec<Column>) -> Vec<Column> {
         let is_there = |key: &str| {
             result
                 .summary
@@ -301,9 +225,7 @@ impl TableReport {
     /// Metrics that no column knows, one line each.
     fn others(&self, result: &EvalResult, columns: &[Column]) -> Option<String> {
         let known = |key: &str| {
-            key.starts_with(DATASET)
-                || QUIET.contains(&key)
-                || columns.iter().any(|column| column.keys.contains(&key))
+            key.starts_with(DATASET) || columns.iter().any(|column| column.keys.contains(&key))
         };
         let others: IndexSet<&str> = keys(result).filter(|key| !known(key)).collect();
         if others.is_empty() {
@@ -322,6 +244,80 @@ impl TableReport {
         align(&mut table);
         Some(table.trim_fmt())
     }
+}
+
+/// Every column there is. Its keys have no line of their own, shown or not.
+fn all_columns(result: &EvalResult) -> Vec<Column> {
+    let score = score_field(result).unwrap_or("score").to_owned();
+    let column = |first: &str, second: &str, keys, cell| Column {
+        heading: [first.to_owned(), second.to_owned()],
+        keys,
+        cell,
+    };
+    vec![
+        column(&score, "mean ±se", &["mean_score"], |s| {
+            of(s, "mean_score", cell::score)
+        }),
+        column("pass", "rate", &["pass_rate"], |s| {
+            of(s, "pass_rate", cell::percent)
+        }),
+        column("prompt", "tokens", &["mean_prompt_tokens"], |s| {
+            of(s, "mean_prompt_tokens", cell::tokens)
+        }),
+        column("of them", "cached", &["mean_cached_tokens"], |s| {
+            of(s, "mean_cached_tokens", cell::tokens)
+        }),
+        column(
+            "tokens",
+            "saved",
+            &["tokens_saved", "mean_completion_tokens"],
+            |s| of(s, "tokens_saved", cell::percent),
+        ),
+        column(
+            "tokens/",
+            "pass",
+            &["tokens_per_pass", "num_passing"],
+            |s| of(s, "tokens_per_pass", cell::tokens),
+        ),
+        column(
+            "compr.",
+            "ratio",
+            &[
+                "compression_ratio",
+                "mean_input_tokens",
+                "mean_output_tokens",
+            ],
+            |s| of(s, "compression_ratio", cell::percent),
+        ),
+        column("cost of", "pass", &["cost_of_pass", "num_passing"], |s| {
+            of(s, "cost_of_pass", cell::tokens)
+        }),
+        column(
+            "latency",
+            "p50",
+            &[
+                "latency_median",
+                "latency_mean",
+                "latency_p95",
+                "latency_p99",
+                "connect_median",
+                "connect_max",
+            ],
+            |s| of(s, "latency_median", |m| cell::seconds(m.value)),
+        ),
+        column("latency", "p95", &["latency_p95"], |s| {
+            of(s, "latency_p95", |m| cell::seconds(m.value))
+        }),
+        column(
+            "first",
+            "token",
+            &["first_token_median", "first_token_p95"],
+            |s| of(s, "first_token_median", |m| cell::seconds(m.value)),
+        ),
+        column("pareto", "rank", &["pareto_rank"], |s| {
+            of(s, "pareto_rank", cell::exact)
+        }),
+    ]
 }
 
 impl Reporter for TableReport {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc;
 
@@ -28,7 +28,6 @@ use crate::model::{
     TokenUse,
 };
 use crate::stopwatch::Stopwatch;
-use crate::text::reasoning;
 use crate::tokens::{TextFields, TokenCounter};
 
 /// Everything needed to score any row of a run.
@@ -303,8 +302,7 @@ fn held(prepared: &Prepared, output: &Output) -> Box<Answered> {
 
 /// The output as evaluators see it: what a model thought aloud is no part of its answer.
 pub(crate) fn without_reasoning(output: &Output) -> Cow<'_, Output> {
-    let response = output.get("response").and_then(Value::as_str);
-    match response.and_then(reasoning::split) {
+    match output.thought() {
         Some((_, answer)) => {
             let answer = answer.to_owned();
             Cow::Owned(output.clone().with("response", answer))
