@@ -11,7 +11,7 @@ PROXIES := target/proxies-venv
 EXAMPLES := $(basename $(notdir $(wildcard crates/context-bench/examples/*.rs)))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-model compare-proxies build python test test-rust test-python agreement fuzz bench bench-python lint fmt doc clean
+.PHONY: help demo demo-model compare-proxies build python test test-rust test-python agreement attack fuzz bench bench-python lint fmt doc clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -85,6 +85,11 @@ test-rust: ## Run the Rust tests, doc tests and examples
 agreement: ## Print the agreement of the evaluators with official grades (needs ../shared)
 	$(CARGO) test --locked --package context-bench --test it agreement -- --nocapture --test-threads 1
 	$(CARGO) test --locked --package context-bench-cli --test it agreement -- --nocapture --test-threads 1
+
+# `make test` runs a part of it.
+attack: ## Attack stores, runs, sandbox, secrets, templates, hub and terminals, with a table of what held: make attack FIELD=stores SEED=1
+	$(CARGO) build --locked --package context-bench-cli --package context-bench-testkit --bins
+	$(CARGO) test --locked --package context-bench-cli --test attack -- --whole $(if $(SEED),--seed $(SEED)) $(FIELD)
 
 SECONDS ?= 60
 fuzz: ## Mutate texts through every pure evaluator: make fuzz SECONDS=120

@@ -1,0 +1,3 @@
+use crate::siege::Siege;
+
+pub(crate) fn attack(_siege: &mut Siege) {}
