@@ -31,6 +31,8 @@ mod stores;
 mod templates;
 mod terminals;
 
+use std::process::ExitCode;
+
 use siege::Siege;
 
 /// What is attacked, in the order of the table.
@@ -44,7 +46,7 @@ const FIELDS: [(&str, fn(&mut Siege)); 7] = [
     ("terminals", terminals::attack),
 ];
 
-fn main() {
+fn main() -> ExitCode {
     let mut whole = false;
     let mut seed = siege::SEED;
     let mut fields: Vec<String> = Vec::new();
@@ -53,15 +55,18 @@ fn main() {
         match arg.as_str() {
             "--whole" => whole = true,
             "--seed" => {
-                let given = args.next().and_then(|n| n.parse().ok());
-                seed = given.unwrap_or_else(|| wrong("`--seed` needs a whole number"));
+                let Some(given) = args.next().and_then(|n| n.parse().ok()) else {
+                    eprintln!("error: `--seed` needs a whole number");
+                    return ExitCode::from(2);
+                };
+                seed = given;
             }
             // What cargo and editors pass to every test.
-            "--list" => return,
+            "--list" => return ExitCode::SUCCESS,
             flag if flag.starts_with('-') => {}
             field if FIELDS.iter().any(|(name, _)| *name == field) => fields.push(arg),
             // The filter of another test: `cargo test NAME` runs nothing of this.
-            _ => return,
+            _ => return ExitCode::SUCCESS,
         }
     }
     let chosen = FIELDS
@@ -74,12 +79,8 @@ fn main() {
         sieges.push(siege);
     }
     print!("{}", siege::table(&sieges));
-    if sieges.iter().any(|siege| !siege.held()) {
-        std::process::exit(1);
+    match sieges.iter().all(Siege::held) {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
     }
-}
-
-fn wrong(what: &str) -> ! {
-    eprintln!("error: {what}\nhint: --test attack -- [--whole] [--seed N] [FIELD…]");
-    std::process::exit(2);
 }
