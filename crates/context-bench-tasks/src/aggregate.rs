@@ -7,6 +7,7 @@ use crate::config::Config;
 use crate::error::{Error, Result, Warning};
 use crate::function::Function;
 use crate::suggest::{did_you_mean, quoted_list};
+use crate::truth;
 
 const KEYS: &[&str] = &[
     "metric",
@@ -41,7 +42,7 @@ pub enum MacroError {
 
 impl AggregateMetric {
     /// Reads the list of a group; a single entry is a list of one.
-    pub fn list(config: &Config, group: &str) -> Result<Vec<Self>> {
+    pub fn list(config: &Config, group: &str, warnings: &mut Vec<Warning>) -> Result<Vec<Self>> {
         let entries: Vec<&Value> = match config.get("aggregate_metric_list") {
             None => return Ok(Vec::new()),
             Some(Value::Array(entries)) => entries.iter().collect(),
@@ -49,7 +50,7 @@ impl AggregateMetric {
         };
         entries
             .into_iter()
-            .map(|entry| Self::parse(entry, group))
+            .map(|entry| Self::parse(entry, group, warnings))
             .collect::<Result<_>>()
             .map_err(|error: Error| match config.place("aggregate_metric_list") {
                 Some(place) => error.at(place),
@@ -57,7 +58,7 @@ impl AggregateMetric {
             })
     }
 
-    fn parse(entry: &Value, group: &str) -> Result<Self> {
+    fn parse(entry: &Value, group: &str, warnings: &mut Vec<Warning>) -> Result<Self> {
         let what = format!("`aggregate_metric_list` of group `{group}`");
         let Some(map) = entry.as_object() else {
             return Err(Error::new(format!(
@@ -72,7 +73,11 @@ impl AggregateMetric {
                 ),
             );
         }
-        let Some(metric) = map.get("metric").and_then(Value::as_str) else {
+        // A function names a metric that no task has; the group then has no such score.
+        let function = map.get("metric").and_then(Function::from_json);
+        let function = function.map(|function| function.short_name().to_owned());
+        let named = map.get("metric").and_then(Value::as_str).map(str::to_owned);
+        let Some(metric) = named.or(function) else {
             return Err(Error::new(format!("{what} needs a `metric`")));
         };
         match map.get("aggregation") {
@@ -102,18 +107,20 @@ impl AggregateMetric {
                 )));
             }
         };
-        let truth = |key: &str| match map.get(key) {
-            None | Some(Value::Null) => Ok(None),
-            Some(Value::Bool(truth)) => Ok(Some(*truth)),
-            Some(other) => Err(Error::new(format!(
-                "`{key}` in {what} must be true or false, found `{other}`"
-            ))),
+        let mut odd = Vec::new();
+        let mut truth = |key: &str| {
+            let value = map.get(key).filter(|value| !value.is_null())?;
+            Some(truth::read(key, value, &mut odd))
         };
+        let weight_by_size = truth("weight_by_size").unwrap_or(true);
+        let higher_is_better = truth("higher_is_better");
+        let named = |warning: Warning| Warning::new(format!("{what}: {}", warning.message));
+        warnings.extend(odd.into_iter().map(named));
         Ok(Self {
-            metric: metric.to_owned(),
+            metric,
             filters,
-            weight_by_size: truth("weight_by_size")?.unwrap_or(true),
-            higher_is_better: truth("higher_is_better")?,
+            weight_by_size,
+            higher_is_better,
         })
     }
 }

@@ -292,7 +292,8 @@ impl Catalog {
             id: id.to_owned(),
             name: name.to_owned(),
             alias: config.text("group_alias").map(str::to_owned),
-            aggregate: AggregateMetric::list(config, name).map_err(wrong)?,
+            aggregate: AggregateMetric::list(config, name, &mut warnings.borrow_mut())
+                .map_err(wrong)?,
             metadata: match config.get("metadata") {
                 Some(Value::Object(map)) => map.clone(),
                 Some(other) => Map::from_iter([("_metadata".to_owned(), other.clone())]),

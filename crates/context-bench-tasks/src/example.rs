@@ -11,11 +11,15 @@ pub(crate) struct Example {
 }
 
 impl Example {
-    /// The answer with its prefix.
-    pub(crate) fn full_answer(&self) -> String {
+    /// The answer with its prefix; `None` for an example whose question says all, after
+    /// which no delimiter stands and nobody speaks.
+    pub(crate) fn full_answer(&self) -> Option<String> {
         match &self.prefix {
-            None => self.answer.clone(),
-            Some(prefix) => format!("{prefix}{}{}", seam(prefix, &self.answer, " "), self.answer),
+            None => Some(self.answer.clone()).filter(|answer| !answer.is_empty()),
+            Some(prefix) => {
+                let seam = seam(prefix, &self.answer, " ");
+                Some(format!("{prefix}{seam}{}", self.answer))
+            }
         }
     }
 }

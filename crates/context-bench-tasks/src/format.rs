@@ -212,7 +212,11 @@ impl Format {
             name: name.to_owned(),
             output_type: OutputType::named(&or("output_type", "generate_until"))?,
             instruction: template("instruction")?,
-            question_prefix: or("question_prefix", "Question: "),
+            // Null says that there is none.
+            question_prefix: match fields.get("question_prefix") {
+                Some(Value::Null) => String::new(),
+                _ => or("question_prefix", "Question: "),
+            },
             labels,
             choice_delimiter: or("choice_delimiter", "\n"),
             section_separator: or("section_separator", "\n"),

@@ -58,6 +58,11 @@ impl Function {
         }
     }
 
+    /// Its name without the module.
+    pub fn short_name(&self) -> &str {
+        self.name.rsplit(['.', ':']).next().unwrap_or_default()
+    }
+
     /// The Python file the module is in, when it lies beside the YAML file.
     pub fn module_path(&self) -> Option<PathBuf> {
         let (module, _) = self.name.rsplit_once('.')?;

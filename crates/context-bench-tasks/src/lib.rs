@@ -34,6 +34,7 @@ pub mod prompt;
 pub mod prompts;
 pub mod python;
 pub mod random;
+pub mod registered;
 pub mod request;
 pub mod results;
 pub mod sample;
@@ -46,6 +47,7 @@ pub mod split;
 pub mod table;
 pub mod task;
 pub mod tree;
+mod truth;
 mod use_prompt;
 pub mod validate;
 

@@ -99,12 +99,13 @@ impl Task {
         let rendered = self.render(prompting, record, host)?;
         let choice = |target: &Value| -> Result<String> {
             match (target, &rendered.choices) {
-                (Value::Number(number), Some(choices)) => {
+                // A truth value counts as 0 or 1.
+                (Value::Number(_) | Value::Bool(_), Some(choices)) => {
                     let golds = crate::metric::score::gold(target, choices);
                     match golds.first().copied().flatten() {
                         Some(at) => Ok(choices[at].clone()),
                         None => Err(Error::new(format!(
-                            "the answer is choice {number}, but there are {}",
+                            "the answer is choice {target}, but there are {}",
                             choices.len()
                         ))),
                     }
@@ -230,13 +231,14 @@ impl Task {
         let mut text = String::new();
         for example in examples {
             text.push_str(&example.question);
-            match &example.prefix {
-                None => text.push_str(&shot.target_delimiter),
-                Some(prefix) => {
-                    text.push_str(seam(&example.question, prefix, &shot.target_delimiter))
-                }
-            }
-            text.push_str(&example.full_answer());
+            let Some(answer) = example.full_answer() else {
+                continue;
+            };
+            text.push_str(match &example.prefix {
+                None => &shot.target_delimiter,
+                Some(prefix) => seam(&example.question, prefix, &shot.target_delimiter),
+            });
+            text.push_str(&answer);
             text.push_str(&shot.fewshot_delimiter);
         }
         text.push_str(question);
@@ -257,7 +259,8 @@ impl Task {
             Chat::MultiTurn => {
                 for example in examples {
                     messages.push(message("user", example.question.clone()));
-                    messages.push(message("assistant", example.full_answer()));
+                    let answer = example.full_answer();
+                    messages.extend(answer.map(|answer| message("assistant", answer)));
                 }
                 messages.push(message("user", question.to_owned()));
             }

@@ -7,6 +7,7 @@ use crate::fields::Fields;
 use crate::filter::{Filter, Pipeline};
 use crate::format::Format;
 use crate::metric::Metric;
+use crate::registered::Modules;
 use crate::suggest::{did_you_mean, quoted_list};
 use crate::task::{OutputType, Prompting};
 
@@ -37,7 +38,13 @@ pub(crate) fn metrics(
     let listed = fields.config.get("metric_list").is_some();
     if listed && !replaced(fields, format, output) {
         return fields.with("metric_list", |value| {
-            Metric::list(value, output, process, warnings)
+            Metric::list(
+                value,
+                output,
+                process,
+                &Modules::of(fields.config),
+                warnings,
+            )
         });
     }
     if listed {
@@ -48,7 +55,7 @@ pub(crate) fn metrics(
     }
     if output == OutputType::GenerateUntil && scorer(fields, format).is_some() {
         let list = json!([{"metric": "exact_match", "aggregation": "mean", "higher_is_better": true, "ignore_case": true, "ignore_punctuation": true}]);
-        return Metric::list(&list, output, process, warnings);
+        return Metric::list(&list, output, process, &Modules::default(), warnings);
     }
     Metric::default_list(output)
 }
@@ -59,7 +66,8 @@ pub(crate) fn filters(
     output: OutputType,
 ) -> Result<Vec<Pipeline>> {
     if fields.config.get("filter_list").is_some() && !replaced(fields, format, output) {
-        return fields.with("filter_list", Pipeline::list);
+        let modules = Modules::of(fields.config);
+        return fields.with("filter_list", |value| Pipeline::list(value, &modules));
     }
     if output != OutputType::GenerateUntil {
         return Ok(Pipeline::default_list());
@@ -90,7 +98,7 @@ pub(crate) fn filters(
         .as_array()
         .into_iter()
         .flatten()
-        .map(Filter::parse)
+        .map(|step| Filter::parse(step, &Modules::default()))
         .collect::<Result<_>>()?;
     Ok(vec![Pipeline {
         name: "none".into(),

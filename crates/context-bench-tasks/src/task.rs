@@ -161,6 +161,7 @@ impl Task {
         let output_type = format
             .as_ref()
             .map_or(declared, |format| format.output_type);
+        check_choices(&fields)?;
         let prompting = prompting(&fields, format.as_ref(), &mut warnings)?;
         let shots = fields.shots()?;
         let shot_prompting = shots.prompting(&prompting)?;
@@ -291,6 +292,18 @@ fn prompting(
             fewshot_delimiter: delimiter("fewshot_delimiter", "\n\n")?,
         },
     })
+}
+
+/// `[no, yes]` without quotes is a list of truth values, which are no choices.
+fn check_choices(fields: &Fields<'_>) -> Result<()> {
+    let checked = fields.optional("doc_to_choice", |value| match value {
+        Value::Array(items) if items.iter().any(Value::is_boolean) => Err(Error::new(format!(
+            "choices are texts, and `{value}` has truth values"
+        ))
+        .with_hint("put quotes around words such as \"no\" and \"yes\"")),
+        _ => Ok(()),
+    });
+    checked.map(drop)
 }
 
 /// A template's text without what stands in braces.

@@ -7,6 +7,7 @@ use crate::error::{Error, Result, Warning};
 use crate::fields::check_keys;
 use crate::function::{Function, Host};
 use crate::problems::problems;
+use crate::registered;
 use crate::select::select;
 use crate::tree::Leaf;
 
@@ -98,20 +99,29 @@ impl Functions<'_> {
     /// is all of none.
     fn check(&mut self, leaf: &Leaf) -> (Vec<Error>, bool) {
         let (mut errors, mut all) = (Vec::new(), true);
-        for (key, setting) in leaf.config.iter() {
-            for function in Function::all_inside(&setting.value) {
-                let Some(host) = self.host else {
-                    all = false;
-                    continue;
-                };
-                let load = |function: &Function| host.load(function).err();
-                let known = self.known.entry(function.clone());
-                if let Some(error) = known.or_insert_with_key(load) {
-                    let error = error
-                        .clone()
-                        .prefixed(format!("task `{}`: `{key}`", leaf.name));
-                    errors.push(error.at(&setting.origin.place));
-                }
+        let named = leaf.config.iter().flat_map(|(key, setting)| {
+            let functions = Function::all_inside(&setting.value).into_iter();
+            functions.map(move |function| (key, function))
+        });
+        let registered = match leaf.python {
+            true => Vec::new(),
+            false => registered::references(&leaf.config),
+        };
+        for (key, function) in named.chain(registered) {
+            let Some(host) = self.host else {
+                all = false;
+                continue;
+            };
+            let load = |function: &Function| host.load(function).err();
+            let known = self.known.entry(function.clone());
+            if let Some(error) = known.or_insert_with_key(load) {
+                let error = error
+                    .clone()
+                    .prefixed(format!("task `{}`: `{key}`", leaf.name));
+                errors.push(match leaf.config.place(key) {
+                    Some(place) => error.at(place),
+                    None => error,
+                });
             }
         }
         (errors, all)

@@ -20,7 +20,7 @@ pub struct ChoiceRegex {
 
 impl ChoiceRegex {
     pub(super) fn parse(arguments: &Map<String, Value>) -> Result<Self> {
-        let truth = |key: &str| arguments.get(key).and_then(Value::as_bool).unwrap_or(false);
+        let truth = |key: &str| arguments.get(key).is_some_and(crate::truth::truthy);
         let ignored = match arguments.get("regexes_to_ignore") {
             None | Some(Value::Null) => Vec::new(),
             Some(value) => patterns(value)?,

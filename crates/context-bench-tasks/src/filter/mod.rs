@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
 use crate::function::{Function, Host};
+use crate::registered::{Kind, Modules};
 use crate::suggest::{did_you_mean, quoted_list};
 use choice::ChoiceRegex;
 use regex::RegexFilter;
@@ -26,6 +27,11 @@ pub struct Pipeline {
     pub name: String,
     /// The steps in order.
     pub steps: Vec<Filter>,
+}
+
+/// Whether a filter of this name is built in.
+pub fn is_known(name: &str) -> bool {
+    NAMES.contains(&name)
 }
 
 /// One step.
@@ -62,7 +68,7 @@ pub enum Filter {
     Noop,
     /// A function over all responses and records.
     Custom(Function),
-    /// A filter class of the task's own.
+    /// A filter class of the task's own, by reference or by the name it registered.
     Class(Function, Map<String, Value>),
 }
 
@@ -92,15 +98,19 @@ impl Pipeline {
         }]
     }
 
-    /// Reads a `filter_list`.
-    pub fn list(value: &Value) -> Result<Vec<Self>> {
+    /// Reads a `filter_list`; names that are not built in may be registered by the
+    /// modules of the task.
+    pub fn list(value: &Value, modules: &Modules) -> Result<Vec<Self>> {
         let Some(entries) = value.as_array() else {
             return Err(Error::new("`filter_list` must be a list"));
         };
-        entries.iter().map(Self::parse).collect()
+        entries
+            .iter()
+            .map(|entry| Self::parse(entry, modules))
+            .collect()
     }
 
-    fn parse(entry: &Value) -> Result<Self> {
+    fn parse(entry: &Value, modules: &Modules) -> Result<Self> {
         let wrong = || Error::new("an entry of `filter_list` needs `name` and `filter`");
         let name = entry
             .get("name")
@@ -122,7 +132,8 @@ impl Pipeline {
             );
         }
         let step = |step: &Value| {
-            Filter::parse(step).map_err(|error| error.prefixed(format!("filter `{name}`")))
+            let step = Filter::parse(step, modules);
+            step.map_err(|error| error.prefixed(format!("filter `{name}`")))
         };
         Ok(Self {
             name: name.to_owned(),
@@ -160,7 +171,7 @@ impl Pipeline {
 
 impl Filter {
     /// Reads a step: `function` and its arguments beside it or in `kwargs`.
-    pub fn parse(step: &Value) -> Result<Self> {
+    pub fn parse(step: &Value, modules: &Modules) -> Result<Self> {
         let Some(map) = step.as_object() else {
             return Err(Error::new(format!(
                 "a step must be a mapping, found `{step}`"
@@ -172,7 +183,10 @@ impl Filter {
             arguments.extend(more);
         }
         match function {
-            Some(Value::String(name)) => Self::named(&name, &arguments),
+            Some(Value::String(name)) => match modules.find(Kind::Filter, &name) {
+                Some(class) if !is_known(&name) => Ok(Filter::Class(class, arguments)),
+                _ => Self::named(&name, &arguments),
+            },
             Some(value) => match Function::from_json(&value) {
                 Some(function) => Ok(Filter::Class(function, arguments)),
                 None => Err(Error::new(format!(

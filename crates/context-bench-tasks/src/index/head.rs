@@ -52,18 +52,17 @@ impl Head {
                 root.value.kind()
             ));
         }
+        // Null is absent: templates announce so what the including file fills in.
+        let given = |key: &str| root.get(key).filter(|node| node.value.kind() != "null");
         let mut head = Self {
-            class: root.get("class").is_some(),
-            output_type: root.get("output_type").and_then(|node| text(node)),
-            includes: root
-                .get("include")
-                .map(|node| texts(node))
-                .unwrap_or_default(),
+            class: given("class").is_some(),
+            output_type: given("output_type").and_then(|node| text(node)),
+            includes: given("include").map(|node| texts(node)).unwrap_or_default(),
             tags: root.get("tag").map(|node| texts(node)),
             ..Self::default()
         };
         for (key, name) in [("task", &mut head.task), ("group", &mut head.group)] {
-            let Some(node) = root.get(key) else { continue };
+            let Some(node) = given(key) else { continue };
             match text(node) {
                 Some(found) => *name = Some(found),
                 // A group's `task` is the list of its members.
@@ -88,7 +87,7 @@ impl Head {
             && ["task", "group", "class"]
                 .iter()
                 .all(|key| root.get(key).is_none());
-        if let (None, None, Some(node)) = (&head.group, &head.task, root.get("task")) {
+        if let (None, None, Some(node)) = (&head.group, &head.task, given("task")) {
             let at = node.position;
             return Self::broken(format!(
                 "`task` must be text, found {} at {at}",

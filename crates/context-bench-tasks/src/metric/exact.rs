@@ -3,9 +3,10 @@
 use context_bench_template::python::regex::Regex;
 use serde_json::{Map, Value};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Warning};
 use crate::filter::choice::patterns;
 use crate::suggest::did_you_mean;
+use crate::truth;
 
 const KEYS: &[&str] = &[
     "regexes_to_ignore",
@@ -25,28 +26,25 @@ pub struct ExactMatch {
 
 impl ExactMatch {
     /// Reads the arguments of the metric.
-    pub fn parse(arguments: &Map<String, Value>) -> Result<Self> {
+    pub fn parse(arguments: &Map<String, Value>, warnings: &mut Vec<Warning>) -> Result<Self> {
         if let Some(unknown) = arguments.keys().find(|key| !KEYS.contains(&key.as_str())) {
             return Err(
                 Error::new(format!("`exact_match` has no argument `{unknown}`"))
                     .with_some_hint(did_you_mean(unknown, KEYS.iter().copied())),
             );
         }
-        let truth = |key: &str| match arguments.get(key) {
-            None | Some(Value::Null) => Ok(false),
-            Some(Value::Bool(truth)) => Ok(*truth),
-            Some(other) => Err(Error::new(format!(
-                "`{key}` must be true or false, found `{other}`"
-            ))),
+        let mut truth = |key: &str| {
+            let value = arguments.get(key);
+            value.is_some_and(|value| truth::read(key, value, warnings))
         };
         Ok(Self {
             ignored: match arguments.get("regexes_to_ignore") {
                 None | Some(Value::Null) => Vec::new(),
                 Some(value) => patterns(value)?,
             },
-            case: truth("ignore_case")?,
-            punctuation: truth("ignore_punctuation")?,
-            numbers: truth("ignore_numbers")?,
+            case: truth("ignore_case"),
+            punctuation: truth("ignore_punctuation"),
+            numbers: truth("ignore_numbers"),
         })
     }
 

@@ -4,6 +4,7 @@ pub mod aggregation;
 pub mod bleu;
 pub mod chrf;
 mod exact;
+mod external;
 mod items;
 pub mod repeats;
 pub mod score;
@@ -15,9 +16,12 @@ use serde_json::{Map, Value};
 
 use crate::error::{Error, Result, Warning};
 use crate::function::Function;
+use crate::registered::{Kind, Modules};
 use crate::suggest::{did_you_mean, quoted_list};
 use crate::task::OutputType;
+use crate::truth;
 use exact::ExactMatch;
+use external::External;
 
 /// A metric of a task.
 #[derive(Debug)]
@@ -39,6 +43,11 @@ pub enum MetricKind {
     Builtin,
     /// `exact_match` of texts, with its arguments.
     Exact(Box<ExactMatch>),
+    /// The right answer and what was answered, as they are: an aggregation of the
+    /// task's own makes something of them.
+    Pair,
+    /// A metric that the reference takes from another library.
+    External(External),
     /// A function of the task's own, with its arguments.
     Function(Function, Map<String, Value>),
     /// Only named: `process_results` gives the values.
@@ -143,13 +152,20 @@ impl Metric {
         };
         names
             .iter()
-            .map(|name| Self::builtin(name, output, &Map::new()))
+            .map(|name| Self::builtin(name, output, &Map::new(), &mut Vec::new()))
             .collect()
     }
 
-    fn builtin(name: &str, output: OutputType, arguments: &Map<String, Value>) -> Result<Self> {
+    fn builtin(
+        name: &str,
+        output: OutputType,
+        arguments: &Map<String, Value>,
+        warnings: &mut Vec<Warning>,
+    ) -> Result<Self> {
         let found = definition(name).ok_or_else(|| unknown(name))?;
-        if !found.types.contains(&output) {
+        // What compares labels elsewhere hands pairs to an aggregation here.
+        let pairs = output == G && found.types.contains(&M);
+        if !found.types.contains(&output) && !pairs {
             let fits: Vec<&str> = found.types.iter().map(|output| output.name()).collect();
             return Err(
                 Error::new(format!("metric `{name}` is not for `{}`", output.name()))
@@ -157,7 +173,9 @@ impl Metric {
             );
         }
         let kind = if name == "exact_match" && output == G {
-            MetricKind::Exact(Box::new(ExactMatch::parse(arguments)?))
+            MetricKind::Exact(Box::new(ExactMatch::parse(arguments, warnings)?))
+        } else if pairs && name != "bypass" {
+            MetricKind::Pair
         } else {
             MetricKind::Builtin
         };
@@ -175,6 +193,7 @@ impl Metric {
         value: &Value,
         output: OutputType,
         process_results: bool,
+        modules: &Modules,
         warnings: &mut Vec<Warning>,
     ) -> Result<Vec<Self>> {
         let entries: Vec<&Value> = match value {
@@ -188,7 +207,7 @@ impl Metric {
         };
         entries
             .into_iter()
-            .map(|entry| Self::parse(entry, output, process_results, warnings))
+            .map(|entry| Self::parse(entry, output, process_results, modules, warnings))
             .collect()
     }
 
@@ -196,6 +215,7 @@ impl Metric {
         entry: &Value,
         output: OutputType,
         process_results: bool,
+        modules: &Modules,
         warnings: &mut Vec<Warning>,
     ) -> Result<Self> {
         let Some(map) = entry.as_object() else {
@@ -218,21 +238,38 @@ impl Metric {
                 higher_is_better: definition(name).is_none_or(|found| found.higher),
             },
             Some(Value::String(name)) => {
-                if name != "exact_match" && !arguments.is_empty() {
-                    let keys: Vec<&String> = arguments.keys().collect();
-                    let keys = quoted_list(&keys, "and");
-                    warnings.push(Warning::new(format!("metric `{name}` takes no {keys}")));
+                let elsewhere = map.get("hf_evaluate").is_some_and(truth::truthy);
+                let external = (elsewhere || External::is_named(name)) && output == G;
+                let external = External::named(name, &arguments).filter(|_| external);
+                match (external, modules.find(Kind::Metric, name)) {
+                    (Some(external), _) => Self {
+                        name: name.clone(),
+                        kind: MetricKind::External(external),
+                        aggregation: AggregationKind::Builtin(Aggregation::Mean),
+                        higher_is_better: external.higher_is_better(),
+                    },
+                    (None, Some(function)) if definition(name).is_none() => Self {
+                        name: name.clone(),
+                        kind: MetricKind::Function(function, arguments),
+                        aggregation: modules.find(Kind::AggregationOfMetric, name).map_or(
+                            AggregationKind::Builtin(Aggregation::Mean),
+                            AggregationKind::Function,
+                        ),
+                        higher_is_better: true,
+                    },
+                    _ => {
+                        if name != "exact_match" && !arguments.is_empty() {
+                            let keys: Vec<&String> = arguments.keys().collect();
+                            let keys = quoted_list(&keys, "and");
+                            warnings.push(Warning::new(format!("metric `{name}` takes no {keys}")));
+                        }
+                        Self::builtin(name, output, &arguments, warnings)?
+                    }
                 }
-                Self::builtin(name, output, &arguments)?
             }
             Some(value) => match Function::from_json(value) {
                 Some(function) => Self {
-                    name: function
-                        .name
-                        .rsplit('.')
-                        .next()
-                        .unwrap_or_default()
-                        .to_owned(),
+                    name: function.short_name().to_owned(),
                     kind: MetricKind::Function(function, arguments),
                     aggregation: AggregationKind::Builtin(Aggregation::Mean),
                     higher_is_better: true,
@@ -251,9 +288,13 @@ impl Metric {
                 metric.name
             ))),
             Some(Value::String(name)) => {
-                let found = Aggregation::named(name)
-                    .map_err(|error| error.prefixed(format!("metric `{}`", metric.name)))?;
-                metric.aggregation = AggregationKind::Builtin(found);
+                metric.aggregation = match Aggregation::named(name) {
+                    Ok(found) => AggregationKind::Builtin(found),
+                    Err(error) => match modules.find(Kind::Aggregation, name) {
+                        Some(function) => AggregationKind::Function(function),
+                        None => return Err(error.prefixed(format!("metric `{}`", metric.name))),
+                    },
+                };
             }
             Some(value) => match Function::from_json(value) {
                 Some(function) => metric.aggregation = AggregationKind::Function(function),
@@ -264,17 +305,27 @@ impl Metric {
                 }
             },
         }
-        match map.get("higher_is_better") {
-            None | Some(Value::Null) => {}
-            Some(Value::Bool(higher)) => metric.higher_is_better = *higher,
-            Some(other) => {
-                return Err(Error::new(format!(
-                    "`higher_is_better` must be true or false, found `{other}`"
-                )));
-            }
+        if let Some(value) = map.get("higher_is_better").filter(|value| !value.is_null()) {
+            metric.higher_is_better = truth::read("higher_is_better", value, warnings);
+        }
+        if let (MetricKind::Pair, AggregationKind::Builtin(_)) = (&metric.kind, &metric.aggregation)
+        {
+            let name = &metric.name;
+            return Err(Error::new(format!(
+                "metric `{name}` gives pairs of texts for `generate_until`, which no built-in \
+                 aggregation can sum up"
+            ))
+            .with_hint(
+                "name a function: `aggregation: !function module.name`; or use `exact_match`",
+            ));
         }
         Ok(metric)
     }
+}
+
+/// Whether a metric of this name is built in.
+pub fn is_known(name: &str) -> bool {
+    definition(name).is_some() || External::is_named(name)
 }
 
 fn definition(name: &str) -> Option<&'static Definition> {

@@ -237,6 +237,17 @@ pub fn generation(
                 };
                 scores.insert(metric.name.clone(), json!([reference, text]));
             }
+            MetricKind::Pair => {
+                let reference = match (several, references.first()) {
+                    (false, Some(only)) => json!(only),
+                    _ => json!(references),
+                };
+                scores.insert(metric.name.clone(), json!([reference, prediction]));
+            }
+            MetricKind::External(external) => {
+                let value = external.score(&references, prediction)?;
+                scores.insert(metric.name.clone(), json!(value));
+            }
             // Asked for all documents at once, by `asked` and `given`.
             MetricKind::Function(..) | MetricKind::Named => {}
         }
@@ -255,7 +266,7 @@ fn first_text(prediction: &Value) -> String {
 /// The right answers as text, and whether they came as a list.
 fn references(target: &Value, choices: Option<&[String]>) -> (Vec<String>, bool) {
     let named = |target: &Value| match (target, choices) {
-        (Value::Number(_), Some(choices)) => gold(target, choices)
+        (Value::Number(_) | Value::Bool(_), Some(choices)) => gold(target, choices)
             .first()
             .copied()
             .flatten()

@@ -17,3 +17,4 @@ mod scoring;
 mod tables;
 mod trees;
 mod vectors;
+mod wild;

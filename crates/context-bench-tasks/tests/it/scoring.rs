@@ -6,6 +6,7 @@ use context_bench_tasks::metric::repeats::pass_at_k;
 use context_bench_tasks::metric::score::{self, Likelihoods};
 use context_bench_tasks::metric::{Aggregation, Metric};
 use context_bench_tasks::outcome::Resampling;
+use context_bench_tasks::registered::Modules;
 use context_bench_tasks::{
     Dataset, NoHost, Options, OutputType, Response, Task, arguments, generation, likelihood,
 };
@@ -46,7 +47,7 @@ fn metrics(names: &Value, output: OutputType) -> Vec<Metric> {
         map => map.clone(),
     };
     let list = names.as_array().unwrap().iter().map(entry).collect();
-    Metric::list(&list, output, false, &mut Vec::new()).unwrap()
+    Metric::list(&list, output, false, &Modules::default(), &mut Vec::new()).unwrap()
 }
 
 /// `None` for an error.
@@ -78,7 +79,7 @@ fn ours(case: &Value) -> Option<Value> {
             return pipeline(
                 steps
                     .iter()
-                    .map(|step| Filter::parse(step).unwrap())
+                    .map(|step| Filter::parse(step, &Modules::default()).unwrap())
                     .collect(),
             );
         }
@@ -259,12 +260,18 @@ fn wrong_filters_and_metrics_are_explained() {
             &json!([entry]),
             OutputType::MultipleChoice,
             false,
+            &Modules::default(),
             &mut Vec::new(),
         )
         .unwrap_err()
     };
-    let filter =
-        |step: Value| Pipeline::list(&json!([{"name": "f", "filter": [step]}])).unwrap_err();
+    let filter = |step: Value| {
+        Pipeline::list(
+            &json!([{"name": "f", "filter": [step]}]),
+            &Modules::default(),
+        )
+        .unwrap_err()
+    };
     for (error, message, hint) in [
         (
             metric(json!({"metric": "acc_nrom"})),

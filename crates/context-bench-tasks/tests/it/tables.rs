@@ -30,7 +30,7 @@ fn node(member: &Value) -> Node {
             let config = Config::from_json(map.as_object().unwrap(), &Origin::other("case"));
             Node::Group(Group {
                 alias: config.text("group_alias").map(str::to_owned),
-                aggregate: AggregateMetric::list(&config, &name).unwrap(),
+                aggregate: AggregateMetric::list(&config, &name, &mut Vec::new()).unwrap(),
                 metadata: map["metadata"].as_object().cloned().unwrap_or_default(),
                 children: map["task"].as_array().unwrap().iter().map(node).collect(),
                 id: name.clone(),

@@ -123,8 +123,55 @@ def _parents(path):
             return
 
 
+def registered(directory, name):
+    """What the modules of a task register by decorator: `module, module::kind::name`."""
+    modules, kind, wanted = name.rsplit("::", 2)
+    loaded = []
+    for module in modules.split(", "):
+        place, _, dotted = module.rpartition("/")
+        home = folder(place or directory)
+        with home.entered():
+            loaded.append((home, home.module(dotted) or importlib.import_module(dotted)))
+    registry = importlib.import_module("lm_eval.api.registry")
+    if not getattr(registry, "__stand_in__", False):
+        return _really_registered(registry, kind, wanted)
+
+    def own(names):
+        """The modules that registered it: those of the task before all others."""
+        here = {module.__name__ for _, module in loaded}
+        homes = tuple(home.package + "." for home, _ in loaded)
+        ranked = sorted(names, key=lambda name: (
+            name in here, str(name).startswith(homes)), reverse=True)
+        return ranked[0] if ranked else None
+
+    if kind == "metric_aggregation":
+        module = own([module for one, module in METRIC_AGGREGATION if one == wanted])
+        if module is None:
+            return mean
+        wanted, kind = METRIC_AGGREGATION[wanted, module], "aggregation"
+    module = own([by for a_kind, one, by in REGISTERED_BY if (a_kind, one) == (kind, wanted)])
+    target = REGISTERED_BY.get((kind, wanted, module), REGISTERED[kind].get(wanted))
+    if target is None:
+        there = sorted({one for a_kind, one, _ in REGISTERED_BY if a_kind == kind})
+        raise LoadError("no %s `%s` is built in, and the code of the task registers %s" % (
+            kind, wanted, ", ".join("`%s`" % one for one in there) or "none"))
+    return target
+
+
+def _really_registered(registry, kind, wanted):
+    """The same with the installed package."""
+    try:
+        if kind == "metric_aggregation":
+            return registry.get_metric_aggregation(wanted)
+        return getattr(registry, "get_" + kind)(wanted)
+    except (KeyError, AttributeError) as error:
+        raise LoadError("no %s `%s` is registered: %s" % (kind, wanted, error)) from None
+
+
 def find(directory, name):
     """The function or class that a reference names."""
+    if "::" in name:
+        return registered(directory, name)
     module_name, dot, attribute = name.rpartition(".")
     if not dot or not module_name or not attribute:
         raise LoadError("it has no dot: a module and a name are needed, as in `utils.process`")

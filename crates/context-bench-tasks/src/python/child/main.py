@@ -371,7 +371,21 @@ def applied(target, call):
         # A filter of the task's own.
         resps, docs = kwargs.pop("resps"), kwargs.pop("docs")
         return target(**kwargs).apply(resps, docs)
+    if not args and "references" in kwargs and "predictions" in kwargs and not takes(target, kwargs):
+        # A metric of one parameter gets the right answer and what was answered.
+        return target([kwargs["references"][0], kwargs["predictions"][0]])
     return target(*args, **kwargs)
+
+
+def takes(target, kwargs):
+    """Whether a function can be called with these keywords."""
+    try:
+        inspect.signature(target).bind(**kwargs)
+    except TypeError:
+        return False
+    except ValueError:
+        pass
+    return True
 
 
 def rows_of(table):

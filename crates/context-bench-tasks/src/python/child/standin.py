@@ -3,8 +3,13 @@ import importlib.abc
 import importlib.machinery
 import logging
 import math
+import re
+from collections import Counter
 
 REGISTERED = {"aggregation": {}, "metric": {}, "filter": {}, "task": {}, "model": {}}
+# What each module registered itself: two folders may use the same name.
+REGISTERED_BY = {}
+METRIC_AGGREGATION = {}
 DEFAULT_AGGREGATION = {
     "perplexity": "perplexity", "word_perplexity": "weighted_perplexity",
     "byte_perplexity": "weighted_perplexity", "bits_per_byte": "bits_per_byte",
@@ -12,10 +17,17 @@ DEFAULT_AGGREGATION = {
 
 
 def _registers(kind):
-    def register(*names, **_):
+    def register(*names, **options):
+        # `register_metric(metric="name", aggregation="mean")` gives its name by keyword.
+        given = names or tuple(options[key] for key in (kind, "name") if key in options)
+
         def decorate(target):
-            for one in names or (getattr(target, "__name__", str(target)),):
+            for one in given or (getattr(target, "__name__", str(target)),):
                 REGISTERED[kind][one] = target
+                module = getattr(target, "__module__", None)
+                REGISTERED_BY[kind, one, module] = target
+                if kind == "metric" and options.get("aggregation") is not None:
+                    METRIC_AGGREGATION[one, module] = options["aggregation"]
             return target
 
         return decorate
@@ -72,6 +84,33 @@ for _function in (mean, median, nanmean, perplexity, weighted_perplexity, bits_p
     REGISTERED["aggregation"][_function.__name__] = _function
 
 
+def metric_max_over_ground_truths(metric_fn, prediction, ground_truths):
+    return max(metric_fn(prediction, truth) for truth in ground_truths)
+
+
+def weighted_f1_score(items):
+    """F1 of each class, weighted by how many right answers are of it."""
+    pairs = [tuple(item) for item in items]
+    golds, found = Counter(gold for gold, _ in pairs), Counter(pred for _, pred in pairs)
+    hits = Counter(gold for gold, pred in pairs if gold == pred)
+    total = 0.0
+    for label, count in golds.items():
+        if hits[label]:
+            total += count * 2 * hits[label] / (count + found[label])
+    return total / len(pairs)
+
+
+def general_detokenize(text):
+    for before, after in ((" n't", "n't"), (" )", ")"), ("( ", "("), ("\" ", "\""),
+                          (" \"", "\""), (" '", "'"), (" .", "."), (" ,", ",")):
+        text = text.replace(before, after)
+    return text
+
+
+def handle_non_serializable(value):
+    return int(value) if hasattr(value, "__index__") else str(value)
+
+
 class Filter:
     def __init__(self, **kwargs):
         pass
@@ -80,10 +119,51 @@ class Filter:
         raise Unsupported("`Filter.apply`")
 
 
+class RegexFilter(Filter):
+    def __init__(self, regex_pattern=r"#### (\-?[0-9\.\,]+)", group_select=0,
+                 fallback="[invalid]"):
+        self.regex_pattern = regex_pattern
+        self.regex = re.compile(regex_pattern)
+        self.group_select = group_select
+        self.fallback = fallback
+
+    def _one(self, text):
+        found = self.regex.findall(text) if isinstance(text, str) else []
+        if not found:
+            return self.fallback
+        found = found[self.group_select]
+        if isinstance(found, tuple):
+            found = [part for part in found if part]
+            if not found:
+                return self.fallback
+            found = found[0]
+        return found.strip()
+
+    def apply(self, resps, docs):
+        return [[self._one(text) for text in texts] for texts in resps]
+
+
+class WhitespaceFilter(Filter):
+    def apply(self, resps, docs):
+        return [[text.strip() for text in texts] for texts in resps]
+
+
+class LowercaseFilter(Filter):
+    def apply(self, resps, docs):
+        return [[text.lower() for text in texts] for texts in resps]
+
+
+class TakeFirstFilter(Filter):
+    def apply(self, resps, docs):
+        return [texts[0] for texts in resps]
+
+
+
 _REGISTRY = {"register_" + kind: _registers(kind) for kind in REGISTERED}
 _REGISTRY.update({"get_" + kind: _looked_up(kind) for kind in REGISTERED})
 _METRICS = {f.__name__: f for f in (mean, median, nanmean, perplexity, weighted_mean,
-                                    weighted_perplexity, bits_per_byte)}
+                                    weighted_perplexity, bits_per_byte,
+                                    metric_max_over_ground_truths)}
 _LOGGER = logging.getLogger("lm-eval")
 
 # What each module offers.
@@ -97,10 +177,19 @@ MODULES = {
     "lm_eval.api.metrics": _METRICS,
     "lm_eval.api.filter": {"Filter": Filter},
     "lm_eval.filters": {},
+    "lm_eval.filters.extraction": {"Filter": Filter, "RegexFilter": RegexFilter,
+                                   "WhitespaceFilter": WhitespaceFilter, "re": re},
+    "lm_eval.filters.selection": {"Filter": Filter, "TakeFirstFilter": TakeFirstFilter},
+    "lm_eval.filters.transformation": {"Filter": Filter, "LowercaseFilter": LowercaseFilter},
     "lm_eval.tasks": {},
-    "lm_eval.utils": {"eval_logger": _LOGGER, "logger": _LOGGER},
+    "lm_eval.utils": {"eval_logger": _LOGGER, "logger": _LOGGER,
+                      "weighted_f1_score": weighted_f1_score,
+                      "general_detokenize": general_detokenize,
+                      "handle_non_serializable": handle_non_serializable},
     "datasets": {"Dataset": Dataset, "DatasetDict": DatasetDict, "IterableDataset": Dataset,
-                 "concatenate_datasets": concatenate_datasets, "load_dataset": load_dataset},
+                 "concatenate_datasets": concatenate_datasets, "load_dataset": load_dataset,
+                 # Code compares it with versions whose behaviour it knows.
+                 "__version__": "4.0.0"},
 }
 _PACKAGES = ("lm_eval", "lm_eval.api", "lm_eval.filters", "lm_eval.tasks")
 
