@@ -92,7 +92,11 @@ impl TaskScorer {
             .filter(|metric| metric.aggregation == mean && metric.higher_is_better)
             .find(|metric| match &metric.kind {
                 MetricKind::Builtin => NUMBERS.contains(&metric.name.as_str()),
-                MetricKind::Exact(_) | MetricKind::Function(..) | MetricKind::Named => true,
+                MetricKind::Pair => false,
+                MetricKind::Exact(_)
+                | MetricKind::External(_)
+                | MetricKind::Function(..)
+                | MetricKind::Named => true,
             })?;
         let filter = self.task.filters.first();
         let filter = filter.map_or("none", |pipeline| pipeline.name.as_str());
