@@ -14,7 +14,7 @@ use crate::{output, surroundings};
 /// The one index: what comes with the program, and the user's files.
 pub(crate) fn catalog(registry: &Registry, include: &[PathBuf]) -> Result<TaskCatalog, Failure> {
     let catalog = planner::task_catalog(&surroundings::of(registry, true), include)?;
-    warn(&catalog.tasks.index.warnings);
+    warn(&catalog.tasks.index.remarks());
     Ok(catalog)
 }
 

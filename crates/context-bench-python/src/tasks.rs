@@ -92,7 +92,7 @@ impl NativeTasks {
     /// What was noticed while reading the files.
     #[getter]
     fn warnings(&self) -> Vec<String> {
-        warning_texts(&self.catalog.index.warnings)
+        warning_texts(&self.catalog.index.remarks())
     }
 
     /// Names of tasks.

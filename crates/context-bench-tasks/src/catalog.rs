@@ -232,6 +232,12 @@ impl Catalog {
             let origin = Origin::other("<inline>");
             leaf.config.set("task_alias", Value::from(name), origin);
         }
+        // Two formats of one inline task are two members.
+        if let (Some(_), None, Some((_, format))) =
+            (&context.parent, &leaf.format, written.split_once('@'))
+        {
+            leaf.set_format(format);
+        }
         Ok(Node::Task(leaf))
     }
 

@@ -11,6 +11,7 @@ pub struct Error {
     message: String,
     place: Option<Place>,
     hint: Option<String>,
+    package: Option<String>,
 }
 
 /// The result of most operations here.
@@ -23,7 +24,20 @@ impl Error {
             message: message.into(),
             place: None,
             hint: None,
+            package: None,
         }
+    }
+
+    /// The same error as one of a Python package that is not installed.
+    #[must_use]
+    pub fn lacking(mut self, package: Option<String>) -> Self {
+        self.package = package;
+        self
+    }
+
+    /// The Python package that is not installed, when that is the reason.
+    pub fn package(&self) -> Option<&str> {
+        self.package.as_deref()
     }
 
     /// The same error with the place it concerns, unless it has one.

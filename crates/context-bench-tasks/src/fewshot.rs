@@ -225,7 +225,17 @@ impl Drawing {
                 // One more, in case the record itself is drawn.
                 let n = self.n + usize::from(self.exclude);
                 let drawn = self.random.sample(available, n).ok_or_else(|| short(n))?;
-                drawn.into_iter().filter(allowed).take(self.n).collect()
+                let mut chosen: Vec<usize> =
+                    drawn.into_iter().filter(allowed).take(self.n).collect();
+                // Of records that are there several times, more than one may be the
+                // evaluated one: the next in order stand in for them.
+                let others = (0..available).filter(allowed);
+                let others: Vec<usize> = match chosen.len() < self.n {
+                    true => others.filter(|at| !chosen.contains(at)).collect(),
+                    false => Vec::new(),
+                };
+                chosen.extend(others.into_iter().take(self.n - chosen.len()));
+                chosen
             }
         };
         if chosen.len() < self.n {

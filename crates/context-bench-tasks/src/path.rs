@@ -34,12 +34,37 @@ pub(crate) fn walk(catalog: &Catalog, spec: &str, warnings: &Warnings) -> Result
             )));
         };
         prefix = format!("{prefix}::{segment}");
-        node = find(&group.children, segment, &prefix, spec)?.clone();
+        // A member that has the format itself is the one that is meant.
+        if let Some(format) = format.filter(|_| prefix == path) {
+            let (own, whole) = (format!("{segment}@{format}"), format!("{prefix}@{format}"));
+            let has_it = |child: &&Node| child.id() == own || child.id() == whole;
+            if let Some(found) = group.children.iter().find(has_it) {
+                return Ok(found.clone());
+            }
+        }
+        let only_formats_differ = format.and_then(|_| one_task(&group.children, segment));
+        node = match only_formats_differ {
+            Some(task) => task.clone(),
+            None => find(&group.children, segment, &prefix, spec)?.clone(),
+        };
     }
     if let Some(format) = format {
         node.set_format(format);
     }
     Ok(node)
+}
+
+/// The one task that all children of a name are, in whatever formats.
+fn one_task<'n>(children: &'n [Node], name: &str) -> Option<&'n Node> {
+    let mut named = children.iter().filter(|child| child.name() == name);
+    let first = named.next()?;
+    let in_its_format = |child: &Node| {
+        let (mut one, mut other) = (first.clone(), child.clone());
+        one.set_format("");
+        other.set_format("");
+        one == other
+    };
+    named.all(in_its_format).then_some(first)
 }
 
 /// A child by its full id, its name or the end of its id; else the one descendant.

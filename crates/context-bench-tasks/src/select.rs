@@ -48,7 +48,7 @@ pub fn select<S: AsRef<str>>(catalog: &Catalog, values: &[S]) -> Result<(Tree, V
 }
 
 /// The specs one value stands for.
-fn expand(catalog: &Catalog, value: &str) -> Result<Vec<String>> {
+pub(crate) fn expand(catalog: &Catalog, value: &str) -> Result<Vec<String>> {
     let known = catalog.index.entry(value).is_some() || catalog.index.tag(value).is_some();
     let path = Path::new(value);
     if !known && path.is_dir() {

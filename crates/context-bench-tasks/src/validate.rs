@@ -1,14 +1,19 @@
 //! Checking tasks without running them: all problems, not only the first.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
-use crate::catalog::Catalog;
+use context_bench_template::place::Place;
+use indexmap::IndexMap;
+
+use crate::catalog::{Catalog, Warnings};
 use crate::error::{Error, Result, Warning};
 use crate::fields::check_keys;
+use crate::file::Kind;
 use crate::function::{Function, Host};
+use crate::pattern;
 use crate::problems::problems;
 use crate::registered;
-use crate::select::select;
+use crate::select::expand;
 use crate::tree::Leaf;
 
 /// What was found.
@@ -22,12 +27,34 @@ pub struct Report {
     pub warnings: Vec<Warning>,
     /// Tasks that need Python and were checked without.
     pub python: Vec<String>,
+    /// Tasks that need a package which is not installed, by package. They are right as far
+    /// as can be told without it, and an error when they are run.
+    pub lacking: BTreeMap<String, Vec<String>>,
     /// Datasets of the catalogue that are tasks as they are: key and dataset.
     pub native: Vec<(String, String)>,
+    /// How many tasks were looked at.
+    pub n_tasks: usize,
+    /// How much is wrong with what: files, groups, settings, Python.
+    pub classes: BTreeMap<&'static str, usize>,
+}
+
+impl Report {
+    fn wrong(&mut self, class: &'static str, errors: Vec<Error>) {
+        if !errors.is_empty() {
+            *self.classes.entry(class).or_default() += 1;
+        }
+        for error in errors {
+            // What is wrong with a template is wrong with all that include it.
+            if !self.errors.contains(&error) {
+                self.errors.push(error);
+            }
+        }
+    }
 }
 
 /// Checks what some values select: files, members, fields, templates, filters, metrics,
-/// and with a host also that functions and classes can be loaded.
+/// and with a host also that functions and classes can be loaded. One that is wrong
+/// hides no other.
 pub fn validate<S: AsRef<str>>(catalog: &Catalog, values: &[S], host: Option<&dyn Host>) -> Report {
     let mut report = Report::default();
     let mut functions = Functions {
@@ -45,47 +72,118 @@ pub fn validate<S: AsRef<str>>(catalog: &Catalog, values: &[S], host: Option<&dy
             nothing.with_hint("name tasks, groups or tags, for example `validate --tasks mmlu`"),
         );
     }
+    let noticed = Warnings::default();
+    let mut seen: HashSet<String> = HashSet::new();
+    let mut leaves: IndexMap<String, Vec<Leaf>> = IndexMap::new();
     for value in values {
-        let (tree, warnings) = match select(catalog, &[value]) {
-            Ok(found) => found,
+        let specs = match expand(catalog, value) {
+            Ok(specs) => specs,
             Err(error) => {
-                report.errors.push(error);
+                report.wrong("selection", vec![error]);
                 continue;
             }
         };
-        report.warnings.extend(warnings);
-        for (leaf, key) in tree.leaves().into_iter().zip(tree.keys()) {
-            if leaf.is_native() {
-                match native(leaf) {
-                    Ok(dataset) => {
-                        report.native.push((key.clone(), dataset));
-                        report.valid.push(key);
-                    }
-                    Err(error) => report.errors.push(error),
-                }
+        let is_pattern = pattern::is_pattern(value);
+        if is_pattern {
+            left_out(catalog, value, &mut report);
+        }
+        for spec in specs {
+            // The tasks of a tag have names that the pattern finds as well as the tag.
+            let is_tag = catalog.index.tag(&spec).is_some() && catalog.index.entry(&spec).is_none();
+            if (is_pattern && value == "*" && is_tag) || !seen.insert(spec.clone()) {
                 continue;
             }
-            let built = match leaf.python {
-                true => Ok(Vec::new()),
-                false => problems(leaf),
-            };
-            let (mut errors, warnings) = match built {
-                Ok(warnings) => (Vec::new(), warnings),
-                Err(errors) => (errors, Vec::new()),
-            };
-            let (wrong, checked) = functions.check(leaf);
-            errors.extend(wrong);
-            if errors.is_empty() {
-                if !checked {
-                    report.python.push(key.clone());
+            match catalog.spec(&spec, &noticed) {
+                Ok(nodes) => {
+                    for leaf in nodes.iter().flat_map(|node| node.leaves()) {
+                        let same = leaves.entry(leaf.id.clone()).or_default();
+                        if !same.contains(leaf) {
+                            same.push(leaf.clone());
+                        }
+                    }
                 }
-                report.warnings.extend(warnings);
-                report.valid.push(key);
+                Err(error) => {
+                    let is_group = catalog
+                        .index
+                        .entry(&spec)
+                        .is_some_and(|e| e.kind == Kind::Group);
+                    report.wrong(if is_group { "groups" } else { "files" }, vec![error]);
+                }
             }
-            report.errors.extend(errors);
+        }
+    }
+    report.warnings.extend(noticed.into_inner());
+    report.n_tasks = leaves.len();
+    for (key, same) in &leaves {
+        let before = report.errors.len();
+        let wrong: Vec<bool> = same
+            .iter()
+            .map(|leaf| check(leaf, key, &mut functions, &mut report))
+            .collect();
+        if !wrong.contains(&true) && report.errors.len() == before {
+            report.valid.push(key.clone());
         }
     }
     report
+}
+
+/// Checks one task; says whether something is wrong with it.
+fn check(leaf: &Leaf, key: &str, functions: &mut Functions<'_>, report: &mut Report) -> bool {
+    if leaf.is_native() {
+        return match native(leaf) {
+            Ok(dataset) => {
+                report.native.push((key.to_owned(), dataset));
+                false
+            }
+            Err(error) => {
+                report.wrong("settings", vec![error]);
+                true
+            }
+        };
+    }
+    let (errors, warnings) = match (leaf.python, problems(leaf)) {
+        (true, _) => (Vec::new(), Vec::new()),
+        (false, Ok(warnings)) => (Vec::new(), warnings),
+        (false, Err(errors)) => (errors, Vec::new()),
+    };
+    let is_wrong = !errors.is_empty();
+    report.wrong("settings", errors);
+    let (wrong, checked) = functions.check(leaf);
+    let (lacking, wrong): (Vec<Error>, Vec<Error>) = wrong
+        .into_iter()
+        .partition(|error| error.package().is_some());
+    let is_wrong = is_wrong || !wrong.is_empty();
+    report.wrong("Python code", wrong);
+    for package in lacking.iter().filter_map(Error::package) {
+        let tasks = report.lacking.entry(package.to_owned()).or_default();
+        if tasks.last().is_none_or(|last| last != key) {
+            tasks.push(key.to_owned());
+        }
+    }
+    if !is_wrong {
+        if !checked {
+            report.python.push(key.to_owned());
+        }
+        report.warnings.extend(warnings);
+    }
+    is_wrong
+}
+
+/// Files that the index could not use, of those that a pattern would find.
+fn left_out(catalog: &Catalog, value: &str, report: &mut Report) {
+    let found = catalog.index.all_left_out();
+    for (name, path) in found.filter(|(name, _)| pattern::matches(value, name)) {
+        let error = catalog.loader.load(path).err().unwrap_or_else(|| {
+            let shown = path.to_string_lossy();
+            let problem = catalog.index.problems.iter().find(|problem| {
+                let place = problem.place.as_ref();
+                place.is_some_and(|place| *place.file == *shown)
+            });
+            let message = problem.map_or("the file cannot be used", |found| &found.message);
+            Error::new(format!("`{name}`: {message}")).at(&Place::new(shown, None))
+        });
+        report.wrong("files", vec![error]);
+    }
 }
 
 /// Loads what tasks name of Python, each once.

@@ -1,6 +1,8 @@
 //! `validate`: whether tasks are right, without running them.
 
+use context_bench::planner;
 use context_bench::registry::Registry;
+use context_bench::task::tasks::pattern;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -13,16 +15,36 @@ pub(crate) fn main(args: &ValidateArgs, registry: &Registry) -> Result<Exit, Fai
         return Err(Failure::bad_input("no tasks are given")
             .hint("name tasks, groups or tags, for example `validate --tasks mmlu`"));
     }
-    let catalog = tasks::catalog(registry, &args.include_path)?;
+    let around = surroundings::of(registry, true);
+    let catalog = planner::task_catalog(&around, &args.include_path)?;
     let values: Vec<&str> = values.into_iter().map(String::as_str).collect();
     let host = surroundings::host(&args.python.spec());
     let report = catalog.validate(&values, (!args.python.no_python).then_some(&*host));
+    // Files that a pattern finds are told with all that is wrong with them.
+    let all = values.iter().any(|value| pattern::is_pattern(value));
+    let index = &catalog.tasks.index;
+    let noticed = if all {
+        &index.warnings
+    } else {
+        &index.remarks()
+    };
+    tasks::warn(noticed);
     tasks::warn(&report.warnings);
     let (n_errors, n_valid) = (report.errors.len(), report.valid.len());
     for error in report.errors {
         output::error(&Failure::from(error));
     }
     let plural = |n: usize| if n == 1 { "" } else { "s" };
+    for (package, lacking) in &report.lacking {
+        let n = lacking.len();
+        let first = lacking.first().map(String::as_str).unwrap_or_default();
+        output::note(&format!(
+            "{n} task{} need{} the package `{package}`, which is not installed: `{first}`{}",
+            plural(n),
+            if n == 1 { "s" } else { "" },
+            if n == 1 { "" } else { " …" },
+        ));
+    }
     if !report.python.is_empty() {
         let n = report.python.len();
         output::note(&format!(
@@ -31,10 +53,17 @@ pub(crate) fn main(args: &ValidateArgs, registry: &Registry) -> Result<Exit, Fai
         ));
     }
     if n_errors > 0 {
+        let classes: Vec<String> = report
+            .classes
+            .iter()
+            .map(|(class, n)| format!("{class} {n}"))
+            .collect();
         output::note(&format!(
-            "{n_errors} problem{}, {n_valid} valid task{}",
+            "{n_valid} of {} task{} valid, {n_errors} problem{} (with {})",
+            report.n_tasks,
+            plural(report.n_tasks),
             plural(n_errors),
-            plural(n_valid)
+            classes.join(", ")
         ));
         return Ok(Exit::BadInput);
     }

@@ -13,7 +13,7 @@ use super::head::{Head, Stamp};
 use super::snapshot::Snapshot;
 
 /// Format of the file; change it with the layout, and with what is read into a head.
-const MAGIC: &[u8; 8] = b"cbtask\x00\x05";
+const MAGIC: &[u8; 8] = b"cbtask\x00\x06";
 
 /// Heads by path, with the stamp they were read at.
 pub(crate) type Heads = HashMap<String, (Stamp, Head)>;

@@ -38,8 +38,10 @@ pub struct Entry {
 pub struct Index {
     entries: BTreeMap<String, Entry>,
     tags: BTreeMap<String, BTreeSet<String>>,
-    /// What was noticed: clashes, replaced names, files that cannot be read.
+    /// What was noticed: clashes, replaced names.
     pub warnings: Vec<Warning>,
+    /// Files that cannot be used, each with the reason.
+    pub problems: Vec<Warning>,
     /// How many files the trees have.
     pub n_files: usize,
     /// How many of them had to be read.
@@ -151,6 +153,27 @@ impl Index {
         index
     }
 
+    /// What users of the index should know: all that was noticed, and one line about
+    /// the files that cannot be used, of which somebody may need none.
+    pub fn remarks(&self) -> Vec<Warning> {
+        let mut remarks = self.warnings.clone();
+        if let Some((first, others)) = self.problems.split_first() {
+            let message = match others.len() {
+                0 => format!("a file is left out: {}", first.message),
+                n => format!(
+                    "{} files are left out, which `validate '*'` lists; the first: {}",
+                    n + 1,
+                    first.message
+                ),
+            };
+            remarks.push(Warning {
+                message,
+                place: first.place.clone(),
+            });
+        }
+        remarks
+    }
+
     /// Puts a small tree below this one: names that are here already stay as they are.
     #[must_use]
     pub fn over(mut self, base: Self) -> Self {
@@ -185,6 +208,7 @@ impl Index {
     /// Adds a later tree: its names win, its tags are merged.
     fn add_tree(&mut self, tree: Index) {
         self.warnings.extend(tree.warnings);
+        self.problems.extend(tree.problems);
         self.datasets.extend(tree.datasets);
         self.left_out.extend(tree.left_out);
         if self.entries.is_empty() && self.tags.is_empty() {
@@ -224,6 +248,12 @@ impl Index {
     /// The file that would define a name if it could be used.
     pub fn left_out(&self, name: &str) -> Option<&Path> {
         self.left_out.get(name).map(PathBuf::as_path)
+    }
+
+    /// All files that cannot be used, by the name they would have, or their own.
+    pub fn all_left_out(&self) -> impl Iterator<Item = (&str, &Path)> {
+        let left_out = self.left_out.iter();
+        left_out.map(|(name, path)| (name.as_str(), path.as_path()))
     }
 
     /// The tasks of a tag, by name.
@@ -285,7 +315,8 @@ fn tree(paths: &[&String], reading: &mut Reading, home: Option<&Path>) -> Index 
             continue;
         }
         if let Some(problem) = head.problem {
-            warn(&mut index, format!("file left out: {problem}"), path);
+            let place = Place::new(path.as_str(), None);
+            index.problems.push(Warning::at(problem, place));
             let path = PathBuf::from(path);
             let stem = path
                 .file_stem()

@@ -95,14 +95,16 @@ impl Snapshot {
             put_text(&mut out, name);
             put_text(&mut out, &path.to_string_lossy());
         }
-        put_number(&mut out, index.warnings.len() as u64);
-        for warning in &index.warnings {
-            put_text(&mut out, &warning.message);
-            let place = warning.place.as_ref();
-            put_option(&mut out, place.map(|place| &*place.file));
-            let position = place.and_then(|place| place.position).unwrap_or_default();
-            put_number(&mut out, u64::from(position.line));
-            put_number(&mut out, u64::from(position.column));
+        for list in [&index.warnings, &index.problems] {
+            put_number(&mut out, list.len() as u64);
+            for warning in list {
+                put_text(&mut out, &warning.message);
+                let place = warning.place.as_ref();
+                put_option(&mut out, place.map(|place| &*place.file));
+                let position = place.and_then(|place| place.position).unwrap_or_default();
+                put_number(&mut out, u64::from(position.line));
+                put_number(&mut out, u64::from(position.column));
+            }
         }
         out
     }
@@ -143,7 +145,7 @@ impl Snapshot {
         let datasets = reader.many(|reader| reader.text().map(PathBuf::from))?;
         let left_out: Vec<(String, PathBuf)> =
             reader.many(|reader| Some((reader.text()?, PathBuf::from(reader.text()?))))?;
-        let warnings = reader.many(|reader| {
+        let warning = |reader: &mut Reader<'_>| {
             let message = reader.text()?;
             let file = reader.option()?;
             let mut number = || u32::try_from(reader.number()?).ok();
@@ -154,11 +156,14 @@ impl Snapshot {
             let position = (position != Position::default()).then_some(position);
             let place = file.map(|file| Place::new(file, position));
             Some(Warning { message, place })
-        })?;
+        };
+        let warnings = reader.many(warning)?;
+        let problems = reader.many(warning)?;
         let index = Index {
             entries: BTreeMap::from_iter(entries),
             tags: BTreeMap::from_iter(tags),
             warnings,
+            problems,
             n_files,
             n_read: 0,
             datasets,
@@ -204,6 +209,7 @@ mod tests {
                 Place::new("x.yaml", Position { line: 3, column: 4 }),
             ),
         ];
+        index.problems = vec![Warning::at("four", Place::new("y.yaml", None))];
         let snapshot = Snapshot {
             key: u64::MAX,
             included: vec![

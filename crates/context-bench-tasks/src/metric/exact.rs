@@ -3,6 +3,7 @@
 use context_bench_template::python::regex::Regex;
 use serde_json::{Map, Value};
 
+use super::repeats::Reduction;
 use crate::error::{Error, Result, Warning};
 use crate::filter::choice::patterns;
 use crate::suggest::did_you_mean;
@@ -13,6 +14,8 @@ const KEYS: &[&str] = &[
     "ignore_case",
     "ignore_punctuation",
     "ignore_numbers",
+    "reduction",
+    "k",
 ];
 
 /// What is removed before texts are compared.
@@ -22,6 +25,8 @@ pub struct ExactMatch {
     case: bool,
     punctuation: bool,
     numbers: bool,
+    /// What becomes of several tries.
+    pub reduction: Reduction,
 }
 
 impl ExactMatch {
@@ -45,6 +50,7 @@ impl ExactMatch {
             case: truth("ignore_case"),
             punctuation: truth("ignore_punctuation"),
             numbers: truth("ignore_numbers"),
+            reduction: Reduction::parse(arguments.get("reduction"), arguments.get("k"))?,
         })
     }
 

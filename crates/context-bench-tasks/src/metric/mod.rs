@@ -137,7 +137,6 @@ const ENTRY_KEYS: &[&str] = &[
     "aggregation",
     "higher_is_better",
     "hf_evaluate",
-    "reduction",
     "kwargs",
 ];
 
@@ -258,8 +257,9 @@ impl Metric {
                         higher_is_better: true,
                     },
                     _ => {
-                        if name != "exact_match" && !arguments.is_empty() {
-                            let keys: Vec<&String> = arguments.keys().collect();
+                        let reduced = |key: &&String| *key != "reduction";
+                        let keys: Vec<&String> = arguments.keys().filter(reduced).collect();
+                        if name != "exact_match" && !keys.is_empty() {
                             let keys = quoted_list(&keys, "and");
                             warnings.push(Warning::new(format!("metric `{name}` takes no {keys}")));
                         }

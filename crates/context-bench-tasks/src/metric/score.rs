@@ -3,7 +3,8 @@
 use context_bench_template::python;
 use serde_json::{Map, Value, json};
 
-use super::{Metric, MetricKind, repeats};
+use super::repeats::Reduction;
+use super::{Metric, MetricKind};
 use crate::error::{Error, Result};
 use crate::python::value as python_value;
 
@@ -208,8 +209,12 @@ pub fn generation(
     for metric in metrics {
         match &metric.kind {
             MetricKind::Exact(exact) => {
+                let tries = match exact.reduction {
+                    Reduction::First => &several_tries[..several_tries.len().min(1)],
+                    _ => several_tries,
+                };
                 let mut right = 0;
-                for prediction in several_tries {
+                for prediction in tries {
                     let text = python::str(prediction);
                     let mut hit = false;
                     for reference in &references {
@@ -217,13 +222,11 @@ pub fn generation(
                     }
                     right += usize::from(hit);
                 }
-                let n = several_tries.len();
-                if n == 1 {
+                if tries.len() == 1 {
                     scores.insert(metric.name.clone(), json!(right as f64));
                 } else {
-                    for k in repeats::default_ks(n) {
-                        let name = repeats::name(k, &metric.name);
-                        scores.insert(name, json!(repeats::pass_at_k(n, right, k)));
+                    for (name, value) in exact.reduction.scores(&metric.name, tries.len(), right)? {
+                        scores.insert(name, json!(value));
                     }
                 }
             }

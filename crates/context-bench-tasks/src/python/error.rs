@@ -75,6 +75,8 @@ pub struct Exception {
     pub file: Option<String>,
     /// The line there, from 1.
     pub line: Option<u32>,
+    /// The package that is not installed, when that is the reason.
+    pub package: Option<String>,
 }
 
 impl PythonError {
@@ -103,10 +105,13 @@ impl PythonError {
             Problem::Start { .. } => {
                 Some("name a Python of version 3.8 or later with `--python`".into())
             }
-            Problem::Load(exception) if exception.class == "ModuleNotFoundError" => Some(
-                "install the missing module for that Python, or name another with `--python`"
-                    .into(),
-            ),
+            Problem::Load(exception) if exception.package.is_some() => {
+                let package = exception.package.as_deref().unwrap_or_default();
+                Some(format!(
+                    "install the package `{package}` for that Python, or name another with \
+                     `--python`"
+                ))
+            }
             Problem::Reference(_) => Some(
                 "`!function module.name` means `name` of `module.py` beside the YAML file, or of \
                  an installed module"
@@ -184,7 +189,9 @@ impl From<PythonError> for Error {
             Some(Place::new(exception.file.as_deref()?, position))
         });
         let hint = error.hint();
+        let package = error.exception().and_then(|found| found.package.clone());
         let plain = Self::new(error.to_string()).with_some_hint(hint);
+        let plain = plain.lacking(package);
         match place {
             Some(place) => plain.at(&place),
             None => plain,

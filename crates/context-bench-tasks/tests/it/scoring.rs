@@ -352,6 +352,50 @@ fn responses_become_scores_and_failures_are_left_out() {
 }
 
 #[test]
+fn pass_at_k_is_given_for_the_k_asked_for() {
+    let data: Dataset = serde_json::from_value(json!({"test": [{"q": "x", "a": "4"}]})).unwrap();
+    let texts = Response::Texts(["4", "5", "4", "6"].map(str::to_owned).to_vec());
+    let scored = |options: &str| {
+        let list = format!("[{{metric: exact_match, aggregation: mean, {options}}}]");
+        let list: Value = match context_bench_template::yaml::parse(list.as_bytes(), "list") {
+            Ok(document) => context_bench_template::yaml::to_json(&document.root, "list").unwrap(),
+            Err(error) => panic!("{error}"),
+        };
+        let task = built(&json!({
+            "task": "t", "test_split": "test", "doc_to_text": "q", "doc_to_target": "a",
+            "repeats": 4, "metric_list": list,
+        }));
+        let requests = task.requests(&data, &Options::default(), &NoHost).unwrap();
+        let answers = [Some(texts.clone())];
+        let scores = task.score(&requests, &answers, &NoHost).unwrap();
+        match scores.failed.into_values().next() {
+            Some(error) => Err(error.to_string()),
+            None => Ok(Value::Object(scores.filters["none"][0].scores.clone())),
+        }
+    };
+    for (options, expected) in [
+        ("k: 2", json!({"pass@2(exact_match)": 1.0 - 1.0 / 6.0})),
+        (
+            "k: [1, 3]",
+            json!({"pass@1(exact_match)": 0.5, "pass@3(exact_match)": 1.0}),
+        ),
+        ("reduction: pass@1", json!({"pass@1(exact_match)": 0.5})),
+        (
+            "reduction: {type: pass@k, k: [4]}",
+            json!({"pass@4(exact_match)": 1.0}),
+        ),
+        ("reduction: take_first", json!({"exact_match": 1.0})),
+    ] {
+        check(options, &scored(options).unwrap(), &expected);
+    }
+    let error = scored("k: 5").unwrap_err();
+    assert!(
+        error.contains("`pass@5` needs 5 answers, there are 4"),
+        "{error}"
+    );
+}
+
+#[test]
 fn several_answers_give_pass_at_k() {
     let task = built(
         &json!({"task": "t", "test_split": "test", "doc_to_text": "q", "doc_to_target": "a", "repeats": 4}),

@@ -277,7 +277,7 @@ fn a_kept_index_is_old_when_what_is_included_changes() {
     let tags = || {
         let index = Index::build(&options).unwrap();
         let names: Vec<String> = index.tags().map(|(name, _)| name.to_owned()).collect();
-        (names, index.warnings.len())
+        (names, index.problems.len())
     };
     // What is missing is told again from the kept index, until it is there.
     assert_eq!((tags(), tags()), ((vec![], 2), (vec![], 2)));
@@ -313,10 +313,8 @@ fn later_roots_win_and_tags_are_merged() {
         ["a", "b", "c"]
     );
     let warned = |text: &str| {
-        index
-            .warnings
-            .iter()
-            .any(|warning| warning.message.contains(text))
+        let mut remarks = index.remarks().into_iter();
+        remarks.any(|warning| warning.message.contains(text))
     };
     assert!(warned("`a` replaces"));
     assert!(warned("`task` must be text, found an integer at 1:7"));
@@ -348,16 +346,69 @@ fn listings_and_checks() {
     assert_eq!(report.valid, ["good"]);
     let found: Vec<String> = report.errors.iter().map(ToString::to_string).collect();
     assert_eq!(found.len(), 3, "{found:?}");
+    assert!(found[0].contains("unknown task, group or tag `nothing`"));
     assert!(
-        found[0].contains("task `bad`: unknown key `doc_to_txt`")
-            && found[0].ends_with("bad.yaml:2:1"),
-        "{}",
-        found[0]
-    );
-    assert!(
-        found[1].contains("unknown metric `acc_nrom`") && found[1].ends_with("worse.yaml:2:1"),
+        found[1].contains("task `bad`: unknown key `doc_to_txt`")
+            && found[1].ends_with("bad.yaml:2:1"),
         "{}",
         found[1]
     );
-    assert!(found[2].contains("unknown task, group or tag `nothing`"));
+    assert!(
+        found[2].contains("unknown metric `acc_nrom`") && found[2].ends_with("worse.yaml:2:1"),
+        "{}",
+        found[2]
+    );
+}
+
+#[test]
+fn all_problems_of_all_files_are_told() {
+    let (_folder, catalog) = tree(&json!({
+        "good.yaml": task("good", "tag: all\n"),
+        "number.yaml": "task: 5\n",
+        "lost.yaml": "include: nothing_yaml\ntask: lost\n",
+        "one.yaml": "group: one\ntask: [good, god]\n",
+        "two.yaml": "group: two\ntask: [good, mising]\n",
+        "whole.yaml": "group: whole\ntask: [good]\n",
+        "bad.yaml": task("bad", "doc_to_txt: x\nnum_fewshot: few\n"),
+    }));
+    let report = validate(&catalog, &["*"], None);
+    let found: Vec<String> = report.errors.iter().map(ToString::to_string).collect();
+    for part in [
+        "`task` must be text",
+        "nothing_yaml` does not exist",
+        "group `one` has an unknown member `god`",
+        "group `two` has an unknown member `mising`",
+        "unknown key `doc_to_txt`",
+        "`num_fewshot`",
+    ] {
+        let n = found.iter().filter(|text| text.contains(part)).count();
+        assert_eq!(n, 1, "{part}: {found:#?}");
+    }
+    assert_eq!(report.valid, ["good"]);
+    assert_eq!(report.n_tasks, 2, "what could be looked at");
+    let classes: Vec<(&str, usize)> = report.classes.into_iter().collect();
+    assert_eq!(classes, [("files", 2), ("groups", 2), ("settings", 1)]);
+    // Others hear one line about it.
+    let remarks = catalog.index.remarks();
+    assert_eq!(remarks.len(), 1, "{remarks:?}");
+    assert!(remarks[0].message.starts_with("2 files are left out"));
+}
+
+#[test]
+fn formats_of_members_are_told_apart() {
+    let inline = format!("dataset_path: d\n    {}", TASK.replace('\n', "\n    "));
+    let (_folder, catalog) = tree(&json!({
+        "alpha.yaml": task("alpha", ""),
+        "both.yaml": "group: both\ntask: [alpha@mcqa, alpha@cloze]\n",
+        "inner.yaml": format!("group: inner\ntask:\n  - task: kid@cloze\n    {inline}\n  - task: kid@mcqa\n    {inline}\n"),
+    }));
+    assert_eq!(keys(&catalog, &["both"]), ["alpha@mcqa", "alpha@cloze"]);
+    assert_eq!(keys(&catalog, &["both::alpha@cloze"]), ["alpha@cloze"]);
+    assert_eq!(
+        keys(&catalog, &["inner"]),
+        ["inner::kid@cloze", "inner::kid@mcqa"]
+    );
+    assert_eq!(keys(&catalog, &["inner::kid@mcqa"]), ["inner::kid@mcqa"]);
+    // One that is in it without that format is asked in it.
+    assert_eq!(keys(&catalog, &["both::alpha@generate"]).len(), 1);
 }

@@ -619,3 +619,71 @@ fn word_errors_and_labels_of_other_libraries() {
     assert_eq!(found["f1,none"], json!(0.5));
     assert!(wild.folder.path().exists());
 }
+
+#[test]
+fn a_document_that_is_there_several_times_still_gets_all_its_examples() {
+    let code = CODE.replace(
+        "    return {\"test\": rows, \"train\": rows}",
+        "    return {\"test\": [rows[0]] * 6 + [rows[1]] * 6}",
+    );
+    // Examples come from the records that are asked about.
+    let wild = Wild::new(&json!({
+        "code.py": code, "t.yaml": format!("task: t\n{B}num_fewshot: 3\n")
+    }));
+    let task = wild.task("t").unwrap();
+    let requests = task
+        .requests(&wild.data(&task), &Options::default(), &wild.pool)
+        .unwrap();
+    for request in &requests.requests {
+        let Ask::Generation { context, .. } = &request.ask else {
+            panic!("{request:?}");
+        };
+        let Context::Text(text) = context else {
+            panic!("{context:?}");
+        };
+        assert_eq!(text.matches("\n\n").count(), 3, "{text}");
+        let (_, question) = text.rsplit_once("\n\n").unwrap();
+        assert_eq!(text.matches(question).count(), 1, "never itself: {text}");
+    }
+}
+
+#[test]
+fn a_package_that_is_not_installed_is_named() {
+    let utils = "import a_package_of_nobody.part\n\ndef text(doc):\n    return doc\n";
+    let guarded = "try:\n    import another_of_nobody\nexcept ImportError:\n    raise RuntimeError('pip install it')\n\ndef text(doc):\n    return doc\n";
+    let more =
+        "from lm_eval.utils import what_only_the_package_has\n\ndef text(doc):\n    return doc\n";
+    let task = |name: &str, module: &str| {
+        let text = format!("doc_to_text: !function {module}.text");
+        format!("task: {name}\n{}", B.replace("doc_to_text: q", &text))
+    };
+    let wild = Wild::new(&json!({
+        "utils.py": utils, "guarded.py": guarded, "more.py": more,
+        "t.yaml": task("t", "utils"), "u.yaml": task("u", "guarded"), "v.yaml": task("v", "more"),
+        "w.yaml": format!("task: w\n{B}"),
+    }));
+    let report = validate(&wild.catalog, &["*"], Some(&wild.pool));
+    assert!(report.errors.is_empty(), "{:?}", report.errors);
+    let lacking: Vec<(&str, &str)> = report
+        .lacking
+        .iter()
+        .map(|(package, tasks)| (package.as_str(), tasks[0].as_str()))
+        .collect();
+    assert_eq!(
+        lacking,
+        [
+            ("a_package_of_nobody", "t"),
+            ("another_of_nobody", "u"),
+            ("lm-eval", "v")
+        ]
+    );
+    let (tree, _) = select(&wild.catalog, &["t"]).unwrap();
+    let error = context_bench_tasks::check_functions(tree.leaves(), &wild.pool).unwrap_err();
+    assert_eq!(error.package(), Some("a_package_of_nobody"));
+    assert!(
+        error
+            .hint()
+            .unwrap()
+            .contains("install the package `a_package_of_nobody`")
+    );
+}

@@ -84,8 +84,12 @@ impl Known {
         let mut catalog = None;
         if has_tasks || !spec.data.include_path.is_empty() {
             let made = task_catalog(around, &spec.data.include_path)?;
-            let noticed = made.tasks.index.warnings.iter();
-            notices.extend(noticed.map(|warning| Notice::new(warning.to_string())));
+            let noticed = made.tasks.index.remarks();
+            notices.extend(
+                noticed
+                    .iter()
+                    .map(|warning| Notice::new(warning.to_string())),
+            );
             registry.catalogue = made.datasets.clone();
             catalog = Some(made);
         }

@@ -125,7 +125,30 @@ def described(error, printed):
         "printed": _clean(printed.text()),
         "file": None if file is None else _clean(file),
         "line": line,
+        "package": lacking_package(error),
     }
+
+
+# Packages whose modules have another name.
+PACKAGES = {"sklearn": "scikit-learn", "yaml": "pyyaml", "rouge_score": "rouge-score",
+            "bert_score": "bert-score", "math_verify": "math-verify", "lm_eval": "lm-eval",
+            "antlr4": "antlr4-python3-runtime", "PIL": "pillow"}
+
+
+def lacking_package(error):
+    """The package that is not installed, if that is why something could not be imported;
+    code that guards an import raises something else then."""
+    seen = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        name = getattr(error, "name", None)
+        if isinstance(error, ImportError) and name:
+            stands_in = getattr(sys.modules.get(name), "__stand_in__", False)
+            if isinstance(error, ModuleNotFoundError) or stands_in:
+                root = name.partition(".")[0]
+                return PACKAGES.get(root, root)
+        error = error.__cause__ or error.__context__
+    return None
 
 
 def _clean(text):
