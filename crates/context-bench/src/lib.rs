@@ -23,6 +23,7 @@ pub mod math;
 pub mod memory;
 pub mod metric;
 mod model;
+pub mod official;
 pub mod plan;
 pub mod planner;
 pub mod registry;

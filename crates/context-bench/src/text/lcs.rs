@@ -69,6 +69,58 @@ fn places(tokens: &[u32]) -> HashMap<u32, Vec<(usize, u64)>> {
     places
 }
 
+/// Which text is left first on the way back, where both give a subsequence of the same
+/// length: implementations differ, and the words that they find differ with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnTie {
+    /// The first.
+    LeaveFirst,
+    /// The second.
+    LeaveSecond,
+}
+
+/// The places in the first list of one longest common subsequence, in ascending order.
+/// Takes a bit for each pair of tokens.
+pub fn lcs_places<T: Eq>(first: &[T], second: &[T], on_tie: OnTie) -> Vec<usize> {
+    let width = second.len();
+    // Whether the second list is to be left at a cell where the tokens differ.
+    let mut leaves_second = vec![0_u64; (first.len() * width).div_ceil(64)];
+    let (mut above, mut row) = (vec![0_u32; width + 1], vec![0_u32; width + 1]);
+    for (i, token) in first.iter().enumerate() {
+        for (j, other) in second.iter().enumerate() {
+            let (up, left) = (above[j + 1], row[j]);
+            row[j + 1] = match token == other {
+                true => above[j] + 1,
+                false => up.max(left),
+            };
+            let second_goes = match on_tie {
+                OnTie::LeaveFirst => left > up,
+                OnTie::LeaveSecond => left >= up,
+            };
+            if second_goes {
+                let cell = i * width + j;
+                leaves_second[cell / 64] |= 1 << (cell % 64);
+            }
+        }
+        std::mem::swap(&mut above, &mut row);
+    }
+    let (mut i, mut j) = (first.len(), second.len());
+    let mut places = Vec::new();
+    while i > 0 && j > 0 {
+        let cell = (i - 1) * width + j - 1;
+        if first[i - 1] == second[j - 1] {
+            places.push(i - 1);
+            (i, j) = (i - 1, j - 1);
+        } else if leaves_second[cell / 64] >> (cell % 64) & 1 == 1 {
+            j -= 1;
+        } else {
+            i -= 1;
+        }
+    }
+    places.reverse();
+    places
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -92,7 +144,24 @@ mod tests {
         row[b.len()]
     }
 
+    #[test]
+    fn ties_are_broken_as_asked() {
+        let (first, second) = (["a", "b"], ["b", "a"]);
+        assert_eq!(lcs_places(&first, &second, OnTie::LeaveFirst), [0]);
+        assert_eq!(lcs_places(&first, &second, OnTie::LeaveSecond), [1]);
+        assert!(lcs_places::<u8>(&[], &[1], OnTie::LeaveFirst).is_empty());
+    }
+
     proptest! {
+        #[test]
+        fn places_are_as_many_as_the_length(
+            a in prop::collection::vec(0_u32..5, 0..40), b in prop::collection::vec(0_u32..5, 0..40)
+        ) {
+            for on_tie in [OnTie::LeaveFirst, OnTie::LeaveSecond] {
+                prop_assert_eq!(lcs_places(&a, &b, on_tie).len(), lcs_length(&a, &b));
+            }
+        }
+
         #[test]
         fn equals_the_textbook_table(
             a in prop::collection::vec(0_u32..6, 0..300),

@@ -4,9 +4,9 @@
 //! are cut into tokens once, numbered, and compared; which tokens is the
 //! caller's choice. Reported scores go to `SummarizationQuality`.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
-use super::lcs::lcs_length;
+use super::lcs::{OnTie, lcs_length, lcs_places};
 use super::porter::porter_stem;
 use super::words::split_whitespace;
 
@@ -131,6 +131,48 @@ impl Rouge {
     }
 }
 
+/// ROUGE-Lsum: ROUGE-L over sentences, which newlines end. Each sentence of the reference
+/// counts what it has in common with any sentence of the prediction, and no token more
+/// often than both texts have it.
+pub fn rouge_lsum(prediction: &str, reference: &str, tokens: RougeTokens) -> RougeScore {
+    let mut numbers = HashMap::new();
+    let mut sentences = |text: &str| -> Vec<Vec<u32>> {
+        let lines = text.split('\n').filter(|line| !line.is_empty());
+        lines
+            .map(|line| numbered(tokens.of(line), &mut numbers))
+            .collect()
+    };
+    let (prediction, reference) = (sentences(prediction), sentences(reference));
+    let count = |sentences: &[Vec<u32>]| {
+        let mut counts: HashMap<u32, usize> = HashMap::new();
+        for token in sentences.iter().flatten() {
+            *counts.entry(*token).or_default() += 1;
+        }
+        counts
+    };
+    let (mut of_prediction, mut of_reference) = (count(&prediction), count(&reference));
+    let mut hits = 0;
+    for sentence in &reference {
+        let each = prediction.iter();
+        let places: BTreeSet<usize> = each
+            .flat_map(|other| lcs_places(sentence, other, OnTie::LeaveFirst))
+            .collect();
+        for at in places {
+            let left = (
+                of_prediction.get_mut(&sentence[at]),
+                of_reference.get_mut(&sentence[at]),
+            );
+            if let (Some(one @ 1..), Some(other @ 1..)) = left {
+                *one -= 1;
+                *other -= 1;
+                hits += 1;
+            }
+        }
+    }
+    let n = |sentences: &[Vec<u32>]| sentences.iter().map(Vec::len).sum();
+    RougeScore::of(hits, n(&prediction), n(&reference))
+}
+
 /// Tokens as numbers; equal tokens have equal numbers.
 fn numbered(tokens: Vec<String>, numbers: &mut HashMap<String, u32>) -> Vec<u32> {
     let mut number = |token| {
@@ -183,6 +225,18 @@ mod tests {
             Rouge::best("a", [], RougeTokens::default()),
             Rouge::default()
         );
+    }
+
+    #[test]
+    fn sentences_may_stand_in_another_order() {
+        let (prediction, reference) = ("on the mat\nthe cat sat", "the cat sat\non the mat");
+        let tokens = RougeTokens::default();
+        assert_eq!(rouge_lsum(prediction, reference, tokens).f1, 1.0);
+        assert_eq!(
+            Rouge::compare(prediction, reference, tokens).rouge_l.f1,
+            0.5
+        );
+        assert_eq!(rouge_lsum("", reference, tokens).f1, 0.0);
     }
 
     proptest! {

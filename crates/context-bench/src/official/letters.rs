@@ -1,0 +1,96 @@
+//! Letters as the authors of benchmarks with choices read them: by a cue, or not at all.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+/// LongBench v2: `The correct answer is (B)`, with brackets first; case as written.
+pub fn longbench_v2(output: &str) -> Option<char> {
+    const CUE: &str = "The correct answer is ";
+    let plain = output.replace('*', "");
+    let letter = |text: &str| text.chars().next().filter(|c| ('A'..='D').contains(c));
+    let bracketed = |(at, _): (usize, &str)| {
+        let inside = plain[at + CUE.len()..].strip_prefix('(')?;
+        letter(inside).filter(|_| inside[1..].starts_with(')'))
+    };
+    let bare = |(at, _): (usize, &str)| letter(&plain[at + CUE.len()..]);
+    let mut found = plain.match_indices(CUE).filter_map(bracketed);
+    found
+        .next()
+        .or_else(|| plain.match_indices(CUE).find_map(bare))
+}
+
+static GPQA: LazyLock<Vec<Regex>> = LazyLock::new(|| {
+    let patterns = [
+        r"answer is \((.)\)",
+        r"Answer: \((.)\)",
+        r"answer: \((.)\)",
+        r"answer \((.)\)",
+        r"\((.)\)",
+    ];
+    patterns
+        .iter()
+        .filter_map(|pattern| Regex::new(pattern).ok())
+        .collect()
+});
+
+/// GPQA: the first match of the first pattern that has one; no answer when that is no
+/// letter of an option.
+pub fn gpqa(output: &str) -> Option<char> {
+    let found = GPQA.iter().find_map(|pattern| pattern.captures(output))?;
+    let letter = found.get(1)?.as_str().chars().next()?;
+    ('A'..='D').contains(&letter).then_some(letter)
+}
+
+/// NoLiMa: one of the right names is there, case as written.
+pub fn contains<S: AsRef<str>>(output: &str, golds: &[S]) -> f64 {
+    super::one(golds.iter().any(|gold| output.contains(gold.as_ref())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_longbench_v2() {
+        for (output, expected) in [
+            ("The correct answer is (B).", Some('B')),
+            ("**The correct answer is B**", Some('B')),
+            ("the correct answer is (B)", None),
+            ("B", None),
+            (
+                "The correct answer is A, so The correct answer is (C)",
+                Some('C'),
+            ),
+            ("The correct answer is Because… (C)", Some('B')),
+        ] {
+            assert_eq!(longbench_v2(output), expected, "{output}");
+        }
+    }
+
+    #[test]
+    fn of_gpqa() {
+        for (output, expected) in [
+            ("The correct answer is (C).", Some('C')),
+            ("The answer is C", None),
+            ("(A) is wrong, so the answer is (B)", Some('B')),
+            ("Options (x) and (D)", None),
+            ("answer (E), then (B)", None),
+        ] {
+            assert_eq!(gpqa(output), expected, "{output}");
+        }
+    }
+
+    #[test]
+    fn of_nolima() {
+        for (output, expected) in [
+            ("Yuki", 1.0),
+            ("The character is Yuki.", 1.0),
+            ("yuki", 0.0),
+            ("", 0.0),
+            ("Either Yuki or Megan", 1.0),
+        ] {
+            assert_eq!(contains(output, &["Yuki"]), expected, "{output}");
+        }
+    }
+}
