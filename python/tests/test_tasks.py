@@ -129,6 +129,23 @@ def test_choices_are_scored_by_likelihood(folder: Path) -> None:
     assert scores.summary["acc,none"] == 0.5
 
 
+def test_mutual_information_takes_likelihoods_without_context(folder: Path) -> None:
+    text = (folder / "red.yaml").read_text()
+    metrics = "metric_list: [{metric: acc_mutual_info, aggregation: mean}]\n"
+    (folder / "mutual.yaml").write_text(text.replace("task: red\n", "task: mutual\n") + metrics)
+    task = TaskManager(folder).load("mutual").tasks[0]
+    rows = [{"question": "Sky?", "choices": ["red", "blue"], "answer": "blue"}]
+    asked = task.requests({"test": rows})
+    pairs = [(-1.0, True), (-2.0, False)]
+    # "red" is likelier, but is so without the question too.
+    scores = task.score(asked, [{"likelihoods": pairs, "unconditional": [-0.5, -4.0]}])
+    assert scores.summary["acc_mutual_info,none"] == 1.0
+    with pytest.raises(ValueError, match="without context"):
+        task.score(asked, [pairs])
+    with pytest.raises(ValueError, match="no `unconditional`"):
+        task.score(asked, [{"likelihoods": pairs}])
+
+
 @pytest.mark.filterwarnings("ignore:.*has no effect:UserWarning")
 def test_groups_are_run_and_summed_up(functions: Path, counting: Counting, tmp_path: Path) -> None:
     capital = (

@@ -7,7 +7,7 @@ use clap_complete::Shell;
 use context_bench::plan::Workers;
 use context_bench::system::Layout;
 
-use crate::list_args::{FetchArgs, ListFormat, LsArgs, ShowArgs, ValidateArgs};
+use crate::list_args::{FetchArgs, ListFormat, LsArgs, ScoreArgs, ShowArgs, ValidateArgs};
 use crate::task_run_args::TaskRunArgs;
 
 /// Measure what a context layer costs and what it loses.
@@ -52,6 +52,8 @@ pub(crate) enum Command {
     Show(Box<ShowArgs>),
     /// Check tasks without running them.
     Validate(ValidateArgs),
+    /// Score responses to one document by a task's own rule; no system is called.
+    Score(ScoreArgs),
     /// Write the requests that a run would post, byte for byte; ask nobody.
     Render(Box<RenderArgs>),
     /// Fetch datasets into the cache, for use offline.

@@ -97,6 +97,7 @@ fn call(cli: &Cli, registry: &Registry, command: &str) -> Result<Exit, Failure> 
         Some(Command::Ls(args)) => commands::ls::main(args, registry),
         Some(Command::Show(args)) => commands::show::main(args, registry),
         Some(Command::Validate(args)) => commands::validate::main(args, registry),
+        Some(Command::Score(args)) => commands::score::main(args, registry),
         Some(Command::Render(args)) => commands::render::main(args, registry),
         Some(Command::Fetch(args)) => commands::fetch::main(args, registry),
         Some(Command::Schema) => commands::schema::main(),

@@ -37,6 +37,25 @@ pub(crate) struct ValidateArgs {
     pub(crate) python: PythonArgs,
 }
 
+/// Flags of `score`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ScoreArgs {
+    /// Task as NAME[@FORMAT] or GROUP::TASK, or dataset as NAME[:CONFIG].
+    #[arg(short = 't', long, value_name = "NAME")]
+    pub(crate) task: String,
+    /// File with the document: a JSON object, one record of the task's dataset.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) doc: PathBuf,
+    /// Response of a model; repeat it for tasks with several tries.
+    #[arg(long, value_name = "TEXT", required = true, allow_hyphen_values = true)]
+    pub(crate) response: Vec<String>,
+    /// File, or folder of files, of tasks and datasets of your own; repeatable.
+    #[arg(long, visible_alias = "include_path", value_name = "PATH")]
+    pub(crate) include_path: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) python: PythonArgs,
+}
+
 /// Flags of `show`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ShowArgs {

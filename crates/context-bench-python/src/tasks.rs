@@ -312,9 +312,21 @@ fn read_response(object: &Bound<'_, PyAny>, kind: OutputType) -> PyResult<Option
             Ok(text) => Response::Texts(vec![text]),
             Err(_) => Response::Texts(object.extract()?),
         },
-        OutputType::MultipleChoice => Response::Choices {
-            likelihoods: object.extract()?,
-            unconditional: None,
+        OutputType::MultipleChoice => match object.cast::<PyDict>() {
+            Ok(both) => {
+                let part = |name: &str| {
+                    let missing = || PyValueError::new_err(format!("a response has no `{name}`"));
+                    both.get_item(name)?.ok_or_else(missing)
+                };
+                Response::Choices {
+                    likelihoods: part("likelihoods")?.extract()?,
+                    unconditional: Some(part("unconditional")?.extract()?),
+                }
+            }
+            Err(_) => Response::Choices {
+                likelihoods: object.extract()?,
+                unconditional: None,
+            },
         },
         OutputType::Loglikelihood => {
             let (likelihood, greedy) = object.extract()?;

@@ -26,6 +26,10 @@ pub struct AggregateMetric {
     pub filters: Option<Vec<String>>,
     /// Whether a task counts by its number of documents.
     pub weight_by_size: bool,
+    /// Whether the mean is over the members as they are, each group among them with the
+    /// score it has itself, and not over all tasks below.
+    #[serde(default)]
+    pub over_members: bool,
     /// The arrow in tables, when the group says.
     pub higher_is_better: Option<bool>,
 }
@@ -80,17 +84,18 @@ impl AggregateMetric {
         let Some(metric) = named.or(function) else {
             return Err(Error::new(format!("{what} needs a `metric`")));
         };
-        match map.get("aggregation") {
-            None | Some(Value::Null) => {}
-            Some(Value::String(name)) if name == "mean" => {}
-            Some(function) if Function::from_json(function).is_some() => {}
+        let over_members = match map.get("aggregation") {
+            None | Some(Value::Null) => false,
+            Some(Value::String(name)) if name == "mean" => false,
+            Some(Value::String(name)) if name == "mean_of_members" => true,
+            Some(function) if Function::from_json(function).is_some() => false,
             Some(other) => {
                 return Err(
                     Error::new(format!("{what} has aggregation `{}`", plain(other)))
-                        .with_hint("groups know `mean` only"),
+                        .with_hint("groups know `mean` and `mean_of_members`"),
                 );
             }
-        }
+        };
         let filters = match map.get("filter_list") {
             None | Some(Value::Null) => None,
             Some(Value::String(name)) => Some(vec![name.clone()]),
@@ -112,7 +117,8 @@ impl AggregateMetric {
             let value = map.get(key).filter(|value| !value.is_null())?;
             Some(truth::read(key, value, &mut odd))
         };
-        let weight_by_size = truth("weight_by_size").unwrap_or(true);
+        // Members count the same, whatever is in them.
+        let weight_by_size = truth("weight_by_size").unwrap_or(!over_members);
         let higher_is_better = truth("higher_is_better");
         let named = |warning: Warning| Warning::new(format!("{what}: {}", warning.message));
         warnings.extend(odd.into_iter().map(named));
@@ -120,6 +126,7 @@ impl AggregateMetric {
             metric,
             filters,
             weight_by_size,
+            over_members,
             higher_is_better,
         })
     }
@@ -152,13 +159,14 @@ pub fn macro_stderr(stderrs: &[f64]) -> f64 {
     stderrs.iter().map(|s| s * s).sum::<f64>().sqrt() / stderrs.len() as f64
 }
 
-/// The scores of a group, in the schema of results: `tasks` are the results of its
-/// leaves, depth first, as `"metric,filter"` → value.
+/// The scores of a group, in the schema of results, as `"metric,filter"` → value: those
+/// of its leaves, depth first, and those of its members, groups among them.
 pub fn aggregate(
     id: &str,
     alias: &str,
     metrics: &[AggregateMetric],
-    tasks: &[(&str, &Map<String, Value>)],
+    leaves: &[(&str, &Map<String, Value>)],
+    members: &[(&str, &Map<String, Value>)],
     macro_error: MacroError,
     warnings: &mut Vec<Warning>,
 ) -> Map<String, Value> {
@@ -175,10 +183,11 @@ pub fn aggregate(
         let counts = task.get("sample_count").and_then(|counts| counts.get(key));
         counts.and_then(Value::as_u64).unwrap_or_else(|| size(task))
     };
-    let total: u64 = tasks.iter().map(|(_, task)| size(task)).sum();
+    let total: u64 = leaves.iter().map(|(_, task)| size(task)).sum();
     out.insert("sample_len".into(), json!(total));
     let mut counts = Map::new();
     for metric in metrics {
+        let tasks = if metric.over_members { members } else { leaves };
         let filters = metric
             .filters
             .clone()

@@ -98,6 +98,10 @@ impl Results {
             .iter()
             .filter_map(|key| Some((key.as_str(), &self.entries.get(key)?.scores)))
             .collect();
+        let direct: Vec<(&str, &Map<String, Value>)> = members
+            .iter()
+            .filter_map(|key| Some((key.as_str(), &self.entries.get(key)?.scores)))
+            .collect();
         let alias = group.alias.as_deref().unwrap_or(&group.id);
         let mut warnings = Vec::new();
         let scores = aggregate(
@@ -105,6 +109,7 @@ impl Results {
             alias,
             &group.aggregate,
             &tasks,
+            &direct,
             macro_error,
             &mut warnings,
         );

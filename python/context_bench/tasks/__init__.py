@@ -75,6 +75,8 @@ class Task:
     ) -> Scores:
         """Scores responses, one per request: a text or a list of texts for generation,
         a list of ``(log-likelihood, is_greedy)`` for choices, ``None`` for a failure.
+        For ``acc_mutual_info`` choices are ``{"likelihoods": [...], "unconditional": [...]}``,
+        the latter log-likelihoods after an empty context.
 
         ``iterations`` is how often documents are drawn again for standard errors.
         """

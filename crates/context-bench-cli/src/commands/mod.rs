@@ -13,6 +13,7 @@ pub(crate) mod rescore;
 pub(crate) mod run;
 pub(crate) mod runs;
 pub(crate) mod schema;
+pub(crate) mod score;
 pub(crate) mod show;
 mod show_run;
 mod show_task;

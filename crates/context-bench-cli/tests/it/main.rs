@@ -31,6 +31,7 @@ mod replies;
 mod run_file;
 #[cfg(target_os = "linux")]
 mod sandbox;
+mod score;
 mod store;
 mod stored;
 mod systems;

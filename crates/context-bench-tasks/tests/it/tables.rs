@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use context_bench_tasks::aggregate::{AggregateMetric, MacroError};
+use context_bench_tasks::aggregate::{AggregateMetric, MacroError, aggregate};
 use context_bench_tasks::config::{Config, Origin};
 use context_bench_tasks::metric::score::{self, Likelihoods};
 use context_bench_tasks::outcome::Resampling;
@@ -77,6 +77,41 @@ fn results(case: &Value) -> Results {
             .collect(),
     };
     Results::new(&tree, &tasks, MacroError::Macro)
+}
+
+#[test]
+fn members_count_the_same_whatever_is_in_them() {
+    let metric = |aggregation: &str| {
+        let config =
+            json!({"aggregate_metric_list": [{"metric": "acc", "aggregation": aggregation}]});
+        let config = Config::from_json(config.as_object().unwrap(), &Origin::other("case"));
+        AggregateMetric::list(&config, "g", &mut Vec::new()).unwrap()
+    };
+    let scores = |acc: f64, n: u64| {
+        let scores = json!({"acc,none": acc, "acc_stderr,none": 0.1, "sample_len": n});
+        scores.as_object().unwrap().clone()
+    };
+    // One task, and a group of three tasks with a mean of its own.
+    let (one, a, b, c) = (
+        scores(1.0, 10),
+        scores(0.0, 10),
+        scores(0.3, 10),
+        scores(0.6, 10),
+    );
+    let inner = scores(0.3, 30);
+    let leaves = [("one", &one), ("a", &a), ("b", &b), ("c", &c)];
+    let members = [("one", &one), ("inner", &inner)];
+    let value = |aggregation: &str| {
+        let metrics = metric(aggregation);
+        let how = MacroError::Macro;
+        let found = aggregate("g", "g", &metrics, &leaves, &members, how, &mut Vec::new());
+        (
+            found["acc,none"].as_f64().unwrap(),
+            found["sample_len"].clone(),
+        )
+    };
+    assert_eq!(value("mean"), (0.475, json!(40)));
+    assert_eq!(value("mean_of_members"), (0.65, json!(40)));
 }
 
 #[test]

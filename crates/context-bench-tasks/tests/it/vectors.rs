@@ -220,7 +220,15 @@ fn scores(
         .collect();
     let alias = config.text("group_alias").unwrap_or(name);
     let mut warnings = Vec::new();
-    let score = aggregate(name, alias, &metrics, &results, how, &mut warnings);
+    let score = aggregate(
+        name,
+        alias,
+        &metrics,
+        &results,
+        &results,
+        how,
+        &mut warnings,
+    );
     out.insert(name.to_owned(), Value::Object(score));
     Ok(leaves)
 }

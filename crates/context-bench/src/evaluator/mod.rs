@@ -13,6 +13,7 @@ mod llm_judge;
 mod math_equivalence;
 mod multiple_choice;
 mod nli_label_match;
+mod official;
 mod summarization_quality;
 
 pub use answer_quality::AnswerQuality;
@@ -26,6 +27,7 @@ pub use llm_judge::{
 pub use math_equivalence::MathEquivalence;
 pub use multiple_choice::{ChoiceExtraction, MultipleChoiceAccuracy};
 pub use nli_label_match::NliLabelMatch;
+pub use official::{LongBenchRule, OfficialRule, OfficialScore};
 pub use summarization_quality::SummarizationQuality;
 
 use async_trait::async_trait;

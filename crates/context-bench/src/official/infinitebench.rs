@@ -3,7 +3,8 @@
 //! Zhang et al. (2024), the authors' `compute_scores.py`: run over the outputs that they
 //! published, these rules give the figures that they published.
 
-use crate::text::overlap::shared;
+use crate::text::overlap::{Overlap, shared};
+use crate::text::rouge::{RougeTokens, rouge_lsum};
 use crate::text::words::{is_space, split_whitespace, trim};
 
 /// The rule of a task.
@@ -25,6 +26,12 @@ pub enum Rule {
     Debug,
     /// How far the list of numbers agrees (calculation).
     Calculation,
+    /// SQuAD's overlap with the nearest answer (English books).
+    Overlap,
+    /// F1 over characters with the nearest answer (Chinese books).
+    ChineseOverlap,
+    /// ROUGE-L over sentences that newlines end (summaries).
+    Summary,
 }
 
 /// Scores an output against what is right: of choices the text and the letter, else the
@@ -40,7 +47,17 @@ pub fn score(rule: Rule, output: &str, gold: &[String]) -> f64 {
         Rule::Choice => super::one(choice(output, gold)),
         Rule::Debug => super::one(debug(output, gold)),
         Rule::Calculation => calculation(output, gold),
+        Rule::Overlap => nearest(gold, |gold| Overlap::official(output, gold).f1),
+        Rule::ChineseOverlap => nearest(gold, |gold| chinese_f1(output, gold)),
+        Rule::Summary => {
+            let tokens = RougeTokens::default();
+            nearest(gold, |gold| rouge_lsum(output, gold, tokens).f1)
+        }
     }
+}
+
+fn nearest(gold: &[String], score: impl Fn(&str) -> f64) -> f64 {
+    super::best(gold.iter().map(|gold| score(gold)))
 }
 
 fn first_digits(text: &str) -> Option<&str> {

@@ -23,6 +23,18 @@ pub enum Category {
 }
 
 impl Category {
+    /// The kind of a name, or of a number.
+    pub fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "multi_hop" => Self::MultiHop,
+            "temporal" => Self::Temporal,
+            "open_domain" => Self::OpenDomain,
+            "single_hop" => Self::SingleHop,
+            "adversarial" => Self::Adversarial,
+            other => return Self::of(other.parse().ok()?),
+        })
+    }
+
     /// The kind of a number.
     pub fn of(number: u64) -> Option<Self> {
         Some(match number {

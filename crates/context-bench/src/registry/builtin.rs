@@ -8,7 +8,7 @@ use crate::dataset;
 use crate::evaluator::{
     AnswerQuality, CallFormat, ChoiceExtraction, CodeExecution, CodeExecutionSettings, Evaluator,
     FunctionCallMatch, IfEvalChecker, LlmJudgeSettings, MathEquivalence, MultipleChoiceAccuracy,
-    NliLabelMatch, SummarizationQuality,
+    NliLabelMatch, OfficialRule, OfficialScore, SummarizationQuality,
 };
 use crate::metric::{
     CompressionRatio, CostOfPass, DEFAULT_THRESHOLD, Latency, MeanScore, Metric, PassRate,
@@ -222,6 +222,26 @@ fn evaluators(registry: &mut Registry) {
             Ok(Arc::new(FunctionCallMatch::new(format)))
         },
     );
+    for (rule, name, about) in OfficialRule::ALL {
+        registry.evaluators.register(
+            name,
+            about,
+            Arc::new(move |mut params: Params| {
+                let cut = match params.take("cut").as_deref() {
+                    None | Some("none") => false,
+                    Some("first_line") => true,
+                    Some(other) => {
+                        return Err(BuildError::Other {
+                            what: format!("parameter `cut` of `{name}` cannot be `{other}`"),
+                            hint: Some("use `first_line` to score the first line only".into()),
+                        });
+                    }
+                };
+                params.finish()?;
+                Ok(Arc::new(OfficialScore::new(rule).first_line(cut)))
+            }),
+        );
+    }
     registry.evaluators.register(
         "code_execution",
         "runs the code against its tests in a sandbox: timeout=10, python=python3, memory_mb=1024",
