@@ -104,10 +104,10 @@ fn documented(siege: &mut Siege, sandbox: &Sandbox) {
         ),
         (
             "a trace function",
-            "import sys\ndef f():\n    def trace(frame, event, value):\n        return trace\n    \
-             caller = sys._getframe(1)\n    def skip(frame, event, value):\n        \
-             frame.f_lineno = 2\n        return skip\n    caller.f_trace = skip\n    \
-             sys.settrace(trace)\n    return 0",
+            "import sys\ndef f():\n    def skip(frame, event, value):\n        \
+             if event == 'line' and frame.f_lineno == 2: frame.f_lineno = 3\n        \
+             return skip\n    sys._getframe(1).f_trace = skip\n    sys.settrace(skip)\n    \
+             return 0",
             "x = f()\nassert x == 1\npass",
         ),
         (
@@ -138,7 +138,7 @@ fn left_behind(siege: &mut Siege) {
         let python = std::env::var("CONTEXT_BENCH_TEST_PYTHON");
         let python = python.map_or_else(|_| String::new(), |path| format!(",python={path}"));
         let evaluator = format!("code_execution:timeout=300{python}");
-        command.args(["--evaluator", &evaluator]);
+        command.args(["--evaluator", &evaluator, "--score-field", "pass_at_1"]);
         command.stdout(Stdio::null()).stderr(Stdio::piped());
         let held = kill_when_it_runs(command, &mark);
         siege.tried("kill -9 beside a program that wants to stay", held);

@@ -12,8 +12,12 @@ use std::time::{Duration, Instant};
 
 use super::tree::Tree;
 
-/// How many times the limit a program may take that is kept waiting.
-const PATIENCE: u32 = 2;
+/// How many times the limit a program may take that is kept waiting: to go on is
+/// cheaper than to begin again, as long as it gets anywhere.
+const PATIENCE: u32 = 4;
+
+/// The same when nothing else of ours runs.
+const PATIENCE_ALONE: u32 = 2;
 
 /// The launcher and a program with one thread.
 const FEW: usize = 2;
@@ -87,7 +91,7 @@ impl Clock {
                 }
             }
         }
-        self.is_whole &= seen == self.waits.len();
+        self.is_whole &= tree.is_whole && seen == self.waits.len();
         self.last_look = now;
     }
 
@@ -105,17 +109,17 @@ impl Clock {
         }
         let waited = self.waits.values().sum::<Duration>() + self.stood;
         // Many keep each other waiting, and alone there is nobody else.
-        let is_known = match self.alone {
-            true => (1..=FEW).contains(&self.waits.len()),
-            false => !self.waits.is_empty() && self.is_whole,
+        let (is_known, patience) = match self.alone {
+            true => ((1..=FEW).contains(&self.waits.len()), PATIENCE_ALONE),
+            false => (!self.waits.is_empty() && self.is_whole, PATIENCE),
         };
-        if is_known && wall >= self.limit + waited {
+        if is_known && wall >= self.limit.saturating_add(waited) {
             return Time::Over;
         }
         // A loop is soon through with its processor time, and then there is no doubt.
-        let nearly = self.cpu * 4 >= self.limit * 3 && wall * 2 < self.limit * 3;
+        let nearly = self.cpu >= self.limit / 4 * 3 && wall < self.limit.saturating_mul(3) / 2;
         match self.alone {
-            _ if is_known && wall < self.limit * PATIENCE => Time::Left,
+            _ if is_known && wall < self.limit.saturating_mul(patience) => Time::Left,
             true => Time::Over,
             false if nearly => Time::Left,
             false => Time::InDoubt,
@@ -150,12 +154,13 @@ mod tests {
             ("a loop", 9.9, Some(0.1), true, 10.1, Over, Over),
             ("sleeps", 0.1, Some(0.0), true, 10.0, Over, Over),
             ("kept waiting", 0.1, Some(9.9), true, 10.0, Left, Left),
+            ("kept waiting long", 0.1, Some(20.0), true, 20.0, Left, Over),
             (
-                "kept waiting long",
+                "kept waiting too long",
                 0.1,
-                Some(19.9),
+                Some(40.0),
                 true,
-                20.0,
+                40.0,
                 InDoubt,
                 Over,
             ),

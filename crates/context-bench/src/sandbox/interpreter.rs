@@ -32,6 +32,8 @@ packages = sys.argv[1] == "packages"
 executable = sys.executable if packages else getattr(sys, "_base_executable", sys.executable)
 print("%d.%d" % sys.version_info[:2])
 version = [sys.implementation.name, sys.version.split()[0]]
+if version[0] != "cpython":
+    version.append(".".join(map(str, sys.implementation.version)))
 if packages:
     found = set()
     for name in ("purelib", "platlib"):

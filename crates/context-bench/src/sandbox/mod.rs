@@ -172,8 +172,9 @@ impl Sandbox {
         &self.interpreter.version
     }
 
-    /// Runs a program and everything it starts to its end. Blocks for at most twice
-    /// the wall time of the limits and the time to kill it.
+    /// Runs a program and everything it starts to its end. Blocks until its time
+    /// is over: the wall time of the limits, to which the time is added in which it was
+    /// ready and others had the processors, and the time to kill it.
     ///
     /// When the time ran out and other programs may have had it, the program is run
     /// again, for which all programs of this process wait: then it is alone, and what

@@ -116,7 +116,7 @@ impl Start<'_> {
             memory: limits.memory,
             // More than the clock allows all processes together: it comes first, and
             // knows what it is about.
-            cpu_s: limits.wall.as_secs() + 2,
+            cpu_s: limits.wall.as_secs().saturating_add(2),
             processes: limits.processes,
             file: limits.file,
             folder_bytes: limits.folder,

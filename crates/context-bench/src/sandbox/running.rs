@@ -28,7 +28,7 @@ const GRACE: Duration = Duration::from_secs(2);
 
 /// The same when the report is not whole. What was killed with much memory, on a busy
 /// machine, can take long to be gone, and its pipes are open until then.
-const REPORT_GRACE: Duration = Duration::from_secs(60);
+const REPORT_GRACE: Duration = Duration::from_secs(10);
 
 /// How long the killed may take to be gone. In containers whose first process does
 /// not collect orphans they never are, so this is short.

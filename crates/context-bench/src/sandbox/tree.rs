@@ -1,6 +1,7 @@
 //! The processes of a program as the system shows them, where it has `/proc`.
 
 use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
 /// More processes than can be there, even when each has many threads.
@@ -11,6 +12,8 @@ const MAX_PROCESSES: usize = 4096;
 pub(super) struct Tree {
     /// That process first.
     pub(super) processes: Vec<Process>,
+    /// Whether the system tells who is whose child; some kernels do not.
+    pub(super) is_whole: bool,
 }
 
 /// A process.
@@ -53,7 +56,10 @@ impl Tree {
             }
             processes.push(process);
         }
-        Self { processes }
+        Self {
+            processes,
+            is_whole: Path::new("/proc/thread-self/children").exists(),
+        }
     }
 }
 
@@ -112,6 +118,7 @@ mod tests {
         let _ = child.wait();
         let first = &tree.processes[0];
         assert_eq!(first.pid, std::process::id());
+        assert!(tree.is_whole);
         assert!(first.threads.contains(&first.pid), "{first:?}");
         assert!(tree.processes.iter().any(|other| other.pid == child.id()));
     }
