@@ -51,13 +51,11 @@ pub(crate) fn attack(siege: &mut Siege) {
 
 /// What is worth a look at each level besides the attempts.
 fn at(siege: &mut Siege, level: SandboxLevel, settings: &SandboxSettings) {
-    for _ in 0..siege.times(1, 2) {
-        let wall = Duration::from_secs(3 + siege.below(2) as u64);
-        siege.tried(
-            format!("{level}: greedy programs beside honest ones"),
-            tests::beside_greedy(settings, wall),
-        );
-    }
+    let wall = Duration::from_secs(3 + siege.below(2) as u64);
+    siege.tried(
+        format!("{level}: greedy programs beside honest ones"),
+        tests::beside_greedy(settings, wall),
+    );
     let sandbox = Sandbox::new(settings).unwrap();
     let mut run = |what: &str, code: &str, tests: &str, expected: &str| {
         let outcome = sandbox.run(&Program::new(code, tests));
@@ -198,11 +196,15 @@ fn again_as_nobody(siege: &mut Siege) {
         .filter_map(|line| line.strip_prefix("gave way: "));
     let gave_way: Vec<String> = gave_way.map(|line| format!("as nobody: {line}")).collect();
     assert_eq!(gave_way.len(), tried - held, "{table}");
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    // Without the line that every attempt writes.
+    let said = String::from_utf8_lossy(&output.stderr);
+    let said = said.lines().filter(|line| !line.contains(" | "));
+    let said = said.collect::<Vec<_>>().join("\n");
     for what in gave_way {
         siege.tried(what, Err(said.clone()));
     }
-    for line in table.lines().filter(|line| line.starts_with("not tried")) {
+    let missing = table.lines().filter(|line| line.starts_with("not tried"));
+    for line in missing.filter(|line| !line.contains(": documented")) {
         siege.not_tried(format!("as nobody: {line}"));
     }
 }

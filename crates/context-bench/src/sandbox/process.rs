@@ -166,6 +166,9 @@ impl Start<'_> {
         match (driver, &ended.end) {
             (_, End::Excess(Excess::Memory)) => Verdict::Memory,
             (_, End::Excess(Excess::Output)) => Verdict::OutputLimit,
+            (_, End::Excess(Excess::Processes)) => {
+                Verdict::SandboxViolation("more processes and threads than allowed".into())
+            }
             (Some(_), End::Timeout { .. }) => Verdict::Timeout,
             (Some(report), End::Reported) => {
                 from_report(report, secret).unwrap_or(Verdict::ExitedEarly)

@@ -1,5 +1,6 @@
 //! Looking after what no limit of the kernel covers: the memory of all processes
-//! together and the size of the private folder; and removing that folder.
+//! together, their number where the kernel counts those of others too, and the size of
+//! the private folder; and removing that folder.
 
 use std::collections::HashMap;
 #[cfg(unix)]
@@ -18,6 +19,7 @@ use super::{Limits, SandboxLevel};
 pub(super) enum Excess {
     Memory,
     Output,
+    Processes,
 }
 
 /// More entries than any honest program makes.
@@ -33,6 +35,11 @@ pub(super) struct Watch<'a> {
 impl Watch<'_> {
     /// Whether these processes together take too much.
     pub(super) fn excess(&self, tree: &Tree) -> Option<Excess> {
+        // The launcher may be one of them.
+        let threads: usize = tree.processes.iter().map(|one| one.threads.len()).sum();
+        if self.level.is_contained() && threads as u64 > self.limits.processes.saturating_add(1) {
+            return Some(Excess::Processes);
+        }
         if memory(tree) > self.limits.memory.saturating_mul(2) {
             return Some(Excess::Memory);
         }
