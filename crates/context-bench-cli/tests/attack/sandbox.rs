@@ -4,6 +4,7 @@
 //! documented, to see that the documentation is true.
 
 #[path = "../it/sandbox/mod.rs"]
+#[allow(unused_imports, reason = "what only the tests in it need")]
 mod tests;
 
 use std::io::{BufRead as _, BufReader};
