@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use context_bench::evaluator::code_execution::{assemble, program_text};
 use context_bench::evaluator::{CodeExecution, CodeExecutionSettings};
-use context_bench::sandbox::Sandbox;
+use context_bench::sandbox::{Sandbox, SandboxLevel};
 use context_bench::{Evaluator, Example, Output, Score};
 use context_bench_testkit::shared;
 use serde_json::{Map, Value, json};
@@ -35,6 +35,11 @@ const MISGRADED: [&str; 3] = [
     "mbpp_724_power_base_sum",
     "mbpp_598_armstrong_number",
 ];
+
+/// A system that answers with the code of its example.
+const ECHO: &str = "import json, sys\nfor line in sys.stdin:\n    example = json.loads(line)\n    \
+                    example[\"response\"] = example[\"code\"]\n    \
+                    print(json.dumps(example), flush=True)\n";
 
 /// An evaluator with that time limit, or `None` (with a message) without a sandbox.
 fn evaluator(timeout: f64) -> Option<CodeExecution> {
@@ -360,13 +365,9 @@ fn the_program_runs_code() {
         .collect();
     let dataset = folder.path().join("code.jsonl");
     std::fs::write(&dataset, lines).unwrap();
-    let script = folder.path().join("system.py");
-    let echo = "import json, sys\nfor line in sys.stdin:\n    example = json.loads(line)\n    \
-                example['response'] = example['code']\n    print(json.dumps(example), flush=True)\n";
-    std::fs::write(&script, echo).unwrap();
     let done = run(&[
         "--command",
-        &format!("python3 '{}'", arg(&script)),
+        &format!("python3 -c '{ECHO}'"),
         "--dataset",
         arg(&dataset),
         "--evaluator",
@@ -380,6 +381,93 @@ fn the_program_runs_code() {
     let rows = done.json()["rows"].clone();
     let scores: Vec<&Value> = (0..3).map(|i| &rows[i]["scores"]["pass_at_1"]).collect();
     assert_eq!(scores, [&json!(1.0), &json!(0.0), &Value::Null], "{done}");
+}
+
+/// What decides how programs end is part of what stored scores are found by.
+#[test]
+fn scores_are_those_of_one_interpreter_and_one_sandbox() {
+    let at = |level: SandboxLevel| {
+        let mut sandbox = settings();
+        sandbox.level = Some(level);
+        let evaluator = CodeExecution::new(CodeExecutionSettings {
+            sandbox,
+            ..CodeExecutionSettings::default()
+        });
+        let identity = evaluator.identity()?;
+        assert_eq!(identity.settings["level"], level.as_str());
+        let version = identity.settings["version"].as_str().unwrap().to_owned();
+        assert!(version.contains(" 3."), "{version}");
+        Some(identity.to_json())
+    };
+    let levels = [SandboxLevel::Full, SandboxLevel::Landlock];
+    if let [Some(full), Some(landlock)] = levels.map(at) {
+        assert_ne!(full, landlock);
+    } else {
+        eprintln!("skipped: not all levels work here");
+    }
+    let mut sandbox = settings();
+    sandbox.python = Some("no-such-python".into());
+    let evaluator = CodeExecution::new(CodeExecutionSettings {
+        sandbox,
+        ..CodeExecutionSettings::default()
+    });
+    assert_eq!(evaluator.identity(), None);
+}
+
+/// The same name, but another Python: its scores are its own. The programs here pass or
+/// fail at random, so scores that are the same were not made again.
+#[test]
+fn another_python_scores_again() {
+    if evaluator(20.0).is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let python = folder.path().join("python");
+    let install = |script: &str| {
+        std::fs::write(&python, format!("#!/bin/sh\n{script}\n")).unwrap();
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(&python, mode).unwrap();
+    };
+    let code = "import os\ndef f(): return os.urandom(1)[0] % 2";
+    let example = json!({"context": "c", "code": code, "test_list": ["assert f()"]});
+    let lines: String = (0..40)
+        .map(|id| {
+            let mut example = example.clone();
+            example["id"] = json!(id);
+            format!("{example}\n")
+        })
+        .collect();
+    let dataset = folder.path().join("code.jsonl");
+    std::fs::write(&dataset, lines).unwrap();
+    let cache = folder.path().join("cache");
+    let scores = || {
+        let done = run(&[
+            "--command",
+            &format!("python3 -c '{ECHO}'"),
+            "--dataset",
+            arg(&dataset),
+            "--evaluator",
+            &format!("code_execution:python={}", arg(&python)),
+            "--score-field",
+            "pass_at_1",
+            "--cache-dir",
+            arg(&cache),
+            "--output",
+            "json",
+        ]);
+        assert_eq!(done.code, 0, "{done}");
+        let rows = done.json()["rows"].as_array().unwrap().clone();
+        assert_eq!(rows.len(), 40);
+        let each = rows.iter().map(|row| row["scores"]["pass_at_1"].clone());
+        each.collect::<Vec<Value>>()
+    };
+    install("exec python3 \"$@\"");
+    let first = scores();
+    assert_eq!(scores(), first, "the same Python");
+    install("python3 \"$@\" | sed '2s/.*/cpython 3.99.1/'");
+    let second = scores();
+    assert_ne!(second, first, "another Python");
+    assert_eq!(scores(), second);
 }
 
 #[test]

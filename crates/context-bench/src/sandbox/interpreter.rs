@@ -24,12 +24,25 @@ const SYSTEM: [&str; 8] = [
 /// Stores of distributions that keep every library in a place of its own.
 const STORES: [&str; 2] = ["/nix/store", "/gnu/store"];
 
-/// Prints the version, the executable and the folders it needs, one per line.
+/// Prints the version, what else decides how programs end, the executable and the
+/// folders it needs, one per line.
 const QUESTION: &str = r#"
 import os, sys, sysconfig
 packages = sys.argv[1] == "packages"
 executable = sys.executable if packages else getattr(sys, "_base_executable", sys.executable)
 print("%d.%d" % sys.version_info[:2])
+version = [sys.implementation.name, sys.version.split()[0]]
+if version[0] != "cpython":
+    version.append(".".join(map(str, sys.implementation.version)))
+if packages:
+    found = set()
+    for name in ("purelib", "platlib"):
+        try:
+            found.update(os.listdir(sysconfig.get_path(name)))
+        except OSError:
+            pass
+    version += sorted(n for n in found if n.endswith((".dist-info", ".egg-info", ".pth")))
+print(" ".join(version))
 print(executable if packages else os.path.realpath(executable))
 print(os.path.realpath(executable))
 for prefix in {sys.base_prefix, sys.base_exec_prefix}:
@@ -46,6 +59,8 @@ if packages:
 /// An interpreter that starts.
 #[derive(Debug, Clone)]
 pub(super) struct Interpreter {
+    /// Which one it is: its kind, its version and its packages where they are importable.
+    pub(super) version: String,
     /// The real executable.
     pub(super) path: PathBuf,
     /// Files and folders it reads; all exist, none is a part of another.
@@ -76,8 +91,8 @@ impl Interpreter {
         }
         let answer = String::from_utf8_lossy(&answer.stdout);
         let mut lines = answer.lines();
-        let (version, path) = (lines.next(), lines.next());
-        let (Some(version), Some(path)) = (version, path) else {
+        let (version, whole, path) = (lines.next(), lines.next(), lines.next());
+        let (Some(version), Some(whole), Some(path)) = (version, whole, path) else {
             return Err(no_python("is not Python".into()));
         };
         if !is_recent(version) {
@@ -90,6 +105,7 @@ impl Interpreter {
         let stores = stores.filter(|store| path.starts_with(store));
         let wanted = own.chain(system).chain(stores);
         Ok(Self {
+            version: whole.to_owned(),
             readable: outermost(wanted.filter(|path| is_narrow(path) && path.exists())),
             path,
             site_packages,

@@ -12,7 +12,9 @@ pub enum SandboxLevel {
     /// of their own, plus Landlock, a system call filter and resource limits.
     Full,
     /// Landlock, a system call filter and resource limits. The program can tell
-    /// whether a file exists, but not read, list or change it.
+    /// whether a file exists, but not read, list or change it. That nothing outlives us
+    /// is the work of a process of ours and not of the kernel: should that be killed
+    /// together with us, what the program started goes on.
     Landlock,
     /// Namespaces with a file system of their own, a system call filter and
     /// resource limits, on kernels without Landlock.

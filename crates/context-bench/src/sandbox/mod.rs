@@ -11,6 +11,7 @@
 //! This module knows Python but no benchmark: what a program consists of is
 //! decided by the evaluator.
 
+mod clock;
 mod error;
 mod interpreter;
 mod job;
@@ -28,7 +29,9 @@ mod process;
 mod program;
 mod running;
 mod settings;
+mod tree;
 mod verdict;
+mod warden;
 mod watch;
 
 pub use error::SandboxError;
@@ -39,14 +42,19 @@ pub use verdict::Verdict;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
+use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
 
 use self::interpreter::Interpreter;
 use self::level::PLANS;
 use self::process::Start;
+use self::warden::Warden;
 
 /// The first argument that makes a program the launcher.
 const LAUNCHER_ARGUMENT: &str = "__sandbox";
+
+/// Read by everyone who runs a program, written by who runs one alone.
+static TURN: RwLock<()> = RwLock::new(());
 
 /// Acts as the launcher of the sandbox when the arguments say so, and gives its
 /// exit code; it does not come back when all goes well. `None` means that the
@@ -94,6 +102,7 @@ pub struct Sandbox {
     launcher: Option<Launcher>,
     limits: Limits,
     level: SandboxLevel,
+    warden: Warden,
 }
 
 /// How one program ended, and what it took.
@@ -123,6 +132,7 @@ impl Sandbox {
             launcher: settings.launcher.clone().or_else(Launcher::current),
             limits: settings.limits.clone(),
             level: SandboxLevel::Unsandboxed,
+            warden: Warden::default(),
         };
         let mut failures = Vec::new();
         if cfg!(target_os = "linux") && sandbox.launcher.is_some() {
@@ -156,16 +166,45 @@ impl Sandbox {
         &self.limits
     }
 
-    /// Runs a program and everything it starts to its end. Blocks for at most
-    /// the wall time of the limits and the time to kill it.
+    /// The interpreter, as far as it decides how programs end: its kind and version,
+    /// and the packages that programs can import.
+    pub fn python(&self) -> &str {
+        &self.interpreter.version
+    }
+
+    /// Runs a program and everything it starts to its end. Blocks until its time
+    /// is over: the wall time of the limits, to which the time is added in which it was
+    /// ready and others had the processors, and the time to kill it.
+    ///
+    /// When the time ran out and other programs may have had it, the program is run
+    /// again, for which all programs of this process wait: then it is alone, and what
+    /// comes of that is the outcome.
     pub fn run(&self, program: &Program) -> Outcome {
-        let start = Start {
+        let beside = {
+            let _turn = TURN.read().unwrap_or_else(PoisonError::into_inner);
+            process::run(&self.start(false), program)
+        };
+        beside.unwrap_or_else(|| {
+            let _turn = TURN.write().unwrap_or_else(PoisonError::into_inner);
+            let alone = process::run(&self.start(true), program);
+            // A run alone is never in doubt.
+            alone.unwrap_or_else(|| Outcome {
+                verdict: Verdict::Timeout,
+                took: self.limits.wall,
+                output: String::new(),
+            })
+        })
+    }
+
+    fn start(&self, alone: bool) -> Start<'_> {
+        Start {
             interpreter: &self.interpreter,
             launcher: self.launcher.as_ref(),
             limits: &self.limits,
             level: self.level,
-        };
-        process::run(&start, program)
+            warden: &self.warden,
+            alone,
+        }
     }
 
     /// Whether this level runs Python and keeps it in.

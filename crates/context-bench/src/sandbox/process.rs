@@ -6,11 +6,13 @@ use std::time::Instant;
 
 use tempfile::TempDir;
 
+use super::clock::Clock;
 use super::interpreter::Interpreter;
 use super::job::Job;
 use super::program::{DRIVER, STARTED};
-use super::running::{self, End, Ended};
-use super::verdict::{from_report, from_status};
+use super::running::{self, End, Ended, Terms};
+use super::verdict::{REPORT_LINES, from_report, from_status};
+use super::warden::Warden;
 use super::watch::{Excess, Watch, remove};
 use super::{Launcher, Limits, Outcome, Program, SandboxLevel, Verdict};
 
@@ -34,50 +36,64 @@ pub(super) struct Start<'a> {
     pub(super) launcher: Option<&'a Launcher>,
     pub(super) limits: &'a Limits,
     pub(super) level: SandboxLevel,
+    pub(super) warden: &'a Warden,
+    /// Whether nothing else of ours runs meanwhile.
+    pub(super) alone: bool,
 }
 
-/// Runs a program to its end.
-pub(super) fn run(start: &Start<'_>, program: &Program) -> Outcome {
+/// Runs a program to its end; `None` when its time ran out and nobody can tell
+/// whether it had that time. That does not happen to a program that runs alone.
+pub(super) fn run(start: &Start<'_>, program: &Program) -> Option<Outcome> {
     let begun = Instant::now();
     let (verdict, output) = match start.run(program) {
-        Ok(both) => both,
+        Ok(both) => both?,
         Err(error) => {
             let reason = format!("the sandbox cannot be started: {error}");
             (Verdict::CannotRun(reason), String::new())
         }
     };
-    Outcome {
+    Some(Outcome {
         verdict,
         took: begun.elapsed(),
         output,
-    }
+    })
 }
 
 impl Start<'_> {
-    fn run(&self, program: &Program) -> io::Result<(Verdict, String)> {
+    fn run(&self, program: &Program) -> io::Result<Option<(Verdict, String)>> {
         if program.candidates.is_empty() {
-            return Ok((Verdict::NoCode, String::new()));
+            return Ok(Some((Verdict::NoCode, String::new())));
         }
         let (secret, key) = (random_text()?, random_text()?);
         let folder = TempDir::with_prefix("context-bench-")?;
-        let (command, mut input) = match self.launcher {
-            Some(launcher) if self.level.is_contained() => {
-                self.contained(launcher, &folder, &key)?
-            }
-            _ => (self.plain(&folder), Vec::new()),
+        // Where there is a launcher, it says a line of its own before the driver does.
+        let contained = self.launcher.filter(|_| self.level.is_contained());
+        let (command, mut input) = match contained {
+            Some(launcher) => self.contained(launcher, &folder, &key)?,
+            None => (self.plain(&folder), Vec::new()),
         };
         input.extend_from_slice(&program.frame());
         input.extend_from_slice(secret.as_bytes());
-        let watch = Watch {
-            folder: folder.path(),
-            limits: self.limits,
+        let terms = Terms {
+            input,
+            clock: Clock::new(self.limits.wall, self.alone),
+            watch: Watch {
+                folder: folder.path(),
+                limits: self.limits,
+                level: self.level,
+            },
+            report_lines: usize::from(contained.is_some()) + 1 + REPORT_LINES,
+            warden: contained.map(|launcher| (self.warden, launcher)),
         };
-        let (wall, output) = (self.limits.wall, self.limits.output);
-        let ended = running::run(command, input, wall, output, &watch);
+        let ended = running::run(command, terms);
         remove(folder);
         let ended = ended?;
+        if matches!(ended.end, End::Timeout { in_doubt: true }) {
+            return Ok(None);
+        }
         let output = String::from_utf8_lossy(&ended.output).into_owned();
-        Ok((self.judge(&ended, &secret, &key, &output), output))
+        let verdict = self.judge(&ended, &secret, &key, &output);
+        Ok(Some((verdict, output)))
     }
 
     /// The launcher, which then becomes Python, and its job.
@@ -98,7 +114,9 @@ impl Start<'_> {
             readable: self.interpreter.readable.clone(),
             folder: folder.path().to_owned(),
             memory: limits.memory,
-            cpu_s: limits.wall.as_secs() + 1,
+            // More than the clock allows all processes together: it comes first, and
+            // knows what it is about.
+            cpu_s: limits.wall.as_secs().saturating_add(2),
             processes: limits.processes,
             file: limits.file,
             folder_bytes: limits.folder,
@@ -122,6 +140,10 @@ impl Start<'_> {
         command.env_clear().envs(ENVIRONMENT);
         command.env("HOME", folder.path());
         command.env("TMPDIR", folder.path());
+        // A group that is killed as a whole. The launcher makes its own, and the
+        // system call filter keeps everybody in it.
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
         piped(command)
     }
 
@@ -144,12 +166,20 @@ impl Start<'_> {
         match (driver, &ended.end) {
             (_, End::Excess(Excess::Memory)) => Verdict::Memory,
             (_, End::Excess(Excess::Output)) => Verdict::OutputLimit,
-            (Some(_), End::Timeout) => Verdict::Timeout,
+            (_, End::Excess(Excess::Processes)) => {
+                Verdict::SandboxViolation("more processes and threads than allowed".into())
+            }
+            (Some(_), End::Timeout { .. }) => Verdict::Timeout,
+            (Some(report), End::Reported) => {
+                from_report(report, secret).unwrap_or(Verdict::ExitedEarly)
+            }
             (Some(report), End::Exited(status)) => {
                 from_report(report, secret).unwrap_or_else(|| from_status(*status))
             }
-            (None, End::Timeout) => Verdict::CannotRun("python did not start in time".into()),
-            (None, End::Exited(_)) => {
+            (None, End::Timeout { .. }) => {
+                Verdict::CannotRun("python did not start in time".into())
+            }
+            (None, End::Exited(_) | End::Reported) => {
                 let own = |line: &str| line.strip_prefix(key).map(|text| text.trim().to_owned());
                 let failed = report.lines().filter_map(own).find(|text| text != "ready");
                 let last = output.trim().lines().next_back().unwrap_or_default();
@@ -163,14 +193,11 @@ impl Start<'_> {
     }
 }
 
-/// All three streams are pipes, and the process leads a group that is killed as
-/// a whole; the system call filter keeps everybody in it.
+/// All three streams are pipes.
 fn piped(mut command: Command) -> Command {
     command.stdin(Stdio::piped());
     command.stdout(Stdio::piped());
     command.stderr(Stdio::piped());
-    #[cfg(unix)]
-    std::os::unix::process::CommandExt::process_group(&mut command, 0);
     command
 }
 

@@ -56,11 +56,13 @@ impl Launcher {
 /// contained programs only.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
-    /// Wall time, the start of the interpreter included; 10 seconds unless set.
-    /// Each process may use as much processor time.
+    /// Wall time on a free processor, the start of the interpreter included; 10 seconds
+    /// unless set. Time in which a program was ready to run and others had the
+    /// processors does not count. Once it has passed, all processes of a program
+    /// together may not have used as much processor time.
     pub wall: Duration,
     /// Address space of each process in bytes; all of them together may hold
-    /// twice as much memory. 1 GiB unless set.
+    /// twice as much memory, what they share included. 1 GiB unless set.
     pub memory: u64,
     /// Processes and threads at a time; 64 unless set.
     pub processes: u64,

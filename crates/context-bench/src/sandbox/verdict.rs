@@ -79,6 +79,9 @@ impl fmt::Display for Verdict {
     }
 }
 
+/// How many lines a report of the driver has.
+pub(super) const REPORT_LINES: usize = 4;
+
 /// The verdict that the driver inside the process reported, if it is one that
 /// can be believed: only a report with the secret counts as a pass.
 pub(super) fn from_report(report: &str, secret: &str) -> Option<Verdict> {

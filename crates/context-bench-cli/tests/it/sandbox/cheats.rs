@@ -30,6 +30,26 @@ pub(super) fn resources() -> Vec<Attempt> {
             &["memory"],
         ),
         attempt(
+            "share memory among processes",
+            "import mmap, os, time\nfor _ in range(6):\n    if os.fork() == 0:\n        n = 120 << 20\n        m = mmap.mmap(-1, n)\n        for i in range(0, n, 1 << 20):\n            m[i:i + (1 << 20)] = bytes(1 << 20)\n        time.sleep(60)\ntime.sleep(60)",
+            &["memory"],
+        ),
+        attempt(
+            "share memory and let go of it",
+            "import mmap, os, time\nfor _ in range(6):\n    if os.fork() == 0:\n        n = 120 << 20\n        m = mmap.mmap(-1, n)\n        for i in range(0, n, 1 << 20):\n            m[i:i + (1 << 20)] = bytes(1 << 20)\n            m.madvise(mmap.MADV_DONTNEED)\n        time.sleep(60)\ntime.sleep(60)",
+            &["memory"],
+        ),
+        attempt(
+            "share memory of a device",
+            "import mmap, os, time\nfor _ in range(6):\n    if os.fork() == 0:\n        n = 120 << 20\n        m = mmap.mmap(os.open('/dev/zero', os.O_RDWR), n)\n        for i in range(0, n, 1 << 20):\n            m[i:i + (1 << 20)] = bytes(1 << 20)\n        time.sleep(60)\ntime.sleep(60)",
+            &["memory"],
+        ),
+        attempt(
+            "keep removed files",
+            "import os, time\nkept = []\nfor i in range(20):\n    f = open('x', 'wb')\n    f.write(bytes(15 << 20))\n    f.flush()\n    os.unlink('x')\n    kept.append(f)\ntime.sleep(60)",
+            TOO_MUCH,
+        ),
+        attempt(
             "write output without end",
             "while True:\n    print('x' * 10000)",
             TOO_MUCH,

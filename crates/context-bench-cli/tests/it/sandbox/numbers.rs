@@ -24,6 +24,18 @@ pub(super) fn by_number() -> Vec<Attempt> {
             "56, 0x10000011, 0, 0, 0, 0",
             ASSERTION,
         ),
+        call(
+            "clone a child of the parent",
+            "56, 0x8011, 0, 0, 0, 0",
+            ASSERTION,
+        ),
+        call(
+            "prctl, to outlive the parent",
+            "157, 1, 0, 0, 0, 0",
+            ASSERTION,
+        ),
+        call("prctl, to hide its memory", "157, 4, 0, 0, 0, 0", ASSERTION),
+        call("memfd_secret", "447, 0", ASSERTION),
         call("memfd_create", "319, b'x', 0", ASSERTION),
         call("shmget", "29, 0, 4096, 0o1600", ASSERTION),
         call("openat2", "437, -100, b'/etc/passwd', 0, 0", ASSERTION),

@@ -16,14 +16,31 @@ use super::{At as _, Failed};
 /// The rules of a filter by system call; no rule means always.
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
-/// Flags that make namespaces.
-const NEW_NAMESPACES: u64 = (libc::CLONE_NEWNS
+/// Flags that make namespaces, or a child of our parent, where nobody looks for it.
+const NOT_FOR_CHILDREN: u64 = (libc::CLONE_PARENT
+    | libc::CLONE_NEWNS
     | libc::CLONE_NEWUSER
     | libc::CLONE_NEWPID
     | libc::CLONE_NEWNET
     | libc::CLONE_NEWIPC
     | libc::CLONE_NEWUTS
     | libc::CLONE_NEWCGROUP) as u64;
+
+/// What programs may ask `prctl` for: names, and what is the case. Above all they may
+/// not outlive us (PR_SET_PDEATHSIG) or hide what memory they have (PR_SET_DUMPABLE).
+const OPTIONS: [libc::c_int; 11] = [
+    libc::PR_GET_PDEATHSIG,
+    libc::PR_GET_DUMPABLE,
+    libc::PR_SET_NAME,
+    libc::PR_GET_NAME,
+    libc::PR_GET_SECCOMP,
+    libc::PR_CAPBSET_READ,
+    libc::PR_GET_TIMERSLACK,
+    libc::PR_SET_NO_NEW_PRIVS,
+    libc::PR_GET_NO_NEW_PRIVS,
+    libc::PR_GET_THP_DISABLE,
+    libc::PR_SET_VMA,
+];
 
 /// Commands of `fcntl` and requests of `ioctl` that make the kernel send signals
 /// to another process: F_SETOWN, F_SETSIG, F_SETOWN_EX; FIOSETOWN, SIOCSPGRP.
@@ -109,6 +126,8 @@ fn refused(pid: u64, own_processes: bool) -> Result<Rules, seccompiler::BackendE
     }
     // Not the limits of other processes.
     rules.insert(libc::SYS_prlimit64, vec![all(&[(0, Ne, pid), (0, Ne, 0)])?]);
+    let others = OPTIONS.map(|option| (0, Ne, option as u64));
+    rules.insert(libc::SYS_prctl, vec![all(&others)?]);
     // Not the detour of having input signal another process.
     let owners = OWNER_COMMANDS
         .iter()
@@ -140,7 +159,7 @@ fn refused(pid: u64, own_processes: bool) -> Result<Rules, seccompiler::BackendE
 /// Calls that are allowed with some arguments only; the others are missing.
 fn allowed() -> Result<Rules, seccompiler::BackendError> {
     let mut rules = Rules::new();
-    let plain = all(&[(0, SeccompCmpOp::MaskedEq(NEW_NAMESPACES), 0)])?;
+    let plain = all(&[(0, SeccompCmpOp::MaskedEq(NOT_FOR_CHILDREN), 0)])?;
     rules.insert(libc::SYS_clone, vec![plain]);
     Ok(rules)
 }

@@ -12,14 +12,19 @@ use super::super::job::Job;
 use super::user::User;
 use super::{At as _, Failed};
 
+/// At least as many programs run at a time.
+const PROGRAMS: u64 = 32;
+
 /// Sets all limits.
 pub(super) fn apply(job: &Job, user: User) -> Result<(), Failed> {
     rustix::process::umask(rustix::fs::Mode::from_bits_truncate(0o077));
     let processes = if user.is_some() || job.level.has_namespaces() {
         job.processes
     } else {
-        // The kernel counts all processes of the user.
-        job.processes.saturating_add(threads_of_user())
+        // The kernel counts all processes of the user, other programs at this time among
+        // them, who must not take this one's share. The parent counts exactly.
+        let shared = job.processes.saturating_mul(PROGRAMS);
+        shared.saturating_add(threads_of_user())
     };
     for (resource, value) in [
         (Resource::Core, 0),

@@ -1,8 +1,8 @@
 //! The launcher: restricts itself, then becomes Python.
 //!
 //! Started with `namespaces`, it makes new user and process namespaces and starts
-//! itself again inside; started with `restrict`, it reads its job, applies it and
-//! executes Python. It is a fresh process with one thread, so all of this is
+//! itself again with `inside`; started so, or with `restrict`, it reads its job, applies
+//! it and executes Python. Started with `warden` it waits for our end. It is a fresh process with one thread, so all of this is
 //! ordinary safe code. It says `ready` with the key of its job before it becomes
 //! Python; without that nothing that follows is believed.
 
@@ -12,6 +12,7 @@ mod limits;
 mod namespaces;
 mod syscalls;
 mod user;
+mod warden;
 
 use std::ffi::OsStr;
 use std::fmt::Display;
@@ -48,8 +49,10 @@ impl<T, E: Display> At<T> for Result<T, E> {
 /// Runs the launcher; comes back only when something failed.
 pub(super) fn run(stage: Option<&OsStr>) -> ExitCode {
     let done = match stage.and_then(OsStr::to_str) {
-        Some("namespaces") => namespaces::enter(),
-        Some("restrict") => restrict(),
+        Some("namespaces") => own_session().and_then(|()| namespaces::enter()),
+        Some("restrict") => own_session().and_then(|()| restrict()),
+        Some(namespaces::INSIDE) => restrict(),
+        Some(super::warden::STAGE) => warden::run(),
         _ => Err(Failed {
             step: "arguments",
             reason: "this is for the sandbox only".into(),
@@ -59,6 +62,12 @@ pub(super) fn run(stage: Option<&OsStr>) -> ExitCode {
         say("", &format!("{}: {}", failed.step, failed.reason), true);
         ExitCode::FAILURE
     })
+}
+
+/// Leads a session: a group that is killed as a whole, without a terminal, and with a
+/// share of the processors of its own where the kernel gives one to each session.
+fn own_session() -> Result<(), Failed> {
+    rustix::process::setsid().at("session").map(drop)
 }
 
 /// Reads the job and becomes Python.

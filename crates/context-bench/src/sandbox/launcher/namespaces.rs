@@ -19,6 +19,9 @@ use super::files::DEVICES;
 use super::user::{self, User};
 use super::{At as _, Failed, is_there};
 
+/// The argument of the launcher that is started inside.
+pub(super) const INSIDE: &str = "inside";
+
 /// Where the private folder is inside.
 const FOLDER: &str = "/work";
 
@@ -42,7 +45,7 @@ pub(super) fn enter() -> Result<ExitCode, Failed> {
     set_parent_process_death_signal(Some(Signal::KILL)).at("end with the parent")?;
     let mut arguments: Vec<_> = std::env::args_os().skip(1).collect();
     if let Some(stage) = arguments.last_mut() {
-        *stage = "restrict".into();
+        *stage = INSIDE.into();
     }
     let launcher = std::env::current_exe().at("launcher")?;
     let mut child = Command::new(launcher)
