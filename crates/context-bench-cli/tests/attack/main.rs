@@ -33,10 +33,10 @@ mod terminals;
 
 use std::process::ExitCode;
 
-use siege::Siege;
+use siege::{Attack, Siege};
 
 /// What is attacked, in the order of the table.
-const FIELDS: [(&str, fn(&mut Siege)); 7] = [
+const FIELDS: [(&str, Attack); 7] = [
     ("stores", stores::attack),
     ("kills", kills::attack),
     ("sandbox", sandbox::attack),

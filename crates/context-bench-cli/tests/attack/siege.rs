@@ -17,7 +17,11 @@ pub(crate) struct Siege {
     tried: usize,
     gave_way: Vec<String>,
     not_tried: Vec<String>,
+    known: Vec<String>,
 }
+
+/// The attacks of a field.
+pub(crate) type Attack = fn(&mut Siege);
 
 impl Siege {
     pub(crate) fn new(field: &'static str, whole: bool, seed: u64) -> Self {
@@ -34,11 +38,12 @@ impl Siege {
             tried: 0,
             gave_way: Vec::new(),
             not_tried: Vec::new(),
+            known: Vec::new(),
         }
     }
 
     /// Runs the attacks of a field; a panic of theirs is something that gave way.
-    pub(crate) fn run(&mut self, attack: fn(&mut Self)) {
+    pub(crate) fn run(&mut self, attack: Attack) {
         self.began = Instant::now();
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| attack(self))) {
             let said = panic
@@ -64,6 +69,11 @@ impl Siege {
     /// Something that cannot be tried here, and why.
     pub(crate) fn not_tried(&mut self, what: impl Into<String>) {
         self.not_tried.push(what.into());
+    }
+
+    /// Something that was tried and does not hold, as the documentation says.
+    pub(crate) fn known(&mut self, what: impl Into<String>) {
+        self.known.push(what.into());
     }
 
     /// How often to do it: in `make test`, or in the whole of `make attack`.
@@ -111,6 +121,9 @@ pub(crate) fn table(sieges: &[Siege]) -> String {
     for siege in sieges {
         for what in &siege.gave_way {
             writeln!(out, "gave way: {}: {what}", siege.field).unwrap();
+        }
+        for what in &siege.known {
+            writeln!(out, "documented: {}: {what}", siege.field).unwrap();
         }
         for what in &siege.not_tried {
             writeln!(out, "not tried here: {}: {what}", siege.field).unwrap();
