@@ -4,6 +4,8 @@ use std::fmt;
 
 use minijinja::ErrorKind;
 
+use super::bounds;
+
 /// A template that cannot be compiled or rendered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
@@ -28,6 +30,7 @@ impl Error {
             },
         };
         let hint = match error.kind() {
+            _ if bounds::is_bound(error) => Some(bounds::HINT.to_owned()),
             ErrorKind::OutOfFuel => Some("loop over fewer items".to_owned()),
             ErrorKind::SyntaxError => Some("see the Jinja documentation for the syntax".to_owned()),
             ErrorKind::InvalidOperation if message.contains('%') => {
@@ -41,6 +44,17 @@ impl Error {
             record: None,
             message,
             hint,
+        }
+    }
+
+    /// A template that is refused before it is compiled.
+    pub(super) fn refused(template: &str, line: usize, message: String, hint: &str) -> Self {
+        Self {
+            template: template.to_owned(),
+            line: Some(line),
+            record: None,
+            message,
+            hint: Some(hint.to_owned()),
         }
     }
 

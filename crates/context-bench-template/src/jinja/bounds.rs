@@ -1,0 +1,167 @@
+//! How large what a template makes may become, so that no template is a bomb.
+//!
+//! The bounds are per rendering and far above what prompts need: the longest context
+//! windows are some ten megabytes of text. A rendering runs on one thread from its
+//! beginning to its end, so what it used so far is kept there.
+
+use std::cell::Cell;
+
+use minijinja::value::{Value, ValueKind};
+use minijinja::{Environment, Error, ErrorKind};
+
+use super::args::wrong;
+use super::value::MAX_DEPTH;
+
+/// Bytes of the whole output, of any text on the way to it and of any list with all
+/// that is in it.
+pub(crate) const MAX_SIZE: usize = 64 << 20;
+/// Bytes that one rendering may make altogether. A text that grows in a loop is made
+/// anew at each turn: this is enough for one that reaches a megabyte by lines.
+const MAX_WORK: usize = 1 << 30;
+/// What a value costs beside its text.
+const VALUE: usize = size_of::<Value>();
+
+/// What errors of this kind say, whatever was too large.
+const TOO_LARGE: &str = "larger than templates may make (64 MiB)";
+const TOO_MUCH: &str = "the template makes more than 1 GiB of values";
+/// What users can do about it.
+pub(super) const HINT: &str = "shorten what it repeats, or prepare the field in the dataset";
+
+/// The filters that measure, as the instructions of a program call them.
+pub(super) const MEASURED: &str = "__measured";
+pub(super) const WRITTEN: &str = "__written";
+pub(super) const KEPT: &str = "__kept";
+
+thread_local! {
+    /// Bytes made by the rendering of this thread.
+    static MADE: Cell<usize> = const { Cell::new(0) };
+    /// Bytes it wrote.
+    static WRITTEN_BYTES: Cell<usize> = const { Cell::new(0) };
+}
+
+/// A rendering begins.
+pub(super) fn begin() {
+    MADE.set(0);
+    WRITTEN_BYTES.set(0);
+}
+
+/// Whether a text or list of this size may be made.
+pub(crate) fn fits(size: usize) -> Result<(), Error> {
+    match size > MAX_SIZE {
+        true => Err(too_large("a value")),
+        false => Ok(()),
+    }
+}
+
+/// Whether so much more may be written.
+pub(super) fn written(bytes: usize) -> Result<(), Error> {
+    let total = WRITTEN_BYTES.get().saturating_add(bytes);
+    WRITTEN_BYTES.set(total);
+    match total > MAX_SIZE {
+        true => Err(too_large("the output")),
+        false => Ok(()),
+    }
+}
+
+fn too_large(what: &str) -> Error {
+    wrong(format!("{what} is {TOO_LARGE}"))
+}
+
+/// Whether an error is about these bounds.
+pub(super) fn is_bound(error: &Error) -> bool {
+    error.kind() == ErrorKind::InvalidOperation
+        && error
+            .detail()
+            .is_some_and(|detail| detail.contains(TOO_LARGE) || detail == TOO_MUCH)
+}
+
+/// Adds the filters that programs call on what they made.
+pub(super) fn add(environment: &mut Environment<'static>) {
+    environment.add_filter(MEASURED, measured);
+    environment.add_filter(KEPT, kept);
+    environment.add_filter(WRITTEN, |bytes: usize| written(bytes));
+}
+
+/// A value that was just made, when it is not too large or too deep. What is lazy
+/// (slices, sums of lists) is made into a list: laziness upon laziness is as deep as
+/// a loop is long, and takes a frame of the stack for each when it is dropped.
+fn measured(made: Value) -> Result<Value, Error> {
+    let mut size = 0;
+    weigh(&made, 0, &mut size)?;
+    let total = MADE.get().saturating_add(size);
+    MADE.set(total);
+    if total > MAX_WORK {
+        return Err(wrong(TOO_MUCH));
+    }
+    let lazy = made.kind() == ValueKind::Iterable && made.len().is_some();
+    let merged = made
+        .as_object()
+        .is_some_and(|object| object.type_name().contains("::Merge"));
+    match made.kind() {
+        ValueKind::Seq | ValueKind::Iterable if lazy || merged => {
+            Ok(Value::from(made.try_iter()?.collect::<Vec<_>>()))
+        }
+        ValueKind::Map if merged => {
+            let pairs = made.try_iter()?.map(|key| {
+                let item = made.get_item(&key)?;
+                Ok((key, item))
+            });
+            Ok(Value::from_pairs(pairs.collect::<Result<Vec<_>, Error>>()?))
+        }
+        _ => Ok(made),
+    }
+}
+
+/// Adds up what is in a value, and stops at what is too much.
+fn weigh(value: &Value, depth: usize, size: &mut usize) -> Result<(), Error> {
+    if depth > MAX_DEPTH {
+        return Err(wrong(format!(
+            "a value is nested deeper than {MAX_DEPTH} levels"
+        )));
+    }
+    if depth > 0 && is_machinery(value) {
+        return Err(wrong(
+            "a namespace, a loop or a macro cannot be part of another value",
+        ));
+    }
+    *size += VALUE;
+    match value.kind() {
+        ValueKind::String => *size += value.as_str().map_or(0, str::len),
+        ValueKind::Bytes => *size += value.as_bytes().map_or(0, <[u8]>::len),
+        ValueKind::Seq | ValueKind::Iterable if value.len().is_some() => {
+            for item in value.try_iter()? {
+                weigh(&item, depth + 1, size)?;
+            }
+        }
+        ValueKind::Map => {
+            for key in value.try_iter()? {
+                weigh(&key, depth + 1, size)?;
+                weigh(&value.get_item(&key)?, depth + 1, size)?;
+            }
+        }
+        _ => {}
+    }
+    fits(*size)
+}
+
+/// A value that goes into a namespace: none that could lead back to it. A loop of
+/// references has no end for whoever follows them.
+fn kept(value: Value) -> Result<Value, Error> {
+    match is_machinery(&value) {
+        true => Err(wrong(
+            "a namespace, a loop or a macro cannot be kept in a namespace",
+        )),
+        false => Ok(value),
+    }
+}
+
+/// Whether a value is part of the engine: it holds other values out of sight.
+fn is_machinery(value: &Value) -> bool {
+    value.as_object().is_some_and(|object| {
+        let name = object.type_name();
+        matches!(value.kind(), ValueKind::Plain)
+            || ["::Namespace", "::Loop", "::Macro"]
+                .iter()
+                .any(|engine| name.ends_with(engine))
+    })
+}
