@@ -139,6 +139,7 @@ fn get(
         incomplete: cache.blobs().join(format!("{checksum}.incomplete")),
         target,
         size: Some(file.size),
+        most: file.size,
         checksum: Some(checksum),
         // The address names a commit: what is behind it never changes, and the
         // checksum has the last word.
