@@ -5,7 +5,7 @@ use std::path::Path;
 use context_bench_hub::HubError;
 use context_bench_testkit::hub::{FakeHub, FakeRepo, HubFault, Pages};
 
-use crate::common::{content, files_ending, hub, hub_with, read};
+use crate::common::{content, files_ending, hub, hub_with, offline, read};
 
 /// Far more than any of these tests may take.
 const MUCH: u64 = 200_000_000;
@@ -129,4 +129,42 @@ fn documents_and_redirects_without_end_are_refused() {
     assert!(error.to_string().contains("redirects"), "{error}");
     let asked = fake.requests().len();
     assert!(asked < 40, "{asked} requests");
+}
+
+/// A hub that was asked before: what is in its cache has changed since.
+#[test]
+fn a_file_that_changed_in_the_cache_is_fetched_again() {
+    for path in ["big.parquet", "small.jsonl"] {
+        let fake = fake();
+        let cache = tempfile::tempdir().expect("a folder");
+        let client = hub(&fake, cache.path());
+        let files = client.files("org/set", None, &[path]).expect("listed");
+        let paths = client.fetch(&files, &()).expect("fetched");
+        let whole = std::fs::read(&paths[0]).expect("there");
+        let mut damaged = whole.clone();
+        damaged[whole.len() / 2] ^= 4;
+        let damage = || std::fs::write(&paths[0], &damaged).expect("written");
+
+        damage();
+        let error = offline(&fake, cache.path())
+            .fetch(&files, &())
+            .expect_err("damaged");
+        assert!(
+            error.to_string().contains("damaged in the cache"),
+            "{error}"
+        );
+        let error = offline(&fake, cache.path())
+            .open_ranged(&files[0])
+            .expect_err("damaged");
+        assert!(matches!(error, HubError::Damaged { .. }), "{error}");
+        let again = hub(&fake, cache.path()).fetch(&files, &()).expect("again");
+        assert_eq!(read(&again), [whole.clone()]);
+
+        damage();
+        let file = hub(&fake, cache.path())
+            .open_ranged(&files[0])
+            .expect("from the hub");
+        let part = file.read_at(0, whole.len());
+        assert!(part.is_err() || part.is_ok_and(|part| part[..] == whole[..]));
+    }
 }
