@@ -29,6 +29,7 @@ pub(super) const HINT: &str = "shorten what it repeats, or prepare the field in 
 
 /// The filters that measure, as the instructions of a program call them.
 pub(super) const MEASURED: &str = "__measured";
+pub(super) const JOINED: &str = "__joined";
 pub(super) const WRITTEN: &str = "__written";
 pub(super) const KEPT: &str = "__kept";
 
@@ -78,6 +79,7 @@ pub(super) fn is_bound(error: &Error) -> bool {
 /// Adds the filters that programs call on what they made.
 pub(super) fn add(environment: &mut Environment<'static>) {
     environment.add_filter(MEASURED, measured);
+    environment.add_filter(JOINED, joined);
     environment.add_filter(KEPT, kept);
     environment.add_filter(WRITTEN, |bytes: usize| written(bytes));
 }
@@ -86,9 +88,25 @@ pub(super) fn add(environment: &mut Environment<'static>) {
 /// (slices, sums of lists) is made into a list: laziness upon laziness is as deep as
 /// a loop is long, and takes a frame of the stack for each when it is dropped.
 fn measured(made: Value) -> Result<Value, Error> {
-    let mut size = 0;
-    weigh(&made, 0, &mut size)?;
-    let total = MADE.get().saturating_add(size);
+    let weight = Weight::of(&made)?;
+    charged(made, weight.size)
+}
+
+/// The same for what is put together of values that were there: a list of texts does
+/// not make the texts.
+fn joined(made: Value) -> Result<Value, Error> {
+    let weight = Weight::of(&made)?;
+    match made.as_str() {
+        Some(text) => {
+            let size = text.len();
+            charged(made, size)
+        }
+        None => charged(made, weight.values * VALUE),
+    }
+}
+
+fn charged(made: Value, work: usize) -> Result<Value, Error> {
+    let total = MADE.get().saturating_add(work);
     MADE.set(total);
     if total > MAX_WORK {
         return Err(wrong(TOO_MUCH));
@@ -112,36 +130,53 @@ fn measured(made: Value) -> Result<Value, Error> {
     }
 }
 
-/// Adds up what is in a value, and stops at what is too much.
-fn weigh(value: &Value, depth: usize, size: &mut usize) -> Result<(), Error> {
-    if depth > MAX_DEPTH {
-        return Err(wrong(format!(
-            "a value is nested deeper than {MAX_DEPTH} levels"
-        )));
+/// What is in a value.
+#[derive(Default)]
+struct Weight {
+    values: usize,
+    /// Bytes, as often as they would be written.
+    size: usize,
+}
+
+impl Weight {
+    fn of(value: &Value) -> Result<Self, Error> {
+        let mut weight = Self::default();
+        weight.add(value, 0)?;
+        Ok(weight)
     }
-    if depth > 0 && is_machinery(value) {
-        return Err(wrong(
-            "a namespace, a loop or a macro cannot be part of another value",
-        ));
-    }
-    *size += VALUE;
-    match value.kind() {
-        ValueKind::String => *size += value.as_str().map_or(0, str::len),
-        ValueKind::Bytes => *size += value.as_bytes().map_or(0, <[u8]>::len),
-        ValueKind::Seq | ValueKind::Iterable if value.len().is_some() => {
-            for item in value.try_iter()? {
-                weigh(&item, depth + 1, size)?;
-            }
+
+    /// Adds up, and stops at what is too much.
+    fn add(&mut self, value: &Value, depth: usize) -> Result<(), Error> {
+        if depth > MAX_DEPTH {
+            return Err(wrong(format!(
+                "a value is nested deeper than {MAX_DEPTH} levels"
+            )));
         }
-        ValueKind::Map => {
-            for key in value.try_iter()? {
-                weigh(&key, depth + 1, size)?;
-                weigh(&value.get_item(&key)?, depth + 1, size)?;
-            }
+        if depth > 0 && is_machinery(value) {
+            return Err(wrong(
+                "a namespace, a loop or a macro cannot be part of another value",
+            ));
         }
-        _ => {}
+        self.values += 1;
+        self.size += VALUE;
+        match value.kind() {
+            ValueKind::String => self.size += value.as_str().map_or(0, str::len),
+            ValueKind::Bytes => self.size += value.as_bytes().map_or(0, <[u8]>::len),
+            ValueKind::Seq | ValueKind::Iterable if value.len().is_some() => {
+                for item in value.try_iter()? {
+                    self.add(&item, depth + 1)?;
+                }
+            }
+            ValueKind::Map => {
+                for key in value.try_iter()? {
+                    self.add(&key, depth + 1)?;
+                    self.add(&value.get_item(&key)?, depth + 1)?;
+                }
+            }
+            _ => {}
+        }
+        fits(self.size)
     }
-    fits(*size)
 }
 
 /// A value that goes into a namespace: none that could lead back to it. A loop of

@@ -6,7 +6,6 @@
 use minijinja::value::{Rest, Value, ValueKind};
 use minijinja::{Environment, Error, State};
 
-use super::args::wrong;
 use super::{bounds, value};
 
 /// What a filter will at most give, from what it is given.
@@ -53,7 +52,6 @@ pub(super) fn add(environment: &mut Environment<'static>) {
 /// may name them, and by the widths it asks for.
 pub(super) fn check_format(format: &str, args: &[Value]) -> Result<(), Error> {
     bounds::fits(formatted(format, args))
-        .map_err(|error| wrong(error.detail().unwrap_or_default().to_owned()))
 }
 
 /// The largest number among the arguments after the first, by place or by name.

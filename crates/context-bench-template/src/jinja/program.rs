@@ -18,7 +18,7 @@ const BY_NAME: u8 = u8::MAX;
 
 /// Whether anything in it can grow, so that it has to be measured.
 pub(super) fn grows(instructions: &Instructions<'_>) -> bool {
-    each(instructions).any(|instruction| makes(instruction) || repeats(instruction))
+    each(instructions).any(|instruction| makes(instruction).is_some() || repeats(instruction))
 }
 
 /// The instructions, measured. `value` when what the last one writes is wanted itself.
@@ -60,8 +60,8 @@ pub(super) fn measured<'s>(from: &Instructions<'s>, value: bool) -> Instructions
             }
             _ => {
                 add(instruction.clone());
-                if makes(instruction) {
-                    add(filter(bounds::MEASURED));
+                if let Some(measure) = makes(instruction) {
+                    add(filter(measure));
                 }
             }
         }
@@ -107,23 +107,24 @@ fn each<'i, 's>(instructions: &'i Instructions<'s>) -> impl Iterator<Item = &'i 
     (0..).map_while(|at| instructions.get(at))
 }
 
-/// Whether an instruction leaves something on the stack that was not there before.
-fn makes(instruction: &Instruction<'_>) -> bool {
-    matches!(
-        instruction,
+/// The filter that measures what an instruction leaves on the stack, when that was not
+/// there before.
+fn makes(instruction: &Instruction<'_>) -> Option<&'static str> {
+    match instruction {
         Instruction::Add
-            | Instruction::Mul
-            | Instruction::StringConcat
-            | Instruction::Slice
-            | Instruction::BuildList(_)
-            | Instruction::BuildTuple(_)
-            | Instruction::BuildMap(_)
-            | Instruction::ApplyFilter(..)
-            | Instruction::CallFunction(..)
-            | Instruction::CallMethod(..)
-            | Instruction::CallObject(_)
-            | Instruction::EndCapture
-    )
+        | Instruction::Slice
+        | Instruction::BuildList(_)
+        | Instruction::BuildTuple(_)
+        | Instruction::BuildMap(_) => Some(bounds::JOINED),
+        Instruction::Mul
+        | Instruction::StringConcat
+        | Instruction::ApplyFilter(..)
+        | Instruction::CallFunction(..)
+        | Instruction::CallMethod(..)
+        | Instruction::CallObject(_)
+        | Instruction::EndCapture => Some(bounds::MEASURED),
+        _ => None,
+    }
 }
 
 /// Whether what comes after it may be run more than once.
