@@ -72,15 +72,16 @@ pub(crate) fn limited(program: &Command) -> Done {
 /// An error as every other: what, where, a hint; no signal, no panic.
 pub(crate) fn refused(done: &Done) -> Result<(), String> {
     survived(done)?;
-    match done.code {
-        0 => Err(format!("it was rendered: {} bytes", done.stdout.len())),
+    match (done.code, done.stderr.contains("\nhint: ")) {
+        (0, _) => Err(format!("it was rendered: {} bytes", done.stdout.len())),
+        (_, false) => Err(format!("no hint: {}", done.stderr)),
         _ => Ok(()),
     }
 }
 
 /// Either an answer or an error in words.
 pub(crate) fn survived(done: &Done) -> Result<(), String> {
-    let told = done.stderr.contains("error: ") && done.stderr.contains("hint: ");
+    let told = done.stderr.contains("error: ");
     let ended = done.code == 0 || (matches!(done.code, 1..=3) && told);
     let broken = ["panicked", "memory allocation", "overflow"]
         .iter()

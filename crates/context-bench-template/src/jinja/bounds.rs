@@ -24,6 +24,15 @@ const VALUE: usize = size_of::<Value>();
 /// What errors of this kind say, whatever was too large.
 const TOO_LARGE: &str = "larger than templates may make (64 MiB)";
 const TOO_MUCH: &str = "the template makes more than 1 GiB of values";
+const TOO: [&str; 4] = [
+    "too large",
+    "too many elements",
+    "too wide",
+    "becomes too long",
+];
+const TOO_DEEP: &str = "a value is nested deeper than 200 levels";
+const _: () = assert!(MAX_DEPTH == 200 && MAX_SIZE == 64 << 20 && MAX_WORK == 1 << 30);
+const MACHINERY: &str = "a namespace, a loop or a macro cannot be";
 /// What users can do about it.
 pub(super) const HINT: &str = "shorten what it repeats, or prepare the field in the dataset";
 
@@ -68,12 +77,25 @@ fn too_large(what: &str) -> Error {
     wrong(format!("{what} is {TOO_LARGE}"))
 }
 
-/// Whether an error is about these bounds.
-pub(super) fn is_bound(error: &Error) -> bool {
-    error.kind() == ErrorKind::InvalidOperation
-        && error
-            .detail()
-            .is_some_and(|detail| detail.contains(TOO_LARGE) || detail == TOO_MUCH)
+/// Advice for an error about these bounds.
+pub(super) fn hint(error: &Error) -> Option<&'static str> {
+    let detail = error
+        .detail()
+        .filter(|_| error.kind() == ErrorKind::InvalidOperation)?;
+    match detail {
+        TOO_MUCH => Some(HINT),
+        TOO_DEEP => Some("put the values side by side in one list"),
+        "recursion limit exceeded" => {
+            Some("let macros, blocks and loops call each other less deep")
+        }
+        _ if detail.contains(TOO_LARGE) => Some(HINT),
+        // The engine's own bounds, and those of single filters.
+        _ if TOO.iter().any(|words| detail.ends_with(words)) => Some(HINT),
+        _ if detail.starts_with(MACHINERY) => {
+            Some("keep the texts and numbers that you need of it")
+        }
+        _ => None,
+    }
 }
 
 /// Adds the filters that programs call on what they made.
@@ -148,14 +170,10 @@ impl Weight {
     /// Adds up, and stops at what is too much.
     fn add(&mut self, value: &Value, depth: usize) -> Result<(), Error> {
         if depth > MAX_DEPTH {
-            return Err(wrong(format!(
-                "a value is nested deeper than {MAX_DEPTH} levels"
-            )));
+            return Err(wrong(TOO_DEEP));
         }
         if depth > 0 && is_machinery(value) {
-            return Err(wrong(
-                "a namespace, a loop or a macro cannot be part of another value",
-            ));
+            return Err(wrong(format!("{MACHINERY} part of another value")));
         }
         self.values += 1;
         self.size += VALUE;
@@ -183,9 +201,7 @@ impl Weight {
 /// references has no end for whoever follows them.
 fn kept(value: Value) -> Result<Value, Error> {
     match is_machinery(&value) {
-        true => Err(wrong(
-            "a namespace, a loop or a macro cannot be kept in a namespace",
-        )),
+        true => Err(wrong(format!("{MACHINERY} kept in a namespace"))),
         false => Ok(value),
     }
 }

@@ -29,15 +29,15 @@ impl Error {
                 (None, None) => kind.to_string(),
             },
         };
-        let hint = match error.kind() {
-            _ if bounds::is_bound(error) => Some(bounds::HINT.to_owned()),
+        let bound = bounds::hint(error).map(str::to_owned);
+        let hint = bound.or_else(|| match error.kind() {
             ErrorKind::OutOfFuel => Some("loop over fewer items".to_owned()),
             ErrorKind::SyntaxError => Some("see the Jinja documentation for the syntax".to_owned()),
             ErrorKind::InvalidOperation if message.contains('%') => {
                 Some("write `\"…\"|format(x)` when the text before `%` is a variable".to_owned())
             }
             _ => None,
-        };
+        });
         Self {
             template: template.to_owned(),
             line: error.line(),
