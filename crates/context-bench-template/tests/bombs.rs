@@ -22,9 +22,13 @@ fn rendered(source: &str) -> Result<String, String> {
             let record = json!({"x": "ab", "items": ["a", "b"], "n": 3});
             let record = record.as_object().unwrap();
             let template = Template::compile("bomb", &source).map_err(|e| e.to_string())?;
-            let value = template.evaluate(record).map_err(|e| e.to_string());
-            let text = template.render(record).map_err(|e| e.to_string())?;
-            value.map(|_| text)
+            let text = template.render(record).map_err(|e| e.to_string());
+            // The value of an expression is worked out another way; all else is rendered.
+            if source.starts_with("{{") {
+                let value = template.evaluate(record).map_err(|e| e.to_string());
+                assert_eq!(value.is_ok(), text.is_ok(), "{value:?}");
+            }
+            text
         })
         .unwrap()
         .join()
