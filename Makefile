@@ -11,7 +11,7 @@ PROXIES := target/proxies-venv
 EXAMPLES := $(basename $(notdir $(wildcard crates/context-bench/examples/*.rs)))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-model compare-proxies build python test test-rust test-python agreement attack fuzz bench bench-python lint fmt doc clean
+.PHONY: help demo demo-model compare-proxies build python test test-rust test-python agreement attack fuzz bench bench-python lint notices fmt doc clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -117,6 +117,10 @@ lint: ## Check formatting, lints and documentation
 	$(CARGO) clippy --locked --workspace --all-targets -- --deny warnings
 	RUSTDOCFLAGS="--deny warnings" $(CARGO) doc --locked --workspace --no-deps --quiet
 	@! $(CARGO) tree --locked --workspace --invert aws-lc-sys >/dev/null 2>&1 || { echo "aws-lc-sys is back in the tree: a dependency enables reqwest's default TLS"; exit 1; }
+	$(PYTHON) scripts/notices.py --check
+
+notices: ## Write THIRD-PARTY-NOTICES.md: the licences of all that is linked in
+	$(PYTHON) scripts/notices.py
 
 fmt: ## Format the code
 	$(CARGO) fmt --all

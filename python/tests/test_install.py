@@ -64,6 +64,7 @@ def test_one_name_everywhere() -> None:
     assert metadata.version("context-bench-rs") == context_bench.__version__
     ours = {str(path) for path in metadata.files("context-bench-rs") or ()}
     assert "context_bench/__init__.py" in ours
+    assert any(path.endswith("THIRD-PARTY-NOTICES.md") for path in ours)
     assert 'name = "context-bench-rs"' in (ROOT / "pyproject.toml").read_text()
     for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
         assert "pip install context-bench`" not in page.read_text(), page

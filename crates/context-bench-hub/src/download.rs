@@ -21,6 +21,7 @@ use crate::http::{Ask, Http};
 use crate::progress::{Event, Progress};
 use crate::reply::Reply;
 use crate::retry::{asked_wait, is_retryable};
+use crate::words::size;
 
 /// An attempt that got this much further gives the next ones a fresh count.
 const GOOD_PROGRESS: u64 = 1 << 20;
@@ -38,6 +39,8 @@ pub(crate) struct Job<'a> {
     pub(crate) target: PathBuf,
     /// The size, when known beforehand.
     pub(crate) size: Option<u64>,
+    /// The most there may be of a file whose size nobody says.
+    pub(crate) most: u64,
     /// The checksum, when known beforehand.
     pub(crate) checksum: Option<&'a Checksum>,
     /// The validator of the bytes collected so far, for plain URLs: the rest is
@@ -130,8 +133,7 @@ fn attempt(
     stop: &AtomicBool,
 ) -> Result<Option<String>, Broken> {
     let mut file = open(&job.incomplete)?;
-    let size = job.size.unwrap_or(0);
-    let mut sum = Summing::new(job.checksum, size);
+    let mut sum = Summing::new(job.checksum, job.size.unwrap_or(0));
     let mut done = before;
     if job.size.is_some_and(|size| done > size) {
         done = 0;
@@ -155,7 +157,9 @@ fn attempt(
     match reply.status {
         200 => done = 0,
         206 => match reply.content_range() {
-            Some((start, _)) if start == done => {}
+            Some((start, total))
+                if start == done
+                    && total.is_none_or(|total| job.size.is_none_or(|size| size == total)) => {}
             _ => return Err(anew(job, &reply, "the wrong range came")),
         },
         416 => return Err(anew(job, &reply, "the rest is refused")),
@@ -172,6 +176,7 @@ fn attempt(
         let rest = reply.text_header("content-length")?.parse::<u64>().ok()?;
         Some(done.saturating_add(rest))
     });
+    let most = whole.unwrap_or(job.most);
     room(job, whole.map_or(0, |whole| whole.saturating_sub(done)))?;
     progress.event(&Event::Began {
         path: job.name,
@@ -190,6 +195,9 @@ fn attempt(
                 });
             }
         };
+        if done.saturating_add(piece.len() as u64) > most {
+            return Err(endless(job, &reply, whole));
+        }
         file.write_all(&piece)
             .map_err(|error| full(job, whole.unwrap_or(done).saturating_sub(done), &error))?;
         sum.update(&piece);
@@ -216,6 +224,26 @@ fn attempt(
     }
     file.sync_all().map_err(|error| full(job, 0, &error))?;
     Ok(sum.finish())
+}
+
+/// Throws away what was collected, because there is more of it than there can be:
+/// none of it can be trusted, and it must not fill the disk.
+fn endless(job: &Job<'_>, reply: &Reply, whole: Option<u64>) -> Broken {
+    if let Err(error) = fs::remove_file(&job.incomplete) {
+        return HubError::io("remove", &job.incomplete, &error).into();
+    }
+    let reason = match whole {
+        Some(whole) => format!("it sends more than the {whole} bytes that were announced"),
+        None => format!(
+            "it sends more than {} and never said how much it would be",
+            size(job.most)
+        ),
+    };
+    HubError::BadReply {
+        url: crate::http::shown(&reply.url),
+        reason,
+    }
+    .into()
 }
 
 /// Throws away what was collected, because the server cannot continue it.

@@ -195,6 +195,14 @@ pub enum HubError {
         /// The checksum it has.
         found: String,
     },
+    /// A file in the cache is no longer what was downloaded.
+    #[error("`{path}` is damaged in the cache: `{}` does not have its checksum", file.display())]
+    Damaged {
+        /// Repo and path.
+        path: String,
+        /// The file.
+        file: PathBuf,
+    },
     /// There is no room for a file.
     #[error("no room for `{path}` in `{}`: {} needed{}", folder.display(), size(*needed), free_text(*free))]
     NoSpace {
@@ -296,6 +304,9 @@ impl HubError {
             }
             Self::Checksum { .. } => {
                 "try again later or without a proxy or mirror in between".to_owned()
+            }
+            Self::Damaged { .. } => {
+                "remove the file and fetch it again with a network".to_owned()
             }
             Self::NoSpace { .. } => {
                 "free some space, or set `HF_HUB_CACHE` to a folder with more of it".to_owned()

@@ -13,16 +13,21 @@ use crate::lock::Lock;
 use crate::progress::{Event, Progress};
 use crate::settings::HubSettings;
 use crate::tree::file_url;
+use crate::verify::Verified;
 
 /// Fetches files that are not in the cache; gives the paths of all of them.
 pub(crate) fn fetch(
     http: &Http,
     settings: &HubSettings,
+    verified: &Verified,
     files: &[RemoteFile],
     progress: &dyn Progress,
 ) -> Result<Vec<PathBuf>, HubError> {
     let cache = |file: &RemoteFile| RepoCache::new(&settings.cache, &file.repo);
-    let mut found: Vec<Option<PathBuf>> = files.iter().map(|f| cache(f).found(f)).collect();
+    let mut found: Vec<Option<PathBuf>> = files
+        .iter()
+        .map(|file| verified.found(&cache(file), file, settings.offline))
+        .collect::<Result<_, _>>()?;
     let missing: Vec<usize> = (0..files.len()).filter(|at| found[*at].is_none()).collect();
     let bytes = |which: &[usize]| -> u64 { which.iter().map(|at| files[*at].size).sum() };
     let total: u64 = files.iter().map(|file| file.size).sum();
@@ -51,7 +56,7 @@ pub(crate) fn fetch(
                 return;
             }
             let file = &files[*at];
-            let outcome = one(http, &cache(file), file, progress, &stop);
+            let outcome = one(http, &cache(file), verified, file, progress, &stop);
             if outcome.is_err() {
                 stop.store(true, Ordering::Relaxed);
             }
@@ -99,6 +104,7 @@ pub(crate) fn remember(settings: &HubSettings, files: &[RemoteFile]) {
 fn one(
     http: &Http,
     cache: &RepoCache,
+    verified: &Verified,
     file: &RemoteFile,
     progress: &dyn Progress,
     stop: &AtomicBool,
@@ -114,7 +120,9 @@ fn one(
     let lock = Lock::take(&cache.lock(checksum), || {
         progress.event(&Event::Waiting { path: &name });
     })?;
-    if !cache.has_blob(checksum, file.size) {
+    let blob = cache.blob(checksum);
+    let is_there = cache.has_blob(checksum, file.size);
+    if !is_there || !verified.is_whole(&blob, checksum, file.size) {
         get(http, cache, file, checksum, &name, progress, stop)?;
     }
     let pointer = cache.link(file, checksum)?;
@@ -139,6 +147,7 @@ fn get(
         incomplete: cache.blobs().join(format!("{checksum}.incomplete")),
         target,
         size: Some(file.size),
+        most: file.size,
         checksum: Some(checksum),
         // The address names a commit: what is behind it never changes, and the
         // checksum has the last word.

@@ -24,6 +24,8 @@ use crate::settings::HubSettings;
 use crate::words::plain_reason;
 
 const MAX_REDIRECTS: usize = 8;
+/// A redirect with more than this to say costs its connection.
+const MAX_REDIRECT_BODY: usize = 64 * 1024;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const POOL_IDLE: Duration = Duration::from_secs(30);
 
@@ -203,7 +205,7 @@ impl Http {
                 Some(next) if response.status().as_u16() != 304 => {
                     // A connection with an unread body cannot be used again.
                     self.wait_for(async {
-                        let _ = tokio::time::timeout(POOL_IDLE / 100, response.bytes()).await;
+                        let _ = tokio::time::timeout(POOL_IDLE / 100, drained(response)).await;
                     });
                     if url.scheme() == "https" && next.scheme() != "https" {
                         return Err(NoAnswer {
@@ -316,6 +318,17 @@ pub(crate) fn outside<T: Send>(
             _ => Err(HubError::Thread),
         }
     })
+}
+
+/// Reads what there is of the body of a redirect, when that is little.
+async fn drained(mut response: reqwest::Response) {
+    let mut read = 0;
+    while let Ok(Some(piece)) = response.chunk().await {
+        read += piece.len();
+        if read > MAX_REDIRECT_BODY {
+            return;
+        }
+    }
 }
 
 /// Scheme, host and port, for messages.

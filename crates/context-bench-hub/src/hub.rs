@@ -18,6 +18,7 @@ use crate::repo::{MAIN, RepoId, check_revision, encode_revision, is_commit};
 use crate::resolve::{ConfigInfo, Plan, Resolved};
 use crate::settings::HubSettings;
 use crate::tree;
+use crate::verify::Verified;
 use crate::web;
 use crate::words::size;
 
@@ -29,6 +30,7 @@ const MAX_README: u64 = 64_000_000;
 pub struct Hub {
     http: std::sync::Arc<Http>,
     settings: HubSettings,
+    verified: Verified,
 }
 
 /// What the cache has of a split.
@@ -64,7 +66,11 @@ impl Hub {
     pub fn new(settings: HubSettings) -> Result<Self, HubError> {
         let endpoint = endpoint(&settings.endpoint)?;
         let http = std::sync::Arc::new(Http::new(&settings, endpoint)?);
-        Ok(Self { http, settings })
+        Ok(Self {
+            http,
+            settings,
+            verified: Verified::default(),
+        })
     }
 
     /// The settings that this client was made with.
@@ -126,7 +132,7 @@ impl Hub {
         progress: &dyn Progress,
     ) -> Result<Vec<PathBuf>, HubError> {
         outside(|| {
-            let paths = fetch::fetch(&self.http, &self.settings, files, progress)?;
+            let paths = fetch::fetch(&self.http, &self.settings, &self.verified, files, progress)?;
             fetch::remember(&self.settings, files);
             Ok(paths)
         })
@@ -144,7 +150,7 @@ impl Hub {
         progress: &dyn Progress,
     ) -> Result<Vec<PathBuf>, HubError> {
         outside(|| {
-            let paths = fetch::fetch(&self.http, &self.settings, files, progress)?;
+            let paths = fetch::fetch(&self.http, &self.settings, &self.verified, files, progress)?;
             let is_new = |file: &&RemoteFile| {
                 let cache = RepoCache::new(&self.settings.cache, &file.repo);
                 cache.commit(&file.revision).is_none()
@@ -167,10 +173,12 @@ impl Hub {
     /// When the file cannot be reached.
     pub fn open_ranged(&self, file: &RemoteFile) -> Result<RangedFile, HubError> {
         outside(|| {
-            if let Some(path) = self.in_cache(file) {
+            let cache = RepoCache::new(&self.settings.cache, &file.repo);
+            let offline = self.settings.offline;
+            if let Some(path) = self.verified.found(&cache, file, offline)? {
                 return RangedFile::local(&path);
             }
-            if self.settings.offline {
+            if offline {
                 return Err(self.not_cached(format!("`{}`", file.shown()), String::new()));
             }
             RangedFile::of_repo(std::sync::Arc::clone(&self.http), file)
@@ -269,6 +277,7 @@ impl Hub {
                 offline: true,
                 ..self.settings.clone()
             },
+            verified: Verified::default(),
         }
     }
 
@@ -368,7 +377,13 @@ impl Hub {
                 reason: format!("its README has {}", size(file.size)),
             });
         }
-        let paths = fetch::fetch(&self.http, &self.settings, std::slice::from_ref(file), &())?;
+        let paths = fetch::fetch(
+            &self.http,
+            &self.settings,
+            &self.verified,
+            std::slice::from_ref(file),
+            &(),
+        )?;
         let path: &Path = paths.first().ok_or(HubError::Thread)?;
         let bytes = fs::read(path).at("read", path)?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())

@@ -36,6 +36,7 @@ mod retry;
 mod secret;
 mod settings;
 mod tree;
+mod verify;
 mod web;
 mod words;
 mod yaml;

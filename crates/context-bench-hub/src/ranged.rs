@@ -130,6 +130,9 @@ impl RangedFile {
         let mut tail = BytesMut::new();
         while let Some(piece) = http.chunk(&mut reply.response, &reply.url)? {
             tail.extend_from_slice(&piece);
+            if tail.len() as u64 > TAIL {
+                return Err(no_parts(&url));
+            }
         }
         if start.checked_add(tail.len() as u64) != Some(len) {
             return Err(no_parts(&url));

@@ -5,9 +5,11 @@ use url::Url;
 
 use crate::error::HubError;
 use crate::http::{Http, NoAnswer, host, shown};
+use crate::words::size;
 
-/// The largest text that is read into memory, such as a page of a listing.
-const MAX_TEXT: usize = 256_000_000;
+/// The largest text that is read into memory, such as a page of a listing: those of
+/// a thousand files have some 300 KB, and as values they take many times that.
+const MAX_TEXT: usize = 32 << 20;
 /// How much of the body of an error is read for its message.
 const MAX_MESSAGE: usize = 16 * 1024;
 
@@ -92,7 +94,7 @@ impl Reply {
             if body.len() > MAX_TEXT {
                 return Err(HubError::BadReply {
                     url: shown(&at),
-                    reason: "it is far too long".to_owned(),
+                    reason: format!("it is longer than {}", size(MAX_TEXT as u64)),
                 });
             }
         }

@@ -14,6 +14,8 @@ const DEFAULT_ENDPOINT: &str = "https://huggingface.co";
 /// The time the Python client gives an answer to begin, and a download to go on.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
 const DEFAULT_PARALLEL: usize = 6;
+/// Who serves large files says how large they are; what is made on request is small.
+const DEFAULT_UNANNOUNCED: u64 = 4 << 30;
 
 /// How to reach the hub and where to keep its files.
 #[derive(Debug, Clone)]
@@ -37,6 +39,8 @@ pub struct HubSettings {
     pub retry: RetryPolicy,
     /// How many files are downloaded at once.
     pub parallel: usize,
+    /// The most bytes of a file whose size its server does not say.
+    pub longest_unannounced: u64,
 }
 
 impl HubSettings {
@@ -54,6 +58,7 @@ impl HubSettings {
             stall_timeout: DEFAULT_TIMEOUT,
             retry: RetryPolicy::default(),
             parallel: DEFAULT_PARALLEL,
+            longest_unannounced: DEFAULT_UNANNOUNCED,
         }
     }
 

@@ -1,6 +1,8 @@
 //! The complete listing of a commit: asked once, then kept for ever, in the file
 //! and format that Python's `huggingface_hub` keeps it in.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value, json};
 use url::Url;
 
@@ -11,8 +13,10 @@ use crate::http::{Ask, Http, shown};
 use crate::repo::{RepoId, encode_path, encode_revision, relative};
 
 const FORMAT: u64 = 1;
-/// A thousand files each; more is a server that goes round in circles.
-const MAX_PAGES: usize = 2000;
+/// A thousand files each; the hub advises against a tenth of it.
+const MAX_PAGES: usize = 1000;
+/// Of all pages together.
+const MAX_BYTES: usize = 512 << 20;
 
 /// One file as the hub lists it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -110,7 +114,8 @@ pub(crate) fn ask(
     revision: &str,
     commit: &str,
 ) -> Result<Vec<RemoteFile>, HubError> {
-    let mut entries = Vec::new();
+    let mut entries: Vec<Entry> = Vec::new();
+    let mut known: HashSet<String> = HashSet::new();
     let mut next = Some(api_url(
         http,
         repo,
@@ -119,7 +124,7 @@ pub(crate) fn ask(
             encode_revision(commit)
         ),
     )?);
-    let mut pages = 0;
+    let (mut pages, mut bytes) = (0, 0);
     while let Some(url) = next {
         let reply = http.send(&Ask::get(url))?;
         if reply.status != 200 {
@@ -134,11 +139,17 @@ pub(crate) fn ask(
             url: at.clone(),
             reason,
         };
-        let page: Value = serde_json::from_str(&reply.text(http)?)
+        let text = reply.text(http)?;
+        bytes += text.len();
+        let page: Value = serde_json::from_str(&text)
             .map_err(|error| bad(format!("it is not JSON ({error})")))?;
         let items = page.as_array();
         let items = items.ok_or_else(|| bad("it is not a listing".to_owned()))?;
+        let before = known.len();
         for item in items {
+            if let Some(path) = item.get("path").and_then(Value::as_str) {
+                known.insert(path.to_owned());
+            }
             match item.get("type").and_then(Value::as_str) {
                 Some("file") => entries.push(
                     Entry::listed(item).ok_or_else(|| bad(format!("it lists a file as {item}")))?,
@@ -147,8 +158,13 @@ pub(crate) fn ask(
             }
         }
         pages += 1;
-        if pages > MAX_PAGES {
-            return Err(bad("the listing does not end".to_owned()));
+        // A server that goes round in circles names nothing new, whatever it calls
+        // its pages.
+        if next.is_some() && (pages >= MAX_PAGES || bytes > MAX_BYTES || known.len() == before) {
+            return Err(bad(format!(
+                "the listing does not end: page {pages}, {} files and folders",
+                known.len()
+            )));
         }
     }
     // A path that leads out of its folder can be neither kept nor read.

@@ -171,6 +171,7 @@ pub(crate) fn fetch(
         incomplete: folder.join(format!("{version}.incomplete")),
         target: folder.join(&version).join(name(url)),
         size: None,
+        most: settings.longest_unannounced,
         checksum: None,
         if_range: strong.as_deref(),
     };

@@ -28,6 +28,7 @@ use parquet::schema::parser::parse_message_type;
 
 const N_ROWS: usize = 200_000;
 const ROWS_PER_GROUP: usize = 50_000;
+const N_CHECKED: usize = 100_000;
 const N_LINES: usize = 1_000_000;
 
 fn main() {
@@ -48,9 +49,32 @@ fn main() {
     // Other files to measure, such as the real ones of the tests.
     files.extend(std::env::var_os("BENCH_PARQUET").map(PathBuf::from));
     for file in files {
-        parquet(&file);
+        measure(&file);
     }
+    checksums(folder.path());
     json_lines(folder.path());
+}
+
+/// What it costs to verify the checksums of pages: the same rows with and without.
+fn checksums(folder: &Path) {
+    let text = "A line of a context that somebody has to read. ".repeat(10);
+    let rows: Vec<Vec<String>> = (0..N_CHECKED)
+        .map(|n| vec![format!("question {n}"), format!("{n}: {text}")])
+        .collect();
+    let mut seconds = [0.0; 2];
+    for (seconds, with) in seconds.iter_mut().zip([false, true]) {
+        let path = folder.join(format!("checksums-{with}.parquet"));
+        let file = context_bench_testkit::parquet::texts(&["question", "context"], &rows, with);
+        std::fs::write(&path, file.bytes).unwrap();
+        *seconds = best(|| count(&path)).1;
+    }
+    let [without, with] = seconds;
+    line(
+        &format!("parquet with checksums of pages, {N_CHECKED} rows"),
+        format!("{:.0} ms", with * 1e3),
+        format!("without {:.0} ms", without * 1e3),
+        &format!("{:.2} × the time", with / without),
+    );
 }
 
 fn line(what: &str, measured: impl std::fmt::Display, beside: impl std::fmt::Display, ratio: &str) {
@@ -76,7 +100,7 @@ fn count(path: &Path) -> usize {
         .count()
 }
 
-fn parquet(path: &Path) {
+fn measure(path: &Path) {
     let (n, ours) = best(|| count(path));
     let (beside, ratio) = match pyarrow(path) {
         Some((version, theirs)) => (

@@ -7,6 +7,10 @@
 use std::collections::VecDeque;
 use std::io::{self, Read};
 
+use crate::json_record::MAX_RECORD_BYTES;
+
+/// A table with more columns is none.
+const MAX_FIELDS: usize = 1_000_000;
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// Passes bytes on and notes where rows begin, by the rules of the `csv` crate.
@@ -17,6 +21,9 @@ pub(crate) struct RowWatch<R> {
     line: usize,
     row_lines: VecDeque<usize>,
     quote_line: usize,
+    /// Bytes and fields of the row so far.
+    row_bytes: u64,
+    row_fields: usize,
     is_at_end: bool,
     /// Bytes that were looked at and not yet passed on; none before the first read.
     start: Option<Vec<u8>>,
@@ -42,6 +49,8 @@ impl<R> RowWatch<R> {
             line: 1,
             row_lines: VecDeque::new(),
             quote_line: 1,
+            row_bytes: 0,
+            row_fields: 0,
             is_at_end: false,
             start: None,
         }
@@ -60,6 +69,11 @@ impl<R> RowWatch<R> {
         (self.is_at_end && self.place == Place::Quoted).then_some(self.quote_line)
     }
 
+    /// Whether the row is so long that no more of it is passed on.
+    pub(crate) fn is_too_long(&self) -> bool {
+        self.row_bytes > MAX_RECORD_BYTES || self.row_fields > MAX_FIELDS
+    }
+
     fn follow(&mut self, byte: u8) {
         use Place::{Bare, FieldStart, MaybeClosed, Quoted, RowStart};
 
@@ -74,7 +88,10 @@ impl<R> RowWatch<R> {
         };
         if before == RowStart && self.place != RowStart {
             self.row_lines.push_back(self.line);
+            (self.row_bytes, self.row_fields) = (0, 0);
         }
+        self.row_bytes += 1;
+        self.row_fields += usize::from(self.place == FieldStart);
         if self.place == Quoted && !matches!(before, Quoted | MaybeClosed) {
             self.quote_line = self.line;
         }
@@ -123,6 +140,9 @@ impl<R: Read> Read for RowWatch<R> {
         for &byte in &buffer[..n_bytes] {
             self.follow(byte);
         }
-        Ok(n_bytes)
+        match self.is_too_long() {
+            true => Err(io::ErrorKind::InvalidData.into()),
+            false => Ok(n_bytes),
+        }
     }
 }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use csv::{ErrorKind, StringRecord};
 
 use crate::error::unreadable;
+use crate::json_record::too_long;
 use crate::record::Header;
 use crate::row_watch::RowWatch;
 use crate::source::Input;
@@ -98,6 +99,9 @@ impl Table {
     fn finish_row(&mut self) -> Result<usize, RecordError> {
         let watch = self.rows.get_mut();
         let line = watch.next_row_line();
+        if watch.is_too_long() {
+            return Err(too_long(&self.path, line));
+        }
         match watch.left_open_at_line() {
             None => Ok(line),
             Some(line) => Err(RecordError::BadFile {

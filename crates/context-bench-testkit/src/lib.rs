@@ -33,6 +33,7 @@ mod headers;
 pub mod hub;
 mod life;
 pub mod likelihood;
+pub mod parquet;
 mod plan;
 mod reader;
 mod record;

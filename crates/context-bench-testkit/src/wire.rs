@@ -10,6 +10,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 pub(crate) enum Length {
     Bytes(usize),
     Chunked,
+    /// Whatever comes before the connection ends.
+    UntilClose,
 }
 
 /// The interim reply to `Expect: 100-continue`.
@@ -28,7 +30,7 @@ pub(crate) fn head(
 ) -> Vec<u8> {
     let room = match length {
         Length::Bytes(bytes) => bytes,
-        Length::Chunked => 2048,
+        Length::Chunked | Length::UntilClose => 2048,
     };
     let mut out = Vec::with_capacity(256 + room);
     line(
@@ -46,6 +48,7 @@ pub(crate) fn head(
     match length {
         Length::Bytes(bytes) => line(&mut out, format_args!("content-length: {bytes}")),
         Length::Chunked => line(&mut out, format_args!("transfer-encoding: chunked")),
+        Length::UntilClose => {}
     }
     for (name, value) in headers {
         line(&mut out, format_args!("{name}: {value}"));

@@ -20,6 +20,7 @@ mod interrupt;
 mod judge;
 mod models;
 mod named;
+mod notices;
 mod outputs;
 mod plain_files;
 mod print_config;

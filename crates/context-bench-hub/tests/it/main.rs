@@ -10,6 +10,7 @@
 )]
 
 mod access;
+mod bombs;
 mod common;
 mod disk;
 mod download;

@@ -35,7 +35,9 @@ fn files_of_python_are_used_without_a_request() {
     let fake = FakeHub::start([]);
     let cache = tempfile::tempdir().expect("a folder");
     let repo = cache.path().join("hub/datasets--org--set");
-    let (one, two) = ("1".repeat(64), "2".repeat(40));
+    // `printf "PAR1" | sha256sum`, `printf "{}\n" | git hash-object --stdin`.
+    let one = "fbc62d3b511368ee275ddc74117d8689b430e1427220e25d30816201d89ca7b6".to_owned();
+    let two = "0967ef424bce6791893e9a57bb952f80fd536e93".to_owned();
     python_download(&repo, "data/train-00000-of-00002.parquet", &one, b"PAR1");
     python_download(&repo, "test.jsonl", &two, b"{}\n");
     let alone = offline(&fake, cache.path());

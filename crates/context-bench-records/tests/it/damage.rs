@@ -1,6 +1,6 @@
 //! Damaged Parquet files: an error or records, never a panic, never without end.
 
-use context_bench_testkit::shared;
+use context_bench_testkit::{parquet as testkit_parquet, shared};
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 use proptest::prelude::*;
@@ -45,6 +45,40 @@ fn every_flipped_byte_is_survived() {
                 }
             }
         }
+    }
+}
+
+/// With checksums no bit of a page can change unnoticed; without them a changed letter
+/// is a letter like any other.
+#[test]
+fn checksums_of_pages_tell_every_flipped_bit() {
+    let rows: Vec<Vec<String>> = (0..20)
+        .map(|n| vec![format!("question {n}"), format!("the answer to {n}")])
+        .collect();
+    for checksums in [true, false] {
+        let file = testkit_parquet::texts(&["question", "answer"], &rows, checksums);
+        let whole = all(file.bytes.clone()).expect("good");
+        assert_eq!(whole.len(), 20);
+        assert_eq!(whole[3]["answer"], "the answer to 3");
+        let mut changed = 0;
+        for at in file.pages.iter().cloned().flatten() {
+            for bit in 0..8 {
+                let mut damaged = file.bytes.clone();
+                damaged[at] ^= 1 << bit;
+                match all(damaged) {
+                    Err(error) if checksums => {
+                        assert!(error.contains("checksum"), "{error}");
+                    }
+                    Err(_) => {}
+                    Ok(read) => changed += usize::from(read != whole),
+                }
+            }
+        }
+        assert_eq!(
+            changed == 0,
+            checksums,
+            "{changed} changes were not noticed"
+        );
     }
 }
 

@@ -218,3 +218,25 @@ fn a_wrong_ending_is_an_error_with_advice() {
         );
     }
 }
+
+/// A small file that unpacks to a row without end is told before memory is full.
+#[test]
+fn rows_without_end_are_errors() {
+    let folder = Folder::new();
+    let level = flate2::Compression::fast();
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), level);
+    let much = vec![b'a'; 1 << 20];
+    packed.write_all(b"a,b\n\"").expect("in memory");
+    for _ in 0..260 {
+        packed.write_all(&much).expect("in memory");
+    }
+    folder.write("long.csv.gz", packed.finish().expect("in memory"));
+    folder.write("wide.csv", format!("a,b\n{}", ",".repeat(1_100_000)));
+    folder.write("wide.tsv", "\t".repeat(1_100_000));
+    for name in ["long.csv.gz", "wide.csv", "wide.tsv"] {
+        let error = folder
+            .outcome(name, ReadSettings::default())
+            .expect_err(name);
+        assert!(error.contains("a record is longer than"), "{error}");
+    }
+}

@@ -9,7 +9,7 @@ use minijinja::value::{Kwargs, Rest, Value};
 use minijinja::{Environment, Error};
 
 use super::args::{Args, wrong};
-use super::value;
+use super::{bounds, value};
 
 /// The letters that label options.
 const LETTERS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -39,6 +39,7 @@ fn letter_choices(this: Value, given: Rest<Value>, named: Kwargs) -> Result<Stri
                 LETTERS.len()
             )));
         };
+        bounds::fits(style.len().saturating_mul(LETTERS.len()))?;
         let label = style.replacen('A', &letter.to_string(), 1);
         lines.push(format!("{label} {}", value::str(&choice)));
     }

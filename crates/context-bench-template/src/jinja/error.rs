@@ -4,6 +4,8 @@ use std::fmt;
 
 use minijinja::ErrorKind;
 
+use super::bounds;
+
 /// A template that cannot be compiled or rendered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
@@ -27,20 +29,32 @@ impl Error {
                 (None, None) => kind.to_string(),
             },
         };
-        let hint = match error.kind() {
+        let bound = bounds::hint(error).map(str::to_owned);
+        let hint = bound.or_else(|| match error.kind() {
             ErrorKind::OutOfFuel => Some("loop over fewer items".to_owned()),
             ErrorKind::SyntaxError => Some("see the Jinja documentation for the syntax".to_owned()),
             ErrorKind::InvalidOperation if message.contains('%') => {
                 Some("write `\"…\"|format(x)` when the text before `%` is a variable".to_owned())
             }
             _ => None,
-        };
+        });
         Self {
             template: template.to_owned(),
             line: error.line(),
             record: None,
             message,
             hint,
+        }
+    }
+
+    /// A template that is refused before it is compiled.
+    pub(super) fn refused(template: &str, line: usize, message: String, hint: &str) -> Self {
+        Self {
+            template: template.to_owned(),
+            line: Some(line),
+            record: None,
+            message,
+            hint: Some(hint.to_owned()),
         }
     }
 

@@ -13,7 +13,7 @@ use minijinja::{Environment, Error, ErrorKind};
 
 use super::args::{Args, wrong};
 use super::json::tojson;
-use super::{percent, value};
+use super::{bounds, guard, percent, value};
 use crate::python;
 use crate::python::regex::Regex;
 
@@ -154,12 +154,7 @@ fn trim(this: Value, given: Given, named: Kwargs) -> Result<String, Error> {
 fn replace(this: Value, given: Given, named: Kwargs) -> Result<String, Error> {
     let args = Args::of("replace", &given, &named, &["old", "new", "count"], 2)?;
     let part = |i| args.get(i).map(value::str).unwrap_or_default();
-    Ok(super::text::replace(
-        &text(&this)?,
-        &part(0),
-        &part(1),
-        args.int(2)?,
-    ))
+    super::text::replace(&text(&this)?, &part(0), &part(1), args.int(2)?)
 }
 
 fn join(this: Value, given: Given, named: Kwargs) -> Result<String, Error> {
@@ -181,6 +176,7 @@ fn join(this: Value, given: Given, named: Kwargs) -> Result<String, Error> {
         };
         defined(&item)?;
         value::write_str(&mut out, &item);
+        bounds::fits(out.len())?;
     }
     Ok(out)
 }
@@ -268,6 +264,10 @@ fn wordwrap(this: Value, given: Given, named: Kwargs) -> Result<String, Error> {
         }
         lines.push(line);
     }
+    bounds::fits(
+        text.len()
+            .saturating_add(lines.len().saturating_mul(mark.len())),
+    )?;
     Ok(lines.join(mark))
 }
 
@@ -398,7 +398,9 @@ fn printf(this: Value, operand: Value) -> Result<String, Error> {
     } else {
         vec![operand]
     };
-    minijinja::formatting::format(style, &text(&this)?, &args)
+    let format = text(&this)?;
+    guard::check_format(&format, &args)?;
+    minijinja::formatting::format(style, &format, &args)
 }
 
 fn regex_replace(
@@ -435,6 +437,6 @@ fn regex_replace(
     };
     let count = usize::try_from(args.int(2)?.unwrap_or(0)).unwrap_or(0);
     regex
-        .sub(args.needed(1)?, &text(this)?, count)
+        .sub_within(args.needed(1)?, &text(this)?, count, bounds::MAX_SIZE)
         .map_err(|error| wrong(error.to_string()))
 }

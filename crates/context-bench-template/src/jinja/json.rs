@@ -7,7 +7,7 @@ use minijinja::value::{Kwargs, Rest, Value, ValueKind};
 
 use super::args::{Args, wrong};
 use super::filters::sorted_keys;
-use super::value;
+use super::{bounds, value};
 use crate::python;
 
 #[expect(
@@ -24,6 +24,7 @@ pub(crate) fn tojson(this: Value, given: Rest<Value>, named: Kwargs) -> Result<S
 }
 
 fn write(out: &mut String, this: &Value, indent: Option<usize>, depth: usize) -> Result<(), Error> {
+    bounds::fits(out.len())?;
     if depth > 100 {
         return Err(wrong("a value is nested too deep for `tojson`"));
     }

@@ -8,7 +8,7 @@ use super::text::{
     capitalize, casefold, expand_tabs, is_title, lines, pad, replace, split, swapcase, title,
     translate,
 };
-use super::value;
+use super::{bounds, guard, value};
 use crate::python;
 
 /// The callback of the environment for methods a value does not have itself.
@@ -149,7 +149,7 @@ fn string(this: &str, method: &str, args: &[Value]) -> Result<Value, Error> {
                 args.needed(0)?,
                 args.needed(1)?,
                 args.int(2)?,
-            ))
+            )?)
         }
         "find" | "rfind" | "index" | "rindex" => {
             let args = Args::bind("find", args, &["sub", "start", "end"], 1)?;
@@ -231,17 +231,19 @@ fn string(this: &str, method: &str, args: &[Value]) -> Result<Value, Error> {
                     return Err(wrong(format!("`join` needs text, item {i} is {kind}")));
                 };
                 out.push_str(item);
+                bounds::fits(out.len())?;
             }
             Value::from(out)
         }
         "format" => {
+            guard::check_format(this, args)?;
             let style = minijinja::formatting::FormatStyle::StrFormat;
             Value::from(minijinja::formatting::format(style, this, args)?)
         }
         "expandtabs" => {
             let args = Args::bind("expandtabs", args, &["tabsize"], 0)?;
             let size = args.int(0)?.unwrap_or(8).clamp(0, 1000);
-            Value::from(expand_tabs(this, usize::try_from(size).unwrap_or(8)))
+            Value::from(expand_tabs(this, usize::try_from(size).unwrap_or(8))?)
         }
         // Text stays text: what a template does with bytes is to count them.
         "encode" => Value::from_bytes(this.as_bytes().to_vec()),

@@ -5,13 +5,18 @@
 //! from many threads; what it may compute is bounded.
 
 mod args;
+pub(crate) mod bounds;
 mod choices;
+mod constants;
+mod depth;
 mod direct;
 mod error;
 mod filters;
+mod guard;
 mod json;
 mod methods;
 mod percent;
+mod program;
 mod text;
 mod value;
 
@@ -19,14 +24,16 @@ pub use error::Error;
 
 use std::sync::{Arc, OnceLock};
 
+use minijinja::machinery;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{AutoEscape, Environment, ErrorKind, UndefinedBehavior, Value};
 use serde_json::{Map, Value as Json};
 
 use direct::Direct;
 
-/// Instructions one rendering may take; a loop over a book needs a hundredth of it.
-const FUEL: u64 = 10_000_000;
+/// Instructions one rendering may take, those that measure included; a loop over a
+/// book needs a hundredth of it.
+const FUEL: u64 = 20_000_000;
 /// How deep macros and includes may call each other.
 const MAX_RECURSION: usize = 100;
 /// How many fields of a record a hint names.
@@ -44,17 +51,24 @@ fn environment() -> &'static Environment<'static> {
         environment.set_recursion_limit(MAX_RECURSION);
         environment.set_unknown_method_callback(methods::call);
         environment.set_formatter(|out, _, value| {
-            let written = match value.as_str() {
-                Some(text) => out.write_str(text),
-                None => out.write_str(&value::str(value)),
+            let spelled;
+            let text = match value.as_str() {
+                Some(text) => text,
+                None => {
+                    spelled = value::str(value);
+                    &spelled
+                }
             };
-            written.map_err(minijinja::Error::from)
+            bounds::written(text.len())?;
+            out.write_str(text).map_err(minijinja::Error::from)
         });
         if let Some(syntax) = syntax() {
             environment.set_syntax(syntax);
         }
         environment.remove_global("debug");
         filters::add(&mut environment);
+        bounds::add(&mut environment);
+        guard::add(&mut environment);
         environment
     })
 }
@@ -130,10 +144,46 @@ struct Compiled {
     fields: Vec<String>,
     /// All names in it; what it takes is among them.
     names: Vec<String>,
-    /// When the whole of it is one `{{ expression }}`.
-    expression: Option<minijinja::Expression<'static, 'static>>,
+    /// Whether the whole of it is one `{{ expression }}`.
+    expression: bool,
+    /// Whether anything in it can grow.
+    grows: bool,
     /// The way around the engine, when it is simple enough.
     direct: Option<Direct>,
+}
+
+impl Compiled {
+    /// Runs the engine, for what it writes to `text`, or for the value of the one
+    /// expression when there is no `text`.
+    fn run(
+        &self,
+        record: &(impl Record + ?Sized),
+        text: Option<&mut String>,
+    ) -> Result<Value, minijinja::Error> {
+        let template = self.environment.get_template("")?;
+        let values = context(&self.names, record);
+        bounds::begin();
+        let mut unused = String::new();
+        let evaluates = text.is_none();
+        let text = text.unwrap_or(&mut unused);
+        if !self.grows && !evaluates {
+            *text = template.render(values)?;
+            return Ok(Value::UNDEFINED);
+        }
+        let compiled = machinery::get_compiled_template(&template);
+        let program = program::measured(&compiled.instructions, evaluates);
+        let blocks = program::blocks(&compiled.blocks);
+        // The shared environment: a template that includes itself finds nothing there.
+        let (value, _) = machinery::eval(
+            environment(),
+            &program,
+            values,
+            &blocks,
+            &mut machinery::make_string_output(text),
+            AutoEscape::None,
+        )?;
+        Ok(value.unwrap_or_default())
+    }
 }
 
 impl Template {
@@ -192,13 +242,13 @@ impl Template {
         let Body::Jinja(compiled) = &self.body else {
             return Ok(Json::String(self.source.to_string()));
         };
-        let Some(expression) = &compiled.expression else {
+        if !compiled.expression {
             return self.render(record).map(Json::String);
-        };
+        }
         let direct = compiled.direct.as_ref();
         match direct.and_then(|direct| direct.evaluate(record)) {
             Some(value) => Ok(value),
-            None => self.engine_evaluate(compiled, expression, record),
+            None => self.engine_evaluate(compiled, record),
         }
     }
 
@@ -207,22 +257,20 @@ impl Template {
         compiled: &Compiled,
         record: &(impl Record + ?Sized),
     ) -> Result<String, Error> {
-        let template = compiled.environment.get_template("");
-        template
-            .and_then(|template| template.render(context(&compiled.names, record)))
-            .map_err(|error| self.error(&error, &record.names()))
+        let mut text = String::new();
+        compiled
+            .run(record, Some(&mut text))
+            .map_err(|error| self.error(&error, &record.names()))?;
+        Ok(text)
     }
 
     fn engine_evaluate(
         &self,
         compiled: &Compiled,
-        expression: &minijinja::Expression<'static, 'static>,
         record: &(impl Record + ?Sized),
     ) -> Result<Json, Error> {
         let wrong = |error: &minijinja::Error| self.error(error, &record.names());
-        let found = expression
-            .eval(context(&compiled.names, record))
-            .map_err(|error| wrong(&error))?;
+        let found = compiled.run(record, None).map_err(|error| wrong(&error))?;
         if found.is_undefined() {
             return Err(wrong(&ErrorKind::UndefinedError.into()));
         }
@@ -274,31 +322,37 @@ fn context(names: &[String], record: &(impl Record + ?Sized)) -> Value {
 
 fn compile(name: &str, source: &str) -> Result<Compiled, Error> {
     let wrong = |error: &minijinja::Error| Error::new(name, error);
+    depth::check(name, source, syntax())?;
     let rewritten = percent::rewrite(source);
+    if let Some(rewritten) = &rewritten {
+        depth::check(name, rewritten, syntax())?;
+    }
     let text = rewritten.as_deref().unwrap_or(source);
+    if let Ok(tree) = machinery::parse(text, "", syntax().unwrap_or_default()) {
+        constants::check(name, &tree)?;
+    }
     let mut environment = environment().clone();
     environment
         .add_template_owned("", text.to_owned())
         .map_err(|error| wrong(&error))?;
-    let mut fields: Vec<String> = environment
+    let template = environment
         .get_template("")
-        .map_err(|error| wrong(&error))?
-        .undeclared_variables(false)
-        .into_iter()
-        .collect();
+        .map_err(|error| wrong(&error))?;
+    let mut fields: Vec<String> = template.undeclared_variables(false).into_iter().collect();
     fields.sort();
-    let expression = sole_expression(text).and_then(|expression| {
-        self::environment()
-            .compile_expression_owned(expression.to_owned())
-            .ok()
+    let instructions = &machinery::get_compiled_template(&template).instructions;
+    let grows = program::grows(instructions);
+    let alone = sole_expression(text).filter(|expression| {
+        program::writes_one_value(instructions) && machinery::parse_expr(expression).is_ok()
     });
-    let alone = sole_expression(text).filter(|_| expression.is_some());
+    let (expression, direct) = (alone.is_some(), Direct::of(text, alone));
     Ok(Compiled {
-        environment,
         fields,
         names: names(text),
         expression,
-        direct: Direct::of(text, alone),
+        grows,
+        direct,
+        environment,
     })
 }
 
@@ -416,10 +470,10 @@ mod tests {
                     assert_eq!(expected.as_ref(), Ok(&text), "{source} of {record:?}");
                     taken += 1;
                 }
-                if let Some(expression) = &compiled.expression
+                if compiled.expression
                     && let Some(value) = direct.evaluate(record)
                 {
-                    let expected = template.engine_evaluate(compiled, expression, record);
+                    let expected = template.engine_evaluate(compiled, record);
                     assert_eq!(expected.as_ref(), Ok(&value), "{source} of {record:?}");
                 }
             }

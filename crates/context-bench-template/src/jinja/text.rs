@@ -4,6 +4,7 @@ use minijinja::Error;
 use minijinja::value::{Value, ValueKind};
 
 use super::args::wrong;
+use super::bounds;
 use crate::python;
 
 /// How long a text may become by padding.
@@ -159,11 +160,21 @@ pub(super) fn lines(text: &str, keep: bool) -> Value {
     Value::from(lines)
 }
 
-pub(super) fn replace(text: &str, old: &str, new: &str, count: Option<i64>) -> String {
-    match count.and_then(|count| usize::try_from(count).ok()) {
+pub(super) fn replace(
+    text: &str,
+    old: &str,
+    new: &str,
+    count: Option<i64>,
+) -> Result<String, Error> {
+    let count = count.and_then(|count| usize::try_from(count).ok());
+    if new.len() > old.len() {
+        let times = text.matches(old).take(count.unwrap_or(usize::MAX)).count();
+        bounds::fits(text.len().saturating_add(times.saturating_mul(new.len())))?;
+    }
+    Ok(match count {
         Some(count) => text.replacen(old, new, count),
         None => text.replace(old, new),
-    }
+    })
 }
 
 pub(super) fn pad(text: &str, method: &str, width: i64, fill: char) -> Result<String, Error> {
@@ -191,7 +202,9 @@ pub(super) fn pad(text: &str, method: &str, width: i64, fill: char) -> Result<St
     })
 }
 
-pub(super) fn expand_tabs(text: &str, size: usize) -> String {
+pub(super) fn expand_tabs(text: &str, size: usize) -> Result<String, Error> {
+    let tabs = text.matches('\t').count();
+    bounds::fits(text.len().saturating_add(tabs.saturating_mul(size)))?;
     let mut out = String::with_capacity(text.len());
     let mut column = 0;
     for c in text.chars() {
@@ -212,7 +225,7 @@ pub(super) fn expand_tabs(text: &str, size: usize) -> String {
             }
         }
     }
-    out
+    Ok(out)
 }
 
 /// A table from character codes to text, a code or `None`.
@@ -230,6 +243,7 @@ pub(super) fn translate(text: &str, table: &Value) -> Result<Value, Error> {
                 out.push(c.ok_or_else(|| wrong("`translate` names no character"))?);
             }
         }
+        bounds::fits(out.len())?;
     }
     Ok(Value::from(out))
 }

@@ -6,7 +6,7 @@ use serde_json::{Map, Number, Value as Json};
 use crate::python;
 
 /// How deep a value may be nested when it is printed or converted.
-const MAX_DEPTH: usize = 200;
+pub(super) const MAX_DEPTH: usize = 200;
 
 /// A JSON value as a template sees it.
 pub(crate) fn from_json(json: &Json) -> Value {

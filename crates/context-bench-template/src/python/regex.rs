@@ -123,6 +123,17 @@ impl Regex {
     /// `re.sub`: replaces matches, all when `count` is 0. The replacement may use
     /// `\1`, `\g<1>` and `\g<name>`.
     pub fn sub(&self, replacement: &str, text: &str, count: usize) -> Result<String, RegexError> {
+        self.sub_within(replacement, text, count, usize::MAX)
+    }
+
+    /// [`Regex::sub`], unless that becomes longer than `most`.
+    pub(crate) fn sub_within(
+        &self,
+        replacement: &str,
+        text: &str,
+        count: usize,
+        most: usize,
+    ) -> Result<String, RegexError> {
         let parts = self.replacement(replacement)?;
         let mut out = String::with_capacity(text.len());
         let mut copied = 0;
@@ -142,6 +153,12 @@ impl Regex {
                 }
             }
             copied = found.end;
+            if out.len() > most {
+                return Err(RegexError {
+                    pattern: self.pattern.clone(),
+                    message: "the replaced text becomes too long".to_owned(),
+                });
+            }
         }
         out.push_str(&text[copied..]);
         Ok(out)

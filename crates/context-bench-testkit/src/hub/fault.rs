@@ -17,4 +17,26 @@ pub enum HubFault {
     Slow(Duration),
     /// The range that was asked for is ignored.
     NoRange,
+    /// A body without a length that goes on and on: up to this many bytes, so that a
+    /// client which takes it all is a failed test and not a full disk.
+    Endless(u64),
+    /// A body that is announced and sent with so many bytes more than the file has.
+    Longer(u64),
+    /// A redirect to an address that redirects again.
+    Redirects,
+    /// A body that is announced as compressed.
+    Encoded(&'static str),
+}
+
+/// Listings that do not end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pages {
+    /// Each page leads to itself.
+    Same,
+    /// Each page leads to a new one with the same files.
+    Repeated,
+    /// Each page leads to a new one without files.
+    Empty,
+    /// Each page leads to a new one with new files.
+    New,
 }

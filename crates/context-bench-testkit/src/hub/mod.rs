@@ -16,7 +16,7 @@ mod routes;
 mod serve;
 
 pub use content::Content;
-pub use fault::HubFault;
+pub use fault::{HubFault, Pages};
 pub use repo::FakeRepo;
 
 use std::collections::BTreeMap;
@@ -76,6 +76,10 @@ pub(crate) struct State {
     pub(crate) repos: Mutex<BTreeMap<String, FakeRepo>>,
     pub(crate) web: Mutex<BTreeMap<String, WebFile>>,
     pub(crate) faults: Mutex<Vec<(String, HubFault)>>,
+    /// Faults that are not used up.
+    pub(crate) lasting: Mutex<Vec<(String, HubFault)>>,
+    /// How listings fail to end.
+    pub(crate) pages: Mutex<Option<Pages>>,
     pub(crate) seen: Mutex<Vec<Logged>>,
     pub(crate) cdn: OnceLock<String>,
     pub(crate) hub: OnceLock<String>,
@@ -107,6 +111,8 @@ impl FakeHub {
             repos: Mutex::default(),
             web: Mutex::default(),
             faults: Mutex::default(),
+            lasting: Mutex::default(),
+            pages: Mutex::default(),
             seen: Mutex::default(),
             cdn: OnceLock::new(),
             hub: OnceLock::new(),
@@ -177,6 +183,16 @@ impl FakeHub {
     /// Faults are used up one per request, in order.
     pub fn fault(&self, path: &str, fault: HubFault) {
         locked(&self.state.faults).push((path.to_owned(), fault));
+    }
+
+    /// Every request whose decoded path contains this text meets the fault.
+    pub fn always(&self, path: &str, fault: HubFault) {
+        locked(&self.state.lasting).push((path.to_owned(), fault));
+    }
+
+    /// Listings do not end from now on.
+    pub fn endless_pages(&self, pages: Pages) {
+        *locked(&self.state.pages) = Some(pages);
     }
 
     /// Lets all addresses of the CDN that were given out expire.

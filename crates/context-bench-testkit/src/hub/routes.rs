@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use serde_json::{Value, json};
 
 use super::content::Content;
+use super::fault::Pages;
 use super::repo::{FakeFile, FakeRepo};
 use super::{GOOD_TOKEN, OTHER_TOKEN, State, locked};
 use crate::request::Details;
@@ -168,6 +169,9 @@ fn tree(state: &State, repo: &FakeRepo, rest: &str, query: &str) -> Answer {
         return no_revision(&revision);
     };
     let page = state.page.load(Ordering::SeqCst);
+    if let Some(pages) = *locked(&state.pages) {
+        return endless(state, repo, rest, query, pages);
+    }
     let cursor = query
         .split('&')
         .find_map(|part| part.strip_prefix("cursor="));
@@ -184,6 +188,33 @@ fn tree(state: &State, repo: &FakeRepo, rest: &str, query: &str) -> Answer {
         );
         answer.headers.push(("Link".to_owned(), next));
     }
+    answer
+}
+
+/// A page of a listing that does not end.
+fn endless(state: &State, repo: &FakeRepo, rest: &str, query: &str, pages: Pages) -> Answer {
+    let revision = decoded(rest.strip_prefix("/tree/").unwrap_or_default());
+    let files = repo.files(&revision).into_iter().flatten();
+    let number: usize = query
+        .split('&')
+        .find_map(|part| part.strip_prefix("cursor=")?.parse().ok())
+        .unwrap_or(0);
+    let items: Vec<Value> = match pages {
+        Pages::Empty if number > 0 => Vec::new(),
+        Pages::New => files
+            .map(|(path, file)| item(&format!("{number}/{path}"), file))
+            .collect(),
+        _ => files.map(|(path, file)| item(path, file)).collect(),
+    };
+    let hub = state.hub.get().expect("set at start");
+    let next = match pages {
+        Pages::Same => number,
+        _ => number + 1,
+    };
+    let place = format!("{hub}/api/datasets/{}{rest}", repo.name);
+    let next = format!("<{place}?recursive=true&cursor={next}>; rel=\"next\"");
+    let mut answer = Answer::json(&Value::Array(items));
+    answer.headers.push(("Link".to_owned(), next));
     answer
 }
 

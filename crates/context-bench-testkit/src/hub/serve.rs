@@ -50,17 +50,35 @@ async fn answer(
             let header = retry.as_deref().map(|value| ("Retry-After", value));
             Answer::status(*status, header.as_slice())
         }
+        Some(HubFault::Redirects) => {
+            let turn = locked(&state.seen).len();
+            let place = format!("{}?turn={turn}", request.path);
+            Answer::status(302, &[("Location", &place)])
+        }
         _ => answer,
     };
     if let Some(HubFault::Slow(pause)) = fault {
         tokio::time::sleep(pause).await;
     }
+    if let Some(HubFault::Encoded(name)) = &fault {
+        let header = ("Content-Encoding".to_owned(), (*name).to_owned());
+        answer.headers.push(header);
+    }
     let (start, end) = ranged(&mut answer, &request, fault.as_ref());
+    let more = match &fault {
+        Some(HubFault::Longer(more)) => *more,
+        _ => 0,
+    };
+    let length = match &fault {
+        // Until the connection ends.
+        Some(HubFault::Endless(_)) => Length::UntilClose,
+        _ => Length::Bytes(usize::try_from(end - start + more).expect("it fits")),
+    };
     let head = wire::head(
         answer.status,
         "application/octet-stream",
         &answer.headers,
-        Length::Bytes(usize::try_from(end - start).expect("it fits")),
+        length,
         false,
     );
     let is_head = request.method == "HEAD";
@@ -117,7 +135,24 @@ async fn body(
             tokio::time::sleep(*pause).await;
         }
     }
+    let beyond = match fault {
+        Some(HubFault::Endless(most)) => most.saturating_sub(stop - start),
+        Some(HubFault::Longer(more)) => *more,
+        _ => 0,
+    };
+    let filler = vec![b'{'; usize::try_from(PIECE).expect("small")];
+    let mut left = beyond;
+    while left > 0 {
+        let len = left.min(PIECE);
+        sent.fetch_add(len, Ordering::SeqCst);
+        let piece = &filler[..usize::try_from(len).expect("small")];
+        if stream.write_all(piece).await.is_err() {
+            return false;
+        }
+        left -= len;
+    }
     match fault {
+        Some(HubFault::Endless(_)) => false,
         Some(HubFault::Stall(_)) => {
             // Until the client gives up; a minute is longer than any test.
             let _ = tokio::time::timeout(Duration::from_secs(60), reader.drain(stream)).await;
@@ -131,15 +166,26 @@ async fn body(
 /// The fault for this request, used up. Faults of bodies wait for one.
 fn take_fault(state: &State, request: &Details, answer: &Answer) -> Option<HubFault> {
     let path = decoded(&request.path);
-    let mut faults = locked(&state.faults);
-    let at = faults.iter().position(|(about, fault)| {
+    let meets = |(about, fault): &(String, HubFault)| {
         let fits = match fault {
-            HubFault::Status(..) | HubFault::Slow(_) => true,
+            HubFault::Status(..) | HubFault::Slow(_) | HubFault::Redirects => true,
+            // Listings as well as files.
+            HubFault::Endless(_) | HubFault::Encoded(_) => {
+                answer.status < 300 && request.method == "GET"
+            }
             _ => answer.has_ranges && request.method == "GET",
         };
         fits && path.contains(about.as_str())
-    })?;
-    Some(faults.remove(at).1)
+    };
+    let mut faults = locked(&state.faults);
+    match faults.iter().position(meets) {
+        Some(at) => Some(faults.remove(at).1),
+        None => {
+            let lasting = locked(&state.lasting);
+            let fault = lasting.iter().find(|fault| meets(fault))?;
+            Some(fault.1.clone())
+        }
+    }
 }
 
 /// Turns an answer into a partial one if that was asked for; gives what to send.

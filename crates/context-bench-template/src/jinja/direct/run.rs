@@ -8,6 +8,7 @@ use serde_json::Value as Json;
 use super::plan::{Expr, LoopFact, Side, Stmt, Test};
 use super::value::Value;
 use crate::jinja::Record;
+use crate::jinja::bounds::MAX_SIZE;
 use crate::python;
 
 /// Steps that one rendering may take here; what needs more is for the engine,
@@ -57,6 +58,8 @@ impl<'r, R: Record + ?Sized> Run<'r, R> {
             return None;
         }
         match part {
+            // What becomes too long is for the engine to refuse.
+            _ if out.len() > MAX_SIZE => return None,
             Stmt::Raw(text) => out.push_str(text),
             Stmt::Emit(expr) => self.value(expr)?.write(out)?,
             Stmt::If {
@@ -176,6 +179,9 @@ impl<'r, R: Record + ?Sized> Run<'r, R> {
                 for (i, item) in items.iter().enumerate() {
                     text.push_str(if i > 0 { &between } else { "" });
                     text.push_str(item.text()?);
+                    if text.len() > MAX_SIZE {
+                        return None;
+                    }
                 }
                 Value::Text(text.into())
             }
@@ -229,6 +235,13 @@ impl<'r, R: Record + ?Sized> Run<'r, R> {
             } => split(&self.value(text)?.into_text()?, separator, *most)?,
             Expr::Replace(of, from, to) => {
                 let text = self.value(of)?.into_text()?;
+                let times = match to.len() > from.len() {
+                    true => text.matches(&**from).count(),
+                    false => 0,
+                };
+                if times.checked_mul(to.len())? > MAX_SIZE {
+                    return None;
+                }
                 match text.contains(&**from) {
                     true => Value::Text(text.replace(&**from, to).into()),
                     false => Value::Text(text),
