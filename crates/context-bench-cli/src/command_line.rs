@@ -2,15 +2,18 @@
 
 use std::ffi::OsString;
 
-use context_bench::mask::{quoted, without_credentials};
+use context_bench::mask::{Mask, quoted};
 
 /// Arguments joined to a line that a shell reads back, without user names and
 /// passwords of URLs, and without keys wherever they stand.
 pub(crate) fn shown(args: &[OsString]) -> String {
-    let words = args
+    let words: Vec<String> = args
         .iter()
-        .map(|arg| quoted(&without_credentials(&arg.to_string_lossy())));
-    words.collect::<Vec<_>>().join(" ")
+        .map(|arg| arg.to_string_lossy().into_owned())
+        .collect();
+    let words = Mask::Dots.words(&words);
+    let quoted: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+    quoted.join(" ")
 }
 
 #[cfg(test)]

@@ -59,6 +59,7 @@ use serde_json::json;
 
 use crate::benchmark::{HarnessFacts, Suite};
 use crate::chat::Pace;
+use crate::mask::Mask;
 use crate::plan::{
     PLAN_VERSION, PlannedChat, PlannedLimits, PlannedPrompts, PlannedScoring, PlannedSeeds,
     RunPlan, RunRecord, RunSpec, Workers,
@@ -124,7 +125,7 @@ impl Planner<'_> {
             .extend(remarks::one_by_one(&plan, &systems, spec));
         let record = RunRecord {
             spec: recorded(spec),
-            plan,
+            plan: plan.without_secrets(),
         };
         Ok(PlannedRun {
             skipped: found.skipped.chain(examples.skipped().clone()),
@@ -315,7 +316,7 @@ impl Planner<'_> {
             keep_order: spec.data.keep_order.unwrap_or(false),
             harness: HarnessFacts {
                 backend: spec.harness.model.clone(),
-                model_args: spec.without_secrets().harness.model_args,
+                model_args: spec.harness.model_args.clone(),
                 models: systems.models(),
                 model: spec
                     .requests
@@ -341,6 +342,7 @@ impl Planner<'_> {
         let Some(baseline) = &self.spec.scoring.baseline else {
             return Ok(());
         };
+        let baseline = &Mask::Dots.text(baseline);
         let names: Vec<String> = systems.planned.iter().map(|one| one.name.clone()).collect();
         if names.contains(baseline) {
             return Ok(());

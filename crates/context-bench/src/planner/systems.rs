@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use super::{Listing, PlanError, Planner, defaults};
 use crate::chat::{Endpoint, Secret, TIMEOUT, derive_name};
+use crate::mask::{self, Mask};
 use crate::plan::{LikelihoodSpec, PlannedSystem, RequestSpec, SystemSpec, Workers};
 use crate::registry::{SystemContext, SystemRef};
 use crate::runner::MaxWorkers;
@@ -151,7 +152,7 @@ impl Planner<'_> {
                 let reference: SystemRef = typed.parse()?;
                 let factory = self.around.registry.systems.get(&reference.name)?;
                 let context = SystemContext {
-                    name: system.name.clone().unwrap_or(reference.label),
+                    name: Mask::Dots.text(system.name.as_ref().unwrap_or(&reference.label)),
                     answerer: answerer.system,
                     counter: Arc::clone(counter),
                 };
@@ -322,6 +323,13 @@ pub(super) fn key(
     match variable(name) {
         Some(key) => Ok(Some(Secret::new(key))),
         None if name == defaults::API_KEY_ENV => Ok(None),
+        // Often it is the key itself, which must not be shown.
+        None if !mask::names_variable(name) => Err(PlanError::new(
+            "`--api-key-env` takes the name of a variable, and what it was given is none",
+        )
+        .with_hint(
+            "export the key in a variable, such as MY_KEY, and pass `--api-key-env MY_KEY`",
+        )),
         None => Err(PlanError::new(format!(
             "the variable `{name}` that `--api-key-env` names is not set"
         ))
@@ -363,14 +371,15 @@ fn names(systems: &[SystemSpec]) -> Result<Vec<String>, PlanError> {
         let derived = if let Some(url) = &system.proxy {
             (derive_name(url), with_port(url))
         } else if let Some(command) = &system.command {
-            let name = program_name(command);
+            let name = program_name(&Mask::Dots.setting(command));
             (name.clone(), name)
         } else {
             // Not made different: two of the same are a mistake that is told.
             wanted.push((Some(String::new()), Default::default()));
             continue;
         };
-        wanted.push((system.name.clone(), derived));
+        let given = system.name.as_deref();
+        wanted.push((given.map(|name| Mask::Dots.text(name)), derived));
     }
     let mut uses: HashMap<String, usize> = HashMap::new();
     for (given, (short, _)) in &wanted {
