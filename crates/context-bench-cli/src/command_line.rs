@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use context_bench::mask::{Mask, quoted};
+use context_bench::mask::{self, Mask, quoted};
 
 /// Arguments joined to a line that a shell reads back, without user names and
 /// passwords of URLs, and without keys wherever they stand.
@@ -14,6 +14,15 @@ pub(crate) fn shown(args: &[OsString]) -> String {
     let words = Mask::Dots.words(&words);
     let quoted: Vec<String> = words.iter().map(|word| quoted(word)).collect();
     quoted.join(" ")
+}
+
+/// What of the arguments must not be said.
+pub(crate) fn secrets(args: &[OsString]) -> Vec<String> {
+    let words: Vec<String> = args
+        .iter()
+        .map(|arg| arg.to_string_lossy().into_owned())
+        .collect();
+    mask::secrets_in_words(&words)
 }
 
 #[cfg(test)]

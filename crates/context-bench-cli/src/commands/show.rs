@@ -60,8 +60,8 @@ pub(crate) fn main(args: &ShowArgs, registry: &Registry) -> Result<Exit, Failure
     }
     let example = first_example(&registry, args, &reference, config);
     match args.output {
-        ListFormat::Table => output::stdout(&example_text(&example))?,
-        ListFormat::Json => output::stdout(&format!("{:#}\n", shown.json(&example)))?,
+        ListFormat::Table => output::data(&example_text(&example))?,
+        ListFormat::Json => output::json(&shown.json(&example))?,
     }
     Ok(Exit::Done)
 }

@@ -40,7 +40,7 @@ pub(crate) fn main(
                 1 => values.remove(0),
                 _ => values.into(),
             };
-            output::stdout(&format!("{value:#}\n"))?;
+            output::json(&value)?;
         }
     }
     Ok(Exit::Done)

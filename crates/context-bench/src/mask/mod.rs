@@ -220,18 +220,18 @@ pub fn secrets_in(setting: &str) -> Vec<String> {
 }
 
 /// The secrets in the words of a command.
-pub fn secrets_in_words(words: &[String]) -> impl Iterator<Item = String> {
+pub fn secrets_in_words(words: &[String]) -> Vec<String> {
     let masked = Mask::Dots.words(words);
-    let pairs: Vec<(String, String)> = words.iter().cloned().zip(masked).collect();
-    pairs.into_iter().flat_map(|(word, masked)| {
-        let found = secrets_in(&word);
+    let found = words.iter().zip(masked).flat_map(|(word, masked)| {
+        let found = secrets_in(word);
         match (found.is_empty(), word.rsplit_once(':')) {
             // All of it because of the flag before it, or what follows a user.
-            (true, _) if masked == "…" => vec![word],
+            (true, _) if masked == "…" => vec![word.clone()],
             (true, Some((_, password))) if masked.ends_with(":…") => vec![password.to_owned()],
             _ => found,
         }
-    })
+    });
+    found.collect()
 }
 
 /// The secrets in a value, at any depth.

@@ -123,7 +123,11 @@ impl CommandSystem {
             .iter()
             .filter(|(name, _)| mask::is_secret(name))
             .map(|(_, value)| Secret::new(value))
-            .chain(mask::secrets_in_words(&settings.command).map(Secret::new))
+            .chain(
+                mask::secrets_in_words(&settings.command)
+                    .into_iter()
+                    .map(Secret::new),
+            )
             .chain(settings.secrets.iter().cloned());
         Ok(Self {
             name: match &settings.name {
