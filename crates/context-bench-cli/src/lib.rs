@@ -39,6 +39,11 @@ pub use exit::Exit;
 use args::{Cli, Command};
 use failure::Failure;
 
+/// All commands and arguments that the program takes, for tests that try every one.
+pub fn arguments() -> clap::Command {
+    Cli::command()
+}
+
 /// Runs the program and tells how it ended. Never calls `exit` itself.
 pub fn run<I>(args: I, registry: &Registry) -> Exit
 where

@@ -14,6 +14,7 @@ use serde_json::{Map, Value, json};
 use crate::benchmark::TaskReport;
 use crate::dataset::UsedDataset;
 use crate::json::AsciiPretty;
+use crate::mask::Mask;
 use crate::model::{Counts, EvalRow, Failure, Measurement, Summary};
 use crate::text::spreadsheet::text_cell;
 
@@ -52,6 +53,7 @@ pub struct Kept {
     /// The run's name in the store; `None` when it could not be begun.
     pub run: Option<String>,
     /// The file of the store.
+    #[serde(serialize_with = "shown")]
     pub path: std::path::PathBuf,
     /// Why not everything could be kept.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -68,6 +70,11 @@ pub struct Kept {
     /// Records that could not be stored.
     #[serde(skip_serializing_if = "is_zero")]
     pub dropped: u64,
+}
+
+/// A path as results show it; nobody should have a key in one.
+fn shown<S: Serializer>(path: &std::path::Path, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&Mask::Dots.text(&path.to_string_lossy()))
 }
 
 fn is_zero(number: &u64) -> bool {

@@ -41,9 +41,7 @@ pub(super) fn secrets(text: &str, sort: Sort) -> Vec<Found> {
     let mut found = Vec::new();
     urls(text, sort, &mut found);
     pairs(text, sort, &mut found);
-    if sort == Sort::Setting {
-        flags(text, &mut found);
-    }
+    flags(text, sort, &mut found);
     looks(text, &mut found);
     found.retain(|one| !one.at.is_empty());
     found.sort_by_key(|one| (one.at.start, std::cmp::Reverse(one.at.end)));
@@ -266,7 +264,7 @@ fn closing(inner: &str, quote: &str) -> usize {
 }
 
 /// Words of commands after flags with secret names, and passwords after users.
-fn flags(text: &str, found: &mut Vec<Found>) {
+fn flags(text: &str, sort: Sort, found: &mut Vec<Found>) {
     let quotes = ['"', '\'', '\\', '`', '(', '$'];
     let mut from = 0;
     while let Some(start) = text[from..].find(|c: char| !c.is_whitespace()) {
@@ -282,8 +280,11 @@ fn flags(text: &str, found: &mut Vec<Found>) {
         if !is_user && !is_secret(flag) {
             continue;
         }
-        let value = value_after(text, end, false, Sort::Setting);
+        let value = value_after(text, end, false, sort);
         let said = &text[value.clone()];
+        if sort == Sort::Prose && !may_be_secret(said) {
+            continue;
+        }
         if said.starts_with(['-', '$']) || said.parse::<f64>().is_ok() && may_count(flag) {
             continue;
         }

@@ -123,6 +123,7 @@ impl Planner<'_> {
         }
         self.notices
             .extend(remarks::one_by_one(&plan, &systems, spec));
+        self.notices.extend(remarks::key_in_prompts(spec));
         let record = RunRecord {
             spec: recorded(spec),
             plan: plan.without_secrets(),
@@ -434,7 +435,10 @@ pub fn prompt_options(spec: &RunSpec) -> Result<Options, PlanError> {
     if let Some(seed) = spec.seeds.generation {
         options.generation.insert("seed".into(), json!(seed));
     }
-    options.generation.extend(prompts.generation.clone());
+    // Examples are kept with it: endpoints get what is secret of it with every request.
+    options
+        .generation
+        .extend(Mask::Digest.map(&prompts.generation));
     Ok(options)
 }
 

@@ -238,7 +238,7 @@ impl Planner<'_> {
             generation: generation(requests),
             usual_temperature: true,
             headers: requests.headers.clone().unwrap_or_default(),
-            extra_body: requests.extra_body.clone().unwrap_or_default(),
+            extra_body: self.extra_body(requests),
             max_retries: requests.max_retries.unwrap_or(defaults::MAX_RETRIES),
             stream: requests.stream.unwrap_or(false),
             pace: Some(Arc::clone(&self.pace)),
@@ -276,6 +276,21 @@ impl Planner<'_> {
                 model,
             }),
         })
+    }
+
+    /// What is merged into every body: first what is secret of the settings of generation,
+    /// which examples do not hold.
+    fn extra_body(&self, requests: &RequestSpec) -> Map<String, Value> {
+        let generation = &self.spec.prompts.generation;
+        let shown = Mask::Digest.map(generation);
+        let secret = generation
+            .iter()
+            .filter(|(name, value)| shown.get(*name) != Some(*value));
+        let mut body: Map<String, Value> = secret
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect();
+        body.extend(requests.extra_body.clone().unwrap_or_default());
+        body
     }
 
     fn has_tasks(&self) -> bool {
