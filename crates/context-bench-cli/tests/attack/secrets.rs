@@ -15,6 +15,10 @@ use crate::siege::Siege;
 /// What must not leave, in whatever form it was given; long enough to be no chance hit.
 const NEEDLE: &str = "Zq7Kp93mW5tBx1";
 
+/// Settings that become part of what is asked, which is data and kept as it was asked; a
+/// notice says so (`docs/reference/secrets.md`).
+const PROMPTS: [&str; 1] = ["system_instruction"];
+
 pub(crate) fn attack(siege: &mut Siege) {
     let place = Place::new();
     whole_runs(siege, &place);
@@ -65,6 +69,7 @@ impl Place {
 
     /// Runs a command in a folder of its own and takes all that it left.
     fn left_by(&self, command: &mut Command, work: &Path) -> Left {
+        command.env("HF_HUB_OFFLINE", "1");
         let output = command.current_dir(work).output().unwrap();
         let mut left = vec![
             ("stdout".to_owned(), output.stdout),
@@ -118,8 +123,8 @@ fn forms(place: &Place) -> Vec<String> {
 }
 
 /// The commands with the arguments that get them far, by the path of their names.
-fn base(place: &Place, names: &[&str]) -> Vec<(&'static str, String)> {
-    let data = place.path("data.jsonl");
+pub(crate) fn base(data: &Path, names: &[&str]) -> Vec<(&'static str, String)> {
+    let data = arg(data).to_owned();
     let run = || {
         vec![
             ("system", "passthrough".to_owned()),
@@ -142,6 +147,7 @@ fn base(place: &Place, names: &[&str]) -> Vec<(&'static str, String)> {
 fn every_flag(siege: &mut Siege, place: &Place) {
     let mut all: Vec<(Vec<String>, clap::Arg)> = Vec::new();
     gather(&context_bench_cli::arguments(), &[], &mut all);
+    all.retain(|(_, argument)| !PROMPTS.contains(&argument.get_id().as_str()));
     let forms = forms(place);
     let n = all.len() * forms.len();
     let tried = siege.times(90, n);
@@ -155,7 +161,7 @@ fn every_flag(siege: &mut Siege, place: &Place) {
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let mut command = command();
         command.args(&names);
-        for (flag, value) in base(place, &names) {
+        for (flag, value) in base(&place.folder.path().join("data.jsonl"), &names) {
             if argument.get_long() != Some(flag) {
                 command.args([format!("--{flag}"), value]);
             }
@@ -178,7 +184,11 @@ fn every_flag(siege: &mut Siege, place: &Place) {
     }
 }
 
-fn gather(command: &clap::Command, names: &[String], all: &mut Vec<(Vec<String>, clap::Arg)>) {
+pub(crate) fn gather(
+    command: &clap::Command,
+    names: &[String],
+    all: &mut Vec<(Vec<String>, clap::Arg)>,
+) {
     for argument in command.get_arguments() {
         if argument.get_action().takes_values() {
             all.push((names.to_vec(), argument.clone()));
@@ -196,6 +206,7 @@ fn every_key(siege: &mut Siege, place: &Place) {
     let schema = context_bench::plan::schema();
     let mut keys: Vec<Vec<String>> = Vec::new();
     walk(&schema, &schema, &mut Vec::new(), &mut keys);
+    keys.retain(|key| !PROMPTS.contains(&key[key.len() - 1].as_str()));
     siege.tried(
         "keys of run files from their schema",
         match keys.len() > 60 {

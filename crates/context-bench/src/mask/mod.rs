@@ -69,6 +69,7 @@ impl Mask {
     pub fn task(self, config: &Map<String, Value>) -> Map<String, Value> {
         let masked = config.iter().map(|(name, value)| {
             let value = match TASK_SETTINGS.contains(&name.as_str()) {
+                _ if names::is_surely_secret(name) => self.whole(name, value),
                 true => self.value(value),
                 false => self.prose(value),
             };

@@ -92,11 +92,18 @@ fn before_next_pair(text: &str, from: usize, end: usize) -> usize {
 
 /// Users, passwords and queries of URLs.
 fn urls(text: &str, sort: Sort, found: &mut Vec<Found>) {
-    for (at, _) in text.match_indices("://") {
-        if !text[..at].ends_with(|c: char| c.is_ascii_alphanumeric()) {
+    // `//user:password@host` also where a scheme was cut off, and `http:/…` where a path
+    // was made of it.
+    for (at, _) in text.match_indices('/') {
+        let before = &text[..at];
+        let rest = text[at..].trim_start_matches('/');
+        let is_first = !before.ends_with('/');
+        let has_scheme = before.ends_with(':');
+        let slashes = text.len() - at - rest.len();
+        if !is_first || !has_scheme && (slashes != 2 || before.ends_with(is_of_key)) {
             continue;
         }
-        let start = at + 3;
+        let start = at + slashes;
         let end = until(text, start, |c| {
             c.is_whitespace() || c.is_control() || "\"'`<>|".contains(c)
         });
@@ -110,6 +117,9 @@ fn urls(text: &str, sort: Sort, found: &mut Vec<Found>) {
             }
             None => start,
         };
+        if !has_scheme || slashes < 2 {
+            continue;
+        }
         let Some(query) = text[host..end].find(['?', '#']).map(|at| host + at) else {
             continue;
         };

@@ -83,7 +83,16 @@ fn benchmark(benchmark: &BenchmarkSpec) -> BenchmarkSpec {
 }
 
 fn data(data: &DataSpec) -> DataSpec {
-    let named = |(name, file): (&String, &PathBuf)| (name.clone(), path(file));
+    let named = |(name, file): (&String, &PathBuf)| match name.contains([' ', '?', '&', '/']) {
+        // `--data http://h?api_key=…` is no name with a file.
+        true => {
+            let text = format!("{name}={}", file.to_string_lossy());
+            let masked = DOTS.setting(&text);
+            let (name, file) = masked.split_once('=').unwrap_or((&masked, ""));
+            (name.to_owned(), path(Path::new(file)))
+        }
+        false => (name.clone(), path(file)),
+    };
     let words = |(name, key): (&String, &String)| (name.clone(), DOTS.text(key));
     DataSpec {
         include_path: data.include_path.iter().map(|file| path(file)).collect(),
@@ -166,6 +175,12 @@ fn scoring(scoring: PlannedScoring) -> PlannedScoring {
     let written = |name: String| DOTS.setting(&name);
     PlannedScoring {
         evaluators: scoring.evaluators.into_iter().map(written).collect(),
+        text_fields: scoring
+            .text_fields
+            .map(|fields| fields.into_iter().map(written).collect()),
+        metrics: scoring
+            .metrics
+            .map(|metrics| metrics.into_iter().map(written).collect()),
         judge: scoring
             .judge
             .map(|(url, model)| (DOTS.setting(&url), DOTS.setting(&model))),
@@ -175,6 +190,7 @@ fn scoring(scoring: PlannedScoring) -> PlannedScoring {
 
 fn harness(facts: HarnessFacts) -> HarnessFacts {
     HarnessFacts {
+        backend: facts.backend.map(|name| DOTS.setting(&name)),
         model_args: DOTS.map(&facts.model_args),
         models: facts
             .models
