@@ -45,9 +45,15 @@ impl Place {
         arg(&path).to_owned()
     }
 
-    /// Runs the program, plain and with colours forced, and looks at what it says.
+    /// Runs the program, plain or with colours forced (both in the whole of it), and looks
+    /// at what it says.
     fn tries(&self, siege: &mut Siege, what: &str, words: &[&str]) {
-        for colours in [false, true] {
+        let both: &[bool] = match (siege.whole(), siege.below(2)) {
+            (true, _) => &[false, true],
+            (false, 0) => &[false],
+            (false, _) => &[true],
+        };
+        for &colours in both {
             let mut command = command();
             command.args(words).current_dir(self.folder.path());
             command.env("HF_HUB_OFFLINE", "1");

@@ -334,6 +334,82 @@ mod tests {
     }
 
     #[test]
+    fn settings_are_masked_in_every_form() {
+        for (setting, expected) in [
+            ("http://me:pw@h:1/v1?api_key=k#x", "http://h:1/v1"),
+            ("http://u:p/w@h/v1", "http://h/v1"),
+            (
+                "base_url=http://u:pw@h/v1?k=1,model=m",
+                "base_url=http://h/v1,model=m",
+            ),
+            ("see 'http://u:pw@h/x' now", "see 'http://h/x' now"),
+            ("export MY_KEY=pw; run", "export MY_KEY=…; run"),
+            ("KEY=$OTHER run", "KEY=$OTHER run"),
+            ("curl -u me:pw http://h", "curl -u me:… http://h"),
+            (
+                r#"run '{"api_key": "p w"}' x"#,
+                r#"run '{"api_key": "…"}' x"#,
+            ),
+            (r#"sh -c "x --token 'p w' y""#, r#"sh -c "x --token '…' y""#),
+            ("Authorization: Basic pw==", "Authorization: …"),
+            ("PASSWORD=a,b", "PASSWORD=…"),
+            ("key-env=sk-proj-12345,model=m", "key-env=…,model=m"),
+            ("key-env=MY_KEY,model=m", "key-env=MY_KEY,model=m"),
+            ("hf_abcdefghij0123456789", "…"),
+            ("max_tokens=100,tokenizer=x", "max_tokens=100,tokenizer=x"),
+            ("mmlu:algebra@test", "mmlu:algebra@test"),
+            ("truncate:max_tokens=5", "truncate:max_tokens=5"),
+            ("a::b==c != d", "a::b==c != d"),
+            ("http://[::1]:80/v1", "http://[::1]:80/v1"),
+        ] {
+            assert_eq!(Mask::Dots.setting(setting), expected, "{setting}");
+            // What is masked holds nothing more.
+            assert_eq!(Mask::Dots.setting(expected), expected, "{setting}");
+        }
+    }
+
+    #[test]
+    fn prose_keeps_what_only_sounds_like_a_secret() {
+        for (text, expected) in [
+            ("the key: is under the mat", "the key: is under the mat"),
+            ("write `NAME:key=value,...`", "write `NAME:key=value,...`"),
+            ("unknown token: `x`", "unknown token: `x`"),
+            ("at http://u:pw@h/v1, then", "at http://h/v1, then"),
+            (
+                "(http://h/v1?api_key=k1&m=2)",
+                "(http://h/v1?api_key=…&m=2)",
+            ),
+            ("api_key=abc123 was refused", "api_key=… was refused"),
+        ] {
+            assert_eq!(Mask::Dots.text(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn names_of_variables_are_told_from_keys() {
+        for name in ["MY_KEY", "OPENAI_API_KEY", "key2", "AZURE_OPENAI_API_KEY_2"] {
+            assert!(names_variable(name), "{name}");
+        }
+        for key in ["sk-abc", "9f8e", "Zq7Kp93mW5tBx1Zq7Kp9", "a b", ""] {
+            assert!(!names_variable(key), "{key}");
+        }
+    }
+
+    #[test]
+    fn secrets_are_found_to_be_looked_for() {
+        let words = [
+            "--proxy",
+            "http://me:pw-1@h?token=pw-2",
+            "--key",
+            "pw-3",
+            "-u",
+            "me:pw-4",
+        ];
+        let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+        assert_eq!(secrets_in_words(&words), ["pw-1", "pw-2", "pw-3", "pw-4"]);
+    }
+
+    #[test]
     fn words_of_commands_are_masked() {
         for (line, expected) in [
             ("prog --key sk-incmd-55 --fast", "prog --key … --fast"),
