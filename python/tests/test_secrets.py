@@ -34,11 +34,11 @@ def _shown(result: Any) -> str:
     "settings",
     [
         {"api_key": NEEDLE},
-        {"headers": {"X-Api-Key": NEEDLE, "Authorization": f"Bearer {NEEDLE}"}},
         {"extra_body": {"password": NEEDLE, "user": KEY, "deep": {"token": NEEDLE}}},
         {"model": KEY},
         {"name": KEY},
         {"system_prompt": f"see http://me:{NEEDLE}@h and {KEY}"},
+        {"generation": {"token": NEEDLE, "temperature": 0.5}},
     ],
     ids=lambda settings: next(iter(settings)),
 )
@@ -68,7 +68,7 @@ def test_keywords_of_the_proxy(
     [
         lambda url: OpenAIProxy(f"ftp://me:{NEEDLE}@h"),
         lambda url: OpenAIProxy(f"http://me:{NEEDLE}/x@h:port"),
-        lambda url: OpenAIProxy(url, headers={"X-Api-Key": f"{NEEDLE}\n"}),
+        lambda url: OpenAIProxy(url, api_key=f"{NEEDLE}\nx"),
         lambda url: evaluate([OpenAIProxy(url)], f"/nowhere/{KEY}.jsonl", progress=False),
         lambda url: evaluate([OpenAIProxy(url)], f"http://me:{NEEDLE}@127.0.0.1:9/x.jsonl"),
     ],

@@ -27,10 +27,12 @@ pub(crate) fn spec(args: &RunArgs, file: Option<&Path>) -> Result<RunSpec, Failu
     let flags = flags(args)?;
     let mut spec = match file {
         Some(path) => {
-            // What is wrong with it is told before anything is known of its settings.
-            let text = std::fs::read(path).unwrap_or_default();
-            output::hide(mask::secrets_in(&String::from_utf8_lossy(&text)));
-            RunSpec::read(path)?.with(&flags)
+            let read = RunSpec::read(path).inspect_err(|_| {
+                // What is wrong is told, and nothing is known of the settings beside it.
+                let text = std::fs::read(path).unwrap_or_default();
+                output::hide(mask::secrets_in(&String::from_utf8_lossy(&text)));
+            });
+            read?.with(&flags)
         }
         None => flags,
     };
