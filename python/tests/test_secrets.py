@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -30,22 +31,33 @@ def _shown(result: Any) -> str:
     return "\n".join(texts)
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"api_key": NEEDLE},
-        {"extra_body": {"password": NEEDLE, "user": KEY, "deep": {"token": NEEDLE}}},
-        {"model": KEY},
-        {"name": KEY},
-        {"system_prompt": f"see http://me:{NEEDLE}@h and {KEY}"},
-        {"generation": {"token": NEEDLE, "temperature": 0.5}},
-    ],
-    ids=lambda settings: next(iter(settings)),
-)
+# Every keyword of the proxy that takes text, with a key in it.
+PLANTED: dict[str, Any] = {
+    "model": KEY,
+    "name": KEY,
+    "api_key": NEEDLE,
+    "system_prompt": f"see http://me:{NEEDLE}@h and {KEY}",
+    "extra_body": {"password": NEEDLE, "user": KEY, "deep": {"token": NEEDLE}},
+    "stop": [KEY],
+}
+# Those that cannot hold one, and the URL, which always does here.
+OTHERS = {
+    "self", "base_url", "build_messages", "timeout", "max_retries", "retry_base_delay",
+    "temperature", "top_p", "max_tokens", "seed", "layout",
+}  # fmt: skip
+
+
+def test_every_keyword_is_tried() -> None:
+    keywords = set(inspect.signature(OpenAIProxy.__init__).parameters)
+    missing = keywords - OTHERS - set(PLANTED)
+    assert not missing, f"plant a key in {missing}, or say that they cannot hold one"
+
+
+@pytest.mark.parametrize("keyword", PLANTED)
 def test_keywords_of_the_proxy(
-    settings: dict[str, Any], counting: Counting, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    keyword: str, counting: Counting, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    proxy = OpenAIProxy(_planted(counting.url), **{"model": "m", **settings})
+    proxy = OpenAIProxy(_planted(counting.url), **{"model": "m", keyword: PLANTED[keyword]})
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         result = evaluate(
@@ -60,7 +72,9 @@ def test_keywords_of_the_proxy(
     for file in tmp_path.rglob("*"):
         if file.is_file():
             assert NEEDLE.encode() not in file.read_bytes(), file
-    assert any(Cache(str(tmp_path)).runs())
+    cache = Cache(str(tmp_path))
+    assert cache.runs()
+    assert NEEDLE not in str(cache.runs()) and NEEDLE not in str(cache.record())
 
 
 @pytest.mark.parametrize(

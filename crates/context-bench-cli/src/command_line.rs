@@ -16,8 +16,8 @@ pub(crate) fn shown(args: &[OsString]) -> String {
     quoted.join(" ")
 }
 
-/// Flags whose values are names of data and prose: `--dataset secrets=keys.jsonl` holds none,
-/// and what looks like a key is found in whatever is said.
+/// Flags whose values are names of data and prose: `--dataset secrets=keys.jsonl` holds no
+/// secret.
 const NAMES_AND_PROSE: [&str; 10] = [
     "--dataset",
     "--data",
@@ -34,17 +34,22 @@ const NAMES_AND_PROSE: [&str; 10] = [
 /// What of the arguments must not be said.
 pub(crate) fn secrets(args: &[OsString]) -> Vec<String> {
     let mut words: Vec<String> = Vec::with_capacity(args.len());
+    let mut found = Vec::new();
     for arg in args {
         let word = arg.to_string_lossy().into_owned();
         let flag = word.split('=').next().unwrap_or_default();
         let is_named = |flag: &str| NAMES_AND_PROSE.contains(&flag);
         let is_value = words.last().is_some_and(|before| is_named(before));
         words.push(match is_value || word.contains('=') && is_named(flag) {
-            true => String::new(),
+            true => {
+                found.extend(mask::secrets_in_prose(&word));
+                String::new()
+            }
             false => word,
         });
     }
-    mask::secrets_in_words(&words)
+    found.extend(mask::secrets_in_words(&words));
+    found
 }
 
 #[cfg(test)]

@@ -197,9 +197,18 @@ pub fn secrets_in(setting: &str) -> Vec<String> {
     {
         return secrets_of(&value).iter().map(text).collect();
     }
-    let found = scan::secrets(setting, Sort::Setting);
+    found_in(setting, Sort::Setting)
+}
+
+/// What surely is a secret in words for people, or in names of data.
+pub fn secrets_in_prose(text: &str) -> Vec<String> {
+    found_in(text, Sort::Prose)
+}
+
+fn found_in(text: &str, sort: Sort) -> Vec<String> {
+    let found = scan::secrets(text, sort);
     let found = found.into_iter().flat_map(|one| {
-        let whole = &setting[one.at.clone()];
+        let whole = &text[one.at.clone()];
         match one.is_extra {
             // The user is none; of the query, each value may be one.
             true if whole.ends_with('@') => {
