@@ -2,15 +2,54 @@
 
 use std::ffi::OsString;
 
-use context_bench::mask::{quoted, without_credentials};
+use context_bench::mask::{self, Mask, quoted};
 
 /// Arguments joined to a line that a shell reads back, without user names and
 /// passwords of URLs, and without keys wherever they stand.
 pub(crate) fn shown(args: &[OsString]) -> String {
-    let words = args
+    let words: Vec<String> = args
         .iter()
-        .map(|arg| quoted(&without_credentials(&arg.to_string_lossy())));
-    words.collect::<Vec<_>>().join(" ")
+        .map(|arg| arg.to_string_lossy().into_owned())
+        .collect();
+    let words = Mask::Dots.words(&words);
+    let quoted: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+    quoted.join(" ")
+}
+
+/// Flags whose values are names of data and prose: `--dataset secrets=keys.jsonl` holds no
+/// secret.
+const NAMES_AND_PROSE: [&str; 10] = [
+    "--dataset",
+    "--data",
+    "--data-from",
+    "--data_from",
+    "--map",
+    "--include-path",
+    "--include_path",
+    "--system-prompt",
+    "--system-instruction",
+    "--system_instruction",
+];
+
+/// What of the arguments must not be said.
+pub(crate) fn secrets(args: &[OsString]) -> Vec<String> {
+    let mut words: Vec<String> = Vec::with_capacity(args.len());
+    let mut found = Vec::new();
+    for arg in args {
+        let word = arg.to_string_lossy().into_owned();
+        let flag = word.split('=').next().unwrap_or_default();
+        let is_named = |flag: &str| NAMES_AND_PROSE.contains(&flag);
+        let is_value = words.last().is_some_and(|before| is_named(before));
+        words.push(match is_value || word.contains('=') && is_named(flag) {
+            true => {
+                found.extend(mask::secrets_in_prose(&word));
+                String::new()
+            }
+            false => word,
+        });
+    }
+    found.extend(mask::secrets_in_words(&words));
+    found
 }
 
 #[cfg(test)]

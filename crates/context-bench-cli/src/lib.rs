@@ -39,6 +39,11 @@ pub use exit::Exit;
 use args::{Cli, Command};
 use failure::Failure;
 
+/// All commands and arguments that the program takes, for tests that try every one.
+pub fn arguments() -> clap::Command {
+    Cli::command()
+}
+
 /// Runs the program and tells how it ended. Never calls `exit` itself.
 pub fn run<I>(args: I, registry: &Registry) -> Exit
 where
@@ -46,16 +51,26 @@ where
 {
     let args: Vec<OsString> = args.into_iter().collect();
     let command = command_line::shown(&args);
+    output::hide(command_line::secrets(&args));
     let matches = match Cli::command().try_get_matches_from(args) {
         Ok(matches) => matches,
         Err(error) => {
             // Help and version are answers, not errors; they go to stdout.
-            let _ = error.print();
-            return if error.use_stderr() {
+            let to_stderr = error.use_stderr();
+            let advice = match (
+                error.get(ContextKind::InvalidArg),
+                error.get(ContextKind::InvalidValue),
+            ) {
+                (Some(ContextValue::String(arg)), Some(_)) => Some(arg.clone()),
+                _ => None,
+            };
+            match to_stderr {
+                true => output::of_clap(error),
+                false => drop(error.print()),
+            }
+            return if to_stderr {
                 // A wrong value: what is expected is said above, and here where to look.
-                if let Some(ContextValue::String(arg)) = error.get(ContextKind::InvalidArg)
-                    && error.get(ContextKind::InvalidValue).is_some()
-                {
+                if let Some(arg) = advice {
                     output::hint(&format!("`--help` says what `{arg}` takes"));
                 }
                 Exit::BadInput
@@ -67,7 +82,7 @@ where
     let cli = match Cli::from_arg_matches(&matches) {
         Ok(cli) => cli,
         Err(error) => {
-            let _ = error.print();
+            output::of_clap(error);
             return Exit::BadInput;
         }
     };

@@ -1,14 +1,23 @@
 //! What the program prints: data to stdout, everything else to stderr.
 //!
+//! All of it goes through here, so that no key is said, whatever quotes one, and nothing
+//! from outside steers the terminal.
+//!
 //! Colours follow the terminal, `NO_COLOR` and `CLICOLOR_FORCE`; all texts read
 //! well without them.
 
 use std::fmt::Display;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{PoisonError, RwLock};
 
 use anstyle::{AnsiColor, Style};
+use clap::error::{ContextKind, ContextValue};
+use context_bench::chat::{Secret, Secrets};
+use context_bench::mask::Mask;
 use context_bench::planner::Notice;
+use context_bench::text::visible::{visible, visible_json};
+use serde_json::Value;
 
 use crate::failure::Failure;
 
@@ -47,11 +56,71 @@ pub(crate) fn hint(text: &str) {
 /// Prints a remark.
 pub(crate) fn note(text: &str) {
     // A closed stderr must not end the program.
-    let _ = writeln!(anstream::stderr(), "{text}");
+    let _ = writeln!(anstream::stderr(), "{}", said(text));
 }
 
 fn labelled(label: &str, style: Style, text: &str) {
+    let text = said(text);
     let _ = writeln!(anstream::stderr(), "{style}{label}:{style:#} {text}");
+}
+
+/// What settings hold that must not be said; only added to, as several commands may run
+/// in one process.
+static HIDDEN: RwLock<Vec<String>> = RwLock::new(Vec::new());
+
+/// The fewest characters of what is looked for in everything that is said. Shorter ones
+/// are only left out where they are set.
+const SHORTEST: usize = 6;
+
+/// Never says these from now on.
+pub(crate) fn hide(secrets: impl IntoIterator<Item = String>) {
+    let mut hidden = HIDDEN.write().unwrap_or_else(PoisonError::into_inner);
+    for secret in secrets {
+        let secret = secret.trim();
+        if secret.chars().count() >= SHORTEST && !hidden.iter().any(|known| known == secret) {
+            hidden.push(secret.to_owned());
+        }
+    }
+}
+
+/// Without what is hidden.
+fn without_hidden(text: &str) -> String {
+    let hidden = HIDDEN.read().unwrap_or_else(PoisonError::into_inner);
+    match hidden.iter().any(|secret| text.contains(secret)) {
+        true => Secrets::new(hidden.iter().map(Secret::new)).redact(text),
+        false => text.to_owned(),
+    }
+}
+
+/// A message as it may be said.
+pub(crate) fn said(text: &str) -> String {
+    visible(&Mask::Dots.text(&without_hidden(text))).into_owned()
+}
+
+/// What clap says about arguments, which it quotes.
+pub(crate) fn of_clap(mut error: clap::Error) {
+    let quoted: Vec<(ContextKind, ContextValue)> = error
+        .context()
+        .filter_map(|(kind, value)| {
+            let value = match value {
+                ContextValue::String(text) => ContextValue::String(said(text)),
+                ContextValue::Strings(texts) => {
+                    ContextValue::Strings(texts.iter().map(|text| said(text)).collect())
+                }
+                _ => return None,
+            };
+            Some((kind, value))
+        })
+        .collect();
+    for (kind, value) in quoted {
+        error.insert(kind, value);
+    }
+    // What it says beside that, such as why a value is wrong, quotes as well.
+    let plain = error.render().to_string();
+    match said(&plain) == plain {
+        true => drop(error.print()),
+        false => note(plain.trim_end()),
+    }
 }
 
 /// How wide a table on stdout may be: the terminal's width, 80 when piped.
@@ -174,8 +243,23 @@ fn to_stdout(report: &dyn Fn(&mut dyn Write) -> io::Result<()>) -> io::Result<()
     }
 }
 
-/// Prints text to stdout.
+/// Prints text for people to stdout.
 pub(crate) fn stdout(text: &str) -> Result<(), Failure> {
+    printed(&visible(&without_hidden(text)))
+}
+
+/// Prints text that holds data of rows, which stay as they are but for what steers
+/// terminals.
+pub(crate) fn data(text: &str) -> Result<(), Failure> {
+    printed(&visible(text))
+}
+
+/// Prints JSON to stdout: the same values, with escapes for what steers terminals.
+pub(crate) fn json(value: &Value) -> Result<(), Failure> {
+    printed(&visible_json(&format!("{value:#}\n")))
+}
+
+fn printed(text: &str) -> Result<(), Failure> {
     to_stdout(&|out| out.write_all(text.as_bytes()))
         .map_err(|error| Failure::bad_input(format!("cannot write to stdout: {error}")))
 }

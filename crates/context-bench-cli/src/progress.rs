@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use context_bench::planner::OUT_OF_TIME;
+use context_bench::text::visible::visible_line;
 use context_bench::{EvalRow, Progress, RunEvent};
 use indicatif::{MultiProgress, ProgressBar, ProgressState, ProgressStyle};
 
@@ -124,8 +125,8 @@ impl Progress for Bars {
         match event {
             RunEvent::Started { systems, planned } => {
                 let all = MultiProgress::new();
-                let width = systems.iter().map(|name| name.chars().count()).max();
-                let width = width.unwrap_or(0).min(NAME);
+                let width = systems.iter().map(|name| short_name(name).chars().count());
+                let width = width.max().unwrap_or(0);
                 let template = if planned.is_some() {
                     // The lines of all systems stay below 80 columns.
                     format!("{{prefix:{width}}} {{bar:12}} {{pos}}/{{len}} {{speed}} {{msg}}")
@@ -187,8 +188,9 @@ impl Progress for Bars {
 const NAME: usize = 24;
 
 fn short_name(name: &str) -> String {
+    let name = visible_line(name);
     if name.chars().count() <= NAME {
-        return name.to_owned();
+        return name.into_owned();
     }
     name.chars().take(NAME - 1).chain(['…']).collect()
 }

@@ -4,6 +4,7 @@
 
 use std::path::Path;
 
+use context_bench::mask;
 use context_bench::plan::{
     BenchmarkSpec, DataSpec, LikelihoodSpec, LimitSpec, OutputSpec, PromptSpec, PythonSpec,
     RequestSpec, RunSpec, ScoringSpec, SeedSpec, SystemSpec,
@@ -14,6 +15,7 @@ use serde_json::{Map, Value};
 
 use crate::args::RunArgs;
 use crate::backend;
+use crate::env;
 use crate::failure::Failure;
 use crate::output;
 use crate::proxy_args;
@@ -24,9 +26,20 @@ use crate::task_args::{PromptArgs, PythonArgs};
 pub(crate) fn spec(args: &RunArgs, file: Option<&Path>) -> Result<RunSpec, Failure> {
     let flags = flags(args)?;
     let mut spec = match file {
-        Some(path) => RunSpec::read(path)?.with(&flags),
+        Some(path) => {
+            let read = RunSpec::read(path).inspect_err(|_| {
+                // What is wrong is told, and nothing is known of the settings beside it.
+                let text = std::fs::read(path).unwrap_or_default();
+                output::hide(mask::secrets_in(&String::from_utf8_lossy(&text)));
+            });
+            read?.with(&flags)
+        }
         None => flags,
     };
+    output::hide(spec.secrets());
+    let own = spec.systems.iter().map(|system| &system.api_key_env);
+    let named = own.chain([&spec.requests.api_key_env]).flatten();
+    output::hide(named.filter_map(|name| env::get(name)));
     if spec.cache_dir.is_none() {
         spec.cache_dir = stores::folder(None);
     }

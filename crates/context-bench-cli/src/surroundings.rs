@@ -4,6 +4,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use context_bench::mask;
 use context_bench::plan::PythonSpec;
 use context_bench::planner::{PlanError, Surroundings};
 use context_bench::registry::Registry;
@@ -11,12 +12,18 @@ use context_bench::task::CatalogSettings;
 use context_bench::task::tasks::python::{PythonPool, PythonSettings};
 use context_bench::task::tasks::{Host, NoHost};
 
-use crate::{env, hub};
+use crate::{env, hub, output};
 
 /// Everything that plans may use; with `quiet`, downloads are not shown.
 pub(crate) fn of(registry: &Registry, quiet: bool) -> Surroundings {
     Surroundings {
-        variable: Arc::new(env::get),
+        variable: Arc::new(|name| {
+            let value = env::get(name)?;
+            if mask::is_secret(name) {
+                output::hide([value.clone()]);
+            }
+            Some(value)
+        }),
         hub: Arc::new(move || {
             hub::access(quiet).map_err(|failure| {
                 let error = PlanError::new(failure.what);

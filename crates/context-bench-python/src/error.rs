@@ -2,6 +2,8 @@
 //! user code become text with their traceback.
 
 use context_bench::error::Hint;
+use context_bench::mask::Mask;
+use context_bench::text::visible::visible;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PySystemExit, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -13,10 +15,15 @@ pub(crate) fn bad_value(error: &(impl std::fmt::Display + Hint)) -> PyErr {
 
 /// What is wrong, and what to do about it.
 pub(crate) fn with_hint(error: &(impl std::fmt::Display + Hint)) -> String {
-    match error.hint() {
+    shown(&match error.hint() {
         Some(hint) => format!("{error}\nhint: {}", in_python(&hint)),
         None => error.to_string(),
-    }
+    })
+}
+
+/// A message as it may be shown: without keys, and with what steers terminals written out.
+pub(crate) fn shown(text: &str) -> String {
+    visible(&Mask::Dots.text(text)).into_owned()
 }
 
 /// Advice that names flags of the program, in the words of Python: `--max-workers` is

@@ -21,7 +21,7 @@ use serde_json::json;
 use tokio::runtime::Runtime;
 
 use crate::call::{self, Desk};
-use crate::error::{bad_value, bug, in_python, with_hint};
+use crate::error::{bad_value, bug, in_python, shown, with_hint};
 use crate::evaluator::NativeEvaluator;
 use crate::lane::{Crew, Lane, TICK, Taken};
 use crate::metric::{Placed, Shared, complete};
@@ -216,10 +216,10 @@ impl After {
 
 /// A notice as a warning has it.
 fn said(notice: &Notice) -> String {
-    match &notice.hint {
+    shown(&match &notice.hint {
         Some(hint) => format!("{}\nhint: {}", notice.what, in_python(hint)),
         None => notice.what.clone(),
-    }
+    })
 }
 
 impl<'py> Asked<'py> {

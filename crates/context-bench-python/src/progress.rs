@@ -3,6 +3,7 @@
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
+use context_bench::text::visible::visible_line;
 use context_bench::{Progress, RunEvent};
 use pyo3::prelude::*;
 
@@ -29,7 +30,8 @@ impl Progress for Tally {
         let mut state = self.0.lock().unwrap_or_else(|e| e.into_inner());
         match event {
             RunEvent::Started { systems, planned } => {
-                state.systems = systems.iter().map(ToString::to_string).collect();
+                let shown = |name: &std::sync::Arc<str>| visible_line(name).into_owned();
+                state.systems = systems.iter().map(shown).collect();
                 state.done = vec![0; systems.len()];
                 state.failed = vec![0; systems.len()];
                 state.timeouts = vec![0; systems.len()];

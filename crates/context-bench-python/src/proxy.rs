@@ -20,7 +20,7 @@ use serde_json::{Map, Value, json};
 use crate::blocking;
 use crate::call::{Desk, Object, Trouble};
 use crate::convert::{self, Parcel};
-use crate::error::bad_value;
+use crate::error::{bad_value, shown};
 use crate::system::{self, example_of, failed, turns_from_python, turns_to_python};
 
 /// The endpoint and how to ask it. Connections are made per run and per process.
@@ -364,7 +364,7 @@ impl PyProxy {
 
     fn __repr__(&self) -> PyResult<String> {
         let made = self.made()?;
-        let (name, model) = (&made.name, &made.settings.model);
+        let (name, model) = (shown(&made.name), shown(&made.settings.model));
         Ok(format!("OpenAIProxy(name={name:?}, model={model:?})"))
     }
 }

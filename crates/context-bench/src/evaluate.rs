@@ -19,6 +19,7 @@ use self::timer::Timer;
 use crate::benchmark::{Answer, RunTime, Suite, SumUp};
 use crate::dataset::{Dataset, Used};
 use crate::evaluator::Evaluator;
+use crate::mask::Mask;
 use crate::metric::{Comparison, Metric};
 use crate::model::{EvalRow, Failure, ScoreName};
 use crate::plan::RunRecord;
@@ -588,7 +589,8 @@ impl Evaluate {
         provenance.insert("version".into(), json!(env!("CARGO_PKG_VERSION")));
         provenance.insert("tokenizer".into(), json!(self.counter.name()));
         if let TextFields::Only(fields) = &self.text_fields {
-            provenance.insert("text_fields".into(), json!(fields));
+            let fields = fields.iter().map(|field| Mask::Dots.setting(field));
+            provenance.insert("text_fields".into(), fields.collect());
         }
         let workers = match self.max_workers {
             MaxWorkers::Fixed(_) => self.max_workers.most().to_string(),

@@ -6,7 +6,7 @@
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value, json};
@@ -14,7 +14,9 @@ use serde_json::{Map, Value, json};
 use crate::benchmark::TaskReport;
 use crate::dataset::UsedDataset;
 use crate::json::AsciiPretty;
+use crate::mask::Mask;
 use crate::model::{Counts, EvalRow, Failure, Measurement, Summary};
+use crate::text::spreadsheet::text_cell;
 
 /// What a run found.
 #[derive(Debug, Clone, Default)]
@@ -51,6 +53,7 @@ pub struct Kept {
     /// The run's name in the store; `None` when it could not be begun.
     pub run: Option<String>,
     /// The file of the store.
+    #[serde(serialize_with = "shown")]
     pub path: std::path::PathBuf,
     /// Why not everything could be kept.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -67,6 +70,11 @@ pub struct Kept {
     /// Records that could not be stored.
     #[serde(skip_serializing_if = "is_zero")]
     pub dropped: u64,
+}
+
+/// A path as results show it; nobody should have a key in one.
+fn shown<S: Serializer>(path: &std::path::Path, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&Mask::Dots.text(&path.to_string_lossy()))
 }
 
 fn is_zero(number: &u64) -> bool {
@@ -165,12 +173,8 @@ impl EvalResult {
     /// metadata entry, then what went wrong.
     pub fn write_csv(&self, out: impl Write) -> io::Result<()> {
         let scores = self.score_names();
-        let mut metadata: Vec<String> = Vec::new();
-        for key in self.rows.iter().flat_map(|row| row.metadata().into_iter()) {
-            if !metadata.contains(&key.0) {
-                metadata.push(key.0);
-            }
-        }
+        let metadata = self.rows.iter().flat_map(|row| row.metadata().into_iter());
+        let metadata: IndexSet<String> = metadata.map(|(key, _)| key).collect();
         let has_text = self.rows.iter().any(|row| row.text.is_some());
         let texts: &[&str] = if has_text { &TEXTS } else { &[] };
         let mut csv = csv::Writer::from_writer(out);
@@ -183,14 +187,13 @@ impl EvalResult {
             "latency",
         ];
         let last = ["cached", "error_kind", "error", "unscored", "answered_by"];
-        csv.write_record(
-            fixed
-                .into_iter()
-                .chain(scores.iter().map(|name| &**name))
-                .chain(metadata.iter().map(|key| key.as_str()))
-                .chain(last)
-                .chain(texts.iter().copied()),
-        )?;
+        let header = fixed
+            .into_iter()
+            .chain(scores.iter().map(|name| &**name))
+            .chain(metadata.iter().map(|key| key.as_str()))
+            .chain(last)
+            .chain(texts.iter().copied());
+        csv.write_record(header.map(|name| text_cell(name).into_owned()))?;
         for row in &self.rows {
             let mut record = vec![
                 row.system.to_string(),
@@ -235,7 +238,7 @@ impl EvalResult {
             if has_text {
                 record.extend(texts_of(row));
             }
-            csv.write_record(&record)?;
+            csv.write_record(record.iter().map(|cell| text_cell(cell).into_owned()))?;
         }
         csv.flush()
     }

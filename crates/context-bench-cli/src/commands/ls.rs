@@ -30,7 +30,7 @@ pub(crate) fn main(args: &LsArgs, registry: &Registry) -> Result<Exit, Failure> 
     }
     match args.output {
         ListFormat::Table => output::stdout(&table(&listing))?,
-        ListFormat::Json => output::stdout(&json_text(listing))?,
+        ListFormat::Json => output::json(&json_of(listing))?,
     }
     Ok(Exit::Done)
 }
@@ -187,12 +187,12 @@ fn table(listing: &[(Kind, Vec<Entry>)]) -> String {
     text
 }
 
-fn json_text(listing: Vec<(Kind, Vec<Entry>)>) -> String {
+fn json_of(listing: Vec<(Kind, Vec<Entry>)>) -> Value {
     let kinds = listing.into_iter().map(|(kind, entries)| {
         let entries = entries.into_iter().map(|entry| entry.details);
         let entries = entries.filter(|details| !details.is_empty());
         (kind.name().to_owned(), entries.map(Value::Object).collect())
     });
     let kinds: Map<String, Value> = kinds.collect();
-    format!("{:#}\n", Value::Object(kinds))
+    Value::Object(kinds)
 }

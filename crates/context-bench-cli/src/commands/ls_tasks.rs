@@ -47,7 +47,7 @@ pub(crate) fn main(kind: Kind, args: &LsArgs, registry: &Registry) -> Result<Exi
                     (name.to_owned(), rows.collect())
                 })
                 .collect();
-            output::stdout(&format!("{:#}\n", Value::Object(all)))?;
+            output::json(&Value::Object(all))?;
         }
     }
     Ok(Exit::Done)

@@ -17,6 +17,7 @@ use context_bench::system::{self, Layout};
 use context_bench::task::tasks::python::value::plain;
 use context_bench::task::tasks::{Error, Host, Leaf, Options, Task};
 use context_bench::task::{TaskCatalog, TaskData};
+use context_bench::text::visible::visible;
 use serde_json::{Map, Value, json};
 
 use super::run;
@@ -167,7 +168,10 @@ fn written(example: &ExampleRequests, format: Format) -> String {
             }
         }
     }
-    text
+    match format {
+        Format::Jsonl => text,
+        Format::Text => visible(&text).into_owned(),
+    }
 }
 
 /// A JSON object up to its last member.
@@ -252,7 +256,7 @@ fn prompts(
         for document in &documents {
             match format {
                 Format::Jsonl => serde_json::to_writer(&mut *out, document)?,
-                Format::Text => out.write_all(readable(document).as_bytes())?,
+                Format::Text => out.write_all(visible(&readable(document)).as_bytes())?,
             }
             out.write_all(b"\n")?;
         }

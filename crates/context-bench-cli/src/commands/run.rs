@@ -32,7 +32,7 @@ pub(crate) fn main(
 ) -> Result<Exit, Failure> {
     let spec = spec_args::spec(args, file)?;
     if args.print_config {
-        output::stdout(&spec.to_yaml())?;
+        output::data(&spec.to_yaml())?;
         if spec.without_secrets() != spec {
             output::warning(
                 "secrets are not written: `…` stands for keys and passwords, and URLs are \

@@ -41,7 +41,7 @@ fn list(store: &Store, format: ListFormat) -> Result<Exit, Failure> {
                 }
                 json
             });
-            output::stdout(&format!("{:#}\n", json!(runs.collect::<Vec<_>>())))?;
+            output::json(&json!(runs.collect::<Vec<_>>()))?;
         }
         ListFormat::Table if runs.is_empty() => output::note("the store has no runs"),
         ListFormat::Table => {
@@ -188,13 +188,13 @@ fn numbers(overview: &Overview) -> Map<String, Value> {
 
 fn sql(store: &Store, query: &str, format: ListFormat) -> Result<Exit, Failure> {
     let SqlTable { columns, rows } = store.sql(query)?;
-    let text = match format {
+    match format {
         ListFormat::Json => {
             let rows = rows.into_iter().map(|row| -> Value {
                 let members = columns.iter().cloned().zip(row);
                 Value::Object(members.collect())
             });
-            format!("{:#}\n", rows.collect::<Value>())
+            output::json(&rows.collect::<Value>())?;
         }
         ListFormat::Table => {
             // One line per row, so that other programs can cut it by tabs.
@@ -211,10 +211,9 @@ fn sql(store: &Store, query: &str, format: ListFormat) -> Result<Exit, Failure> 
                 cells.join("\t") + "\n"
             });
             let lines: String = lines.collect();
-            format!("{}\n{lines}", columns.join("\t"))
+            output::data(&format!("{}\n{lines}", columns.join("\t")))?;
         }
-    };
-    output::stdout(&text)?;
+    }
     Ok(Exit::Done)
 }
 
@@ -223,7 +222,7 @@ fn show(store: &Store, typed: &str, format: ListFormat) -> Result<Exit, Failure>
     let (run, plan) = (&reopened.replay.run, &reopened.record.plan);
     let json = to_json(run);
     if format == ListFormat::Json {
-        output::stdout(&format!("{json:#}\n"))?;
+        output::json(&json)?;
         return Ok(Exit::Done);
     }
     let mut text = format!("run       {}\n", run.run.id());

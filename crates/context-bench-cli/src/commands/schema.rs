@@ -6,6 +6,6 @@ use crate::output;
 
 pub(crate) fn main() -> Result<Exit, Failure> {
     let schema = context_bench::plan::schema();
-    output::stdout(&format!("{schema:#}\n"))?;
+    output::json(&schema)?;
     Ok(Exit::Done)
 }

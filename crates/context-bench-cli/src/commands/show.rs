@@ -60,8 +60,8 @@ pub(crate) fn main(args: &ShowArgs, registry: &Registry) -> Result<Exit, Failure
     }
     let example = first_example(&registry, args, &reference, config);
     match args.output {
-        ListFormat::Table => output::stdout(&example_text(&example))?,
-        ListFormat::Json => output::stdout(&format!("{:#}\n", shown.json(&example)))?,
+        ListFormat::Table => output::data(&example_text(&example))?,
+        ListFormat::Json => output::json(&shown.json(&example))?,
     }
     Ok(Exit::Done)
 }
@@ -189,7 +189,7 @@ impl Shown<'_> {
                 shown["example"] = Value::Object(example.fields().clone());
                 shown["messages"] = system::messages(example, None, Layout::default()).into();
             }
-            Err(failure) => shown["problem"] = failure.what.as_str().into(),
+            Err(failure) => shown["problem"] = output::said(&failure.what).into(),
         }
         shown
     }
@@ -211,9 +211,10 @@ fn example_text(example: &Result<Example, Failure>) -> String {
             }
         }
         Err(failure) => {
-            text += &format!("\nno example can be shown: {}\n", failure.what);
+            let what = output::said(&failure.what);
+            text += &format!("\nno example can be shown: {what}\n");
             if let Some(hint) = &failure.hint {
-                text += &format!("hint: {hint}\n");
+                text += &format!("hint: {}\n", output::said(hint));
             }
         }
     }

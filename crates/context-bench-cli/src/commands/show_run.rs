@@ -27,7 +27,7 @@ pub(crate) fn main(args: &ShowArgs, id: &str, registry: &Registry) -> Result<Exi
     match args.output {
         ListFormat::Json => {
             let rows: Vec<Value> = rows.iter().map(to_json).collect();
-            output::stdout(&format!("{:#}\n", json!({"run": run, "rows": rows})))?;
+            output::json(&json!({"run": run, "rows": rows}))?;
         }
         ListFormat::Table => {
             let most = if args.full { usize::MAX } else { SHOWN_CHARS };
@@ -41,7 +41,7 @@ pub(crate) fn main(args: &ShowArgs, id: &str, registry: &Registry) -> Result<Exi
                 }
                 text += &answered(row, most);
             }
-            output::stdout(&text)?;
+            output::data(&text)?;
         }
     }
     Ok(Exit::Done)

@@ -40,7 +40,7 @@ pub(crate) fn main(
                 1 => values.remove(0),
                 _ => values.into(),
             };
-            output::stdout(&format!("{value:#}\n"))?;
+            output::json(&value)?;
         }
     }
     Ok(Exit::Done)
@@ -129,11 +129,12 @@ fn leaf_shown(
         }
         // The settings are worth seeing also where the records are not at hand.
         Err(failure) => {
-            text += &format!("\nno prompt can be shown: {}\n", failure.what);
+            let what = output::said(&failure.what);
+            text += &format!("\nno prompt can be shown: {what}\n");
             if let Some(hint) = &failure.hint {
-                text += &format!("hint: {hint}\n");
+                text += &format!("hint: {}\n", output::said(hint));
             }
-            value["problem"] = failure.what.into();
+            value["problem"] = output::said(&failure.what).into();
         }
     }
     Ok((text, value))

@@ -9,6 +9,8 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use crate::mask::Mask;
+
 use super::outcome::{DocumentCounts, SuiteOutcome};
 
 /// What results say about the run they are from. Holds no keys.
@@ -102,7 +104,7 @@ impl HarnessFacts {
                 .collect(),
             warnings: outcome.warnings.iter().map(ToString::to_string).collect(),
             is_shown: self.has_tasks,
-            samples: outcome.samples,
+            samples: samples(outcome.samples),
         }
     }
 
@@ -135,6 +137,13 @@ impl HarnessFacts {
     /// Results in the schema of the reference, with what we add: `counts`.
     fn results(&self, system: &str, outcome: &SuiteOutcome, time: RunTime) -> Map<String, Value> {
         let mut out = outcome.results.to_json();
+        if let Some(Value::Object(configs)) = out.get_mut("configs") {
+            for config in configs.values_mut() {
+                if let Value::Object(settings) = config {
+                    *settings = Mask::Dots.task(settings);
+                }
+            }
+        }
         let model = self.model_of(system);
         let limit = self.limit.map(|limit| match limit {
             share if share < 1.0 => json!(share),
@@ -190,6 +199,25 @@ impl HarnessFacts {
         out.insert("counts".into(), json!(outcome.counts));
         out
     }
+}
+
+/// Samples with the settings of their requests as they may be written down; what was
+/// asked and said is data, and stays as it was.
+fn samples(
+    mut samples: IndexMap<String, Vec<Map<String, Value>>>,
+) -> IndexMap<String, Vec<Map<String, Value>>> {
+    for sample in samples.values_mut().flatten() {
+        let Some(Value::Array(requests)) = sample.get_mut("arguments") else {
+            continue;
+        };
+        let arguments = requests.iter_mut().filter_map(Value::as_array_mut);
+        for argument in arguments.flatten() {
+            if let Value::Object(settings) = argument {
+                *settings = Mask::Dots.map(settings);
+            }
+        }
+    }
+    samples
 }
 
 /// The hash of what a task's samples were made of.

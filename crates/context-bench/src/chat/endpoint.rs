@@ -12,13 +12,11 @@ use url::{Host, Url};
 use super::secret::Secret;
 use crate::digest;
 use crate::error::Hint;
+use crate::mask::{self, Mask};
 
 const CHAT_PATH: &str = "/chat/completions";
 /// Where text is continued; also the end of the other one.
 const COMPLETIONS_PATH: &str = "/completions";
-
-/// Names of query parameters whose values are treated as secrets.
-const SECRET_PARAMETERS: [&str; 5] = ["key", "token", "secret", "password", "sig"];
 
 /// The address of a chat endpoint.
 ///
@@ -129,10 +127,8 @@ impl Endpoint {
 
     /// Everything in the URL that must not be shown.
     pub(crate) fn secrets(&self) -> Vec<Secret> {
-        let parameters = self.url.query_pairs().filter(|(name, _)| {
-            let name = name.to_ascii_lowercase();
-            SECRET_PARAMETERS.iter().any(|part| name.contains(part))
-        });
+        let parameters = self.url.query_pairs();
+        let parameters = parameters.filter(|(name, _)| mask::is_secret(name));
         parameters
             .map(|(_, value)| Secret::new(value))
             .chain(self.credentials.iter().map(|known| known.password.clone()))
@@ -142,9 +138,12 @@ impl Endpoint {
     /// The address as data for identities: what decides where a request goes,
     /// without credentials; a query may hold a key and is digested.
     pub(crate) fn identity(&self) -> String {
+        let mut shown = self.url.clone();
+        shown.set_query(None);
+        let shown = Mask::Digest.text(shown.as_str());
         match self.url.query() {
-            Some(query) => format!("{self}?{}", digest::hex(query.as_bytes())),
-            None => self.to_string(),
+            Some(query) => format!("{shown}?{}", digest::hex(query.as_bytes())),
+            None => shown,
         }
     }
 
@@ -164,7 +163,8 @@ impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = self.url.clone();
         shown.set_query(None);
-        f.write_str(shown.as_str())
+        // A path may hold a key, too.
+        f.write_str(&Mask::Dots.text(shown.as_str()))
     }
 }
 

@@ -27,7 +27,7 @@ pub use error::{ChatError, ChatFailure, Limit};
 pub use pace::Pace;
 pub use reach::Unreachable;
 pub use retry::{GaveUp, RetryPolicy, TIMEOUT};
-pub use secret::Secret;
+pub use secret::{Secret, Secrets};
 pub use wire::{ChatReply, ChatRequest, JsonReply};
 
 /// The model that is asked for when none is named.
@@ -35,4 +35,3 @@ pub const DEFAULT_MODEL: &str = "claude-haiku-4-5-20251001";
 
 pub(crate) use endpoint::host_part;
 pub(crate) use error::seconds;
-pub(crate) use secret::Secrets;

@@ -61,14 +61,14 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// All secrets of one client, longest first.
+/// All secrets of one client, or of a command line, longest first.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Secrets(Vec<Secret>);
+pub struct Secrets(Vec<Secret>);
 
 impl Secrets {
     /// Takes the non-empty ones of these. Longer ones go first, so that a secret
     /// that is part of another leaves no remains of it.
-    pub(crate) fn new(secrets: impl IntoIterator<Item = Secret>) -> Self {
+    pub fn new(secrets: impl IntoIterator<Item = Secret>) -> Self {
         let mut secrets: Vec<Secret> = secrets.into_iter().filter(|s| !s.is_empty()).collect();
         // JSON may write `/` as `\/`; bodies are shown as they came.
         let escaped: Vec<Secret> = secrets
@@ -82,7 +82,7 @@ impl Secrets {
     }
 
     /// The text without any of the secrets.
-    pub(crate) fn redact(&self, text: &str) -> String {
+    pub fn redact(&self, text: &str) -> String {
         self.0
             .iter()
             .fold(text.to_owned(), |text, secret| secret.redact(&text))

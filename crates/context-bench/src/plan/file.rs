@@ -10,7 +10,6 @@ use super::shape;
 use super::spec::{RunSpec, SPEC_VERSION};
 use super::wrong::{Places, SpecError, Step};
 use crate::dataset::{DatasetRef, DatasetTarget};
-use crate::mask::Mask;
 
 impl RunSpec {
     /// Reads a run file. Paths in it start at the current folder or, where nothing is
@@ -95,33 +94,6 @@ impl RunSpec {
         serde_json::from_value(merged).unwrap_or(self)
     }
 
-    /// The spec without keys and passwords, as it is shown and stored.
-    #[must_use]
-    pub fn without_secrets(&self) -> Self {
-        let value = serde_json::to_value(self).unwrap_or_default();
-        let masked = match value {
-            Value::Object(map) => Value::Object(Mask::Dots.map(&map)),
-            other => other,
-        };
-        let mut masked: Self = serde_json::from_value(shown(masked)).unwrap_or_default();
-        // Names and paths of data have no secrets, whatever they are called.
-        masked.data = self.data.clone();
-        for (masked, benchmark) in masked.benchmarks.iter_mut().zip(&self.benchmarks) {
-            let is_url = |name: &Option<String>| name.as_ref().is_some_and(|n| n.contains("://"));
-            if !is_url(&benchmark.dataset) && !is_url(&benchmark.task) {
-                masked.clone_from(benchmark);
-            }
-        }
-        // In prose, `key: value` is no secret either; what looks like a key is.
-        let prose = |text: &Option<String>| text.as_deref().map(|text| Mask::Dots.text(text));
-        masked.prompts.system_instruction = prose(&self.prompts.system_instruction);
-        masked.requests.system_prompt = prose(&self.requests.system_prompt);
-        for (masked, system) in masked.systems.iter_mut().zip(&self.systems) {
-            masked.system_prompt = prose(&system.system_prompt);
-        }
-        masked
-    }
-
     fn start_paths_at(&mut self, folder: &Path) {
         let moved = |path: &Path| -> Option<PathBuf> {
             let beside = folder.join(path);
@@ -186,20 +158,6 @@ fn merge(value: &mut Value, over: Value) {
             }
         }
         (value, over) => *value = over,
-    }
-}
-
-/// URLs without user, password and query, commands without keys.
-fn shown(value: Value) -> Value {
-    match value {
-        Value::String(text) => Value::String(crate::mask::without_credentials(&text)),
-        Value::Array(items) => items.into_iter().map(shown).collect(),
-        Value::Object(map) => Value::Object(
-            map.into_iter()
-                .map(|(key, value)| (key, shown(value)))
-                .collect(),
-        ),
-        other => other,
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod decided;
 mod file;
+mod masked;
 mod record;
 mod schema;
 mod shape;

@@ -6,7 +6,7 @@ use context_bench_template::place::Place;
 use context_bench_template::yaml::{self, Node};
 
 use crate::error::Hint;
-use crate::mask;
+use crate::mask::Mask;
 use crate::text::suggest;
 
 /// Why a run file cannot be used.
@@ -181,7 +181,7 @@ fn plain(said: &str) -> String {
         None if found == "map" => "a mapping".to_owned(),
         Some(("string", text)) => {
             let text = text.trim_matches('"');
-            format!("the text `{}`", mask::without_credentials(text))
+            format!("the text `{}`", Mask::Dots.setting(text))
         }
         Some((_, value)) if value.starts_with('`') => value.to_owned(),
         Some(("floating", value)) => value.trim_start_matches("point ").to_owned(),

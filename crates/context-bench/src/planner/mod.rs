@@ -59,6 +59,7 @@ use serde_json::json;
 
 use crate::benchmark::{HarnessFacts, Suite};
 use crate::chat::Pace;
+use crate::mask::Mask;
 use crate::plan::{
     PLAN_VERSION, PlannedChat, PlannedLimits, PlannedPrompts, PlannedScoring, PlannedSeeds,
     RunPlan, RunRecord, RunSpec, Workers,
@@ -122,9 +123,10 @@ impl Planner<'_> {
         }
         self.notices
             .extend(remarks::one_by_one(&plan, &systems, spec));
+        self.notices.extend(remarks::key_in_prompts(spec));
         let record = RunRecord {
             spec: recorded(spec),
-            plan,
+            plan: plan.without_secrets(),
         };
         Ok(PlannedRun {
             skipped: found.skipped.chain(examples.skipped().clone()),
@@ -315,7 +317,7 @@ impl Planner<'_> {
             keep_order: spec.data.keep_order.unwrap_or(false),
             harness: HarnessFacts {
                 backend: spec.harness.model.clone(),
-                model_args: spec.without_secrets().harness.model_args,
+                model_args: spec.harness.model_args.clone(),
                 models: systems.models(),
                 model: spec
                     .requests
@@ -341,6 +343,7 @@ impl Planner<'_> {
         let Some(baseline) = &self.spec.scoring.baseline else {
             return Ok(());
         };
+        let baseline = &Mask::Dots.text(baseline);
         let names: Vec<String> = systems.planned.iter().map(|one| one.name.clone()).collect();
         if names.contains(baseline) {
             return Ok(());
@@ -432,7 +435,10 @@ pub fn prompt_options(spec: &RunSpec) -> Result<Options, PlanError> {
     if let Some(seed) = spec.seeds.generation {
         options.generation.insert("seed".into(), json!(seed));
     }
-    options.generation.extend(prompts.generation.clone());
+    // Examples are kept with it: endpoints get what is secret of it with every request.
+    options
+        .generation
+        .extend(Mask::Digest.map(&prompts.generation));
     Ok(options)
 }
 

@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use super::{BASELINE_READER, Notice, Systems};
 use crate::benchmark::TaskReport;
 use crate::dataset::{RepeatedIds, Skipped};
+use crate::mask::Mask;
 use crate::model::{Counts, EvalRow};
 use crate::plan::{PlannedSystem, RunPlan, RunSpec};
 use crate::report::odd_answers;
@@ -32,6 +33,21 @@ impl Notice {
 
 /// From so many answers of an endpoint on, asking one after the other is worth a word.
 const MANY: usize = 200;
+
+/// Prompts are data and are kept as they were asked, whatever a setting put into them.
+pub(super) fn key_in_prompts(spec: &RunSpec) -> Option<Notice> {
+    let own = spec.systems.iter().map(|system| &system.system_prompt);
+    let texts = own.chain([
+        &spec.requests.system_prompt,
+        &spec.prompts.system_instruction,
+    ]);
+    let mut texts = texts.flatten();
+    let has_key = texts.any(|text| Mask::Dots.text(text) != *text);
+    has_key.then(|| {
+        Notice::new("the system prompt holds what looks like a key: it is sent to the model")
+            .with_hint("prompts are kept as they were asked; leave the key out of them")
+    })
+}
 
 /// That a run asks an endpoint many times, one after the other, where nobody said how
 /// many calls may be in flight.

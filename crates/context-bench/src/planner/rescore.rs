@@ -67,7 +67,7 @@ impl Reopened {
         }
         let record = RunRecord {
             spec: super::recorded(&spec),
-            plan,
+            plan: plan.without_secrets(),
         };
         Ok(Rescoring {
             evaluate: run.record(record.clone()),

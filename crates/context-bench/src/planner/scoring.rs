@@ -121,7 +121,7 @@ impl<'a> Scoring<'a> {
         let url = self.spec.judge_url.clone()?;
         let model = self.spec.judge_model.clone();
         let model = model.unwrap_or_else(|| defaults::DEFAULT_MODEL.to_owned());
-        Some((crate::mask::without_credentials(&url), model))
+        Some((crate::mask::Mask::Dots.setting(&url), model))
     }
 
     pub(super) fn into_evaluators(self) -> Vec<Arc<dyn Evaluator>> {

@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use super::{Listing, PlanError, Planner, defaults};
 use crate::chat::{Endpoint, Secret, TIMEOUT, derive_name};
+use crate::mask::{self, Mask};
 use crate::plan::{LikelihoodSpec, PlannedSystem, RequestSpec, SystemSpec, Workers};
 use crate::registry::{SystemContext, SystemRef};
 use crate::runner::MaxWorkers;
@@ -151,7 +152,7 @@ impl Planner<'_> {
                 let reference: SystemRef = typed.parse()?;
                 let factory = self.around.registry.systems.get(&reference.name)?;
                 let context = SystemContext {
-                    name: system.name.clone().unwrap_or(reference.label),
+                    name: Mask::Dots.text(system.name.as_ref().unwrap_or(&reference.label)),
                     answerer: answerer.system,
                     counter: Arc::clone(counter),
                 };
@@ -237,7 +238,7 @@ impl Planner<'_> {
             generation: generation(requests),
             usual_temperature: true,
             headers: requests.headers.clone().unwrap_or_default(),
-            extra_body: requests.extra_body.clone().unwrap_or_default(),
+            extra_body: self.extra_body(requests),
             max_retries: requests.max_retries.unwrap_or(defaults::MAX_RETRIES),
             stream: requests.stream.unwrap_or(false),
             pace: Some(Arc::clone(&self.pace)),
@@ -275,6 +276,21 @@ impl Planner<'_> {
                 model,
             }),
         })
+    }
+
+    /// What is merged into every body: first what is secret of the settings of generation,
+    /// which examples do not hold.
+    fn extra_body(&self, requests: &RequestSpec) -> Map<String, Value> {
+        let generation = &self.spec.prompts.generation;
+        let shown = Mask::Digest.map(generation);
+        let secret = generation
+            .iter()
+            .filter(|(name, value)| shown.get(*name) != Some(*value));
+        let mut body: Map<String, Value> = secret
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect();
+        body.extend(requests.extra_body.clone().unwrap_or_default());
+        body
     }
 
     fn has_tasks(&self) -> bool {
@@ -322,6 +338,13 @@ pub(super) fn key(
     match variable(name) {
         Some(key) => Ok(Some(Secret::new(key))),
         None if name == defaults::API_KEY_ENV => Ok(None),
+        // Often it is the key itself, which must not be shown.
+        None if !mask::names_variable(name) => Err(PlanError::new(
+            "`--api-key-env` takes the name of a variable, and what it was given is none",
+        )
+        .with_hint(
+            "export the key in a variable, such as MY_KEY, and pass `--api-key-env MY_KEY`",
+        )),
         None => Err(PlanError::new(format!(
             "the variable `{name}` that `--api-key-env` names is not set"
         ))
@@ -363,14 +386,15 @@ fn names(systems: &[SystemSpec]) -> Result<Vec<String>, PlanError> {
         let derived = if let Some(url) = &system.proxy {
             (derive_name(url), with_port(url))
         } else if let Some(command) = &system.command {
-            let name = program_name(command);
+            let name = program_name(&Mask::Dots.setting(command));
             (name.clone(), name)
         } else {
             // Not made different: two of the same are a mistake that is told.
             wanted.push((Some(String::new()), Default::default()));
             continue;
         };
-        wanted.push((system.name.clone(), derived));
+        let given = system.name.as_deref();
+        wanted.push((given.map(|name| Mask::Dots.text(name)), derived));
     }
     let mut uses: HashMap<String, usize> = HashMap::new();
     for (given, (short, _)) in &wanted {

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use crate::model::{Counts, Measurement, Unit};
+use crate::text::visible::visible_line;
 
 /// What stands where there is no value.
 pub(super) const NONE: &str = "—";
@@ -104,13 +105,10 @@ pub(super) fn counted(n: i64, what: &str) -> String {
     format!("{} {what}{plural}", thousands(n))
 }
 
-/// Text from outside on one line: what would break it, or steer a terminal, is blank.
+/// Text from outside on one line: what would break it is blank, what would steer a
+/// terminal is written out.
 pub(super) fn plain(text: &str) -> Cow<'_, str> {
-    if text.contains(char::is_control) {
-        text.replace(char::is_control, " ").into()
-    } else {
-        text.into()
-    }
+    visible_line(text)
 }
 
 /// At most `max` characters on one line, the middle left out, so that ends stay readable.
@@ -144,7 +142,7 @@ mod tests {
             assert_eq!(seconds(Some(value)), text);
         }
         assert_eq!(shorten("abcdefghij", 7), "abc…hij");
-        assert_eq!(shorten("a\u{1b}[2J\nb", 9), "a [2J b");
+        assert_eq!(shorten("a\u{1b}[2J\nb", 10), "a\\x1b[2J b");
         assert_eq!(percent(&Measurement::new(-0.001, Unit::Share)), "0%");
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{cell, failures, grid::Grid, tasks};
 use crate::result::EvalResult;
+use crate::text::visible::visible;
 
 /// A piece of HTML, without a page around it.
 #[derive(Debug, Clone, Copy, Default)]
@@ -55,7 +56,8 @@ fn table(grid: &Grid<'_>, result: &EvalResult) -> String {
 }
 
 fn escape(text: &str) -> String {
-    text.replace('&', "&amp;")
+    visible(text)
+        .replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")
         .replace('"', "&quot;")

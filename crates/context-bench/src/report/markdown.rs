@@ -6,9 +6,10 @@
 
 use std::io::{self, Write};
 
-use super::{Reporter, failures, grid::Grid, tasks};
+use super::{Reporter, cell, failures, grid::Grid, tasks};
 use crate::result::EvalResult;
 use crate::text::stringify::python_str;
+use crate::text::visible::visible;
 
 /// One row per system, one column per metric.
 #[derive(Debug, Clone, Copy, Default)]
@@ -19,7 +20,8 @@ impl MarkdownReport {
     pub fn render(&self, result: &EvalResult) -> String {
         let mut parts = tasks::tables(result);
         parts.push(self.comparison(result));
-        parts.join("\n\n")
+        // Documents are read in terminals, too.
+        visible(&parts.join("\n\n")).into_owned()
     }
 
     fn comparison(&self, result: &EvalResult) -> String {
@@ -46,6 +48,7 @@ impl MarkdownReport {
         if !result.timing.is_empty() {
             lines.extend(["## Timing".to_owned(), String::new()]);
             for (system, seconds) in &result.timing {
+                let system = cell::plain(system);
                 lines.push(format!("- **{system}**: {seconds:.2}s"));
             }
             lines.push(String::new());
@@ -55,6 +58,7 @@ impl MarkdownReport {
             .keys()
             .filter_map(|system| {
                 let who = result.answered_by(system)?;
+                let (system, who) = (cell::plain(system), cell::plain(who));
                 Some(format!("- **{system}**: {who}"))
             })
             .collect();
@@ -131,7 +135,7 @@ fn counts(result: &EvalResult) -> Vec<String> {
     lines
 }
 
-/// A pipe inside a cell would open a new one.
+/// A pipe inside a cell would open a new one, a newline would end the table.
 fn escape(text: &str) -> String {
-    text.replace('|', "\\|")
+    cell::plain(text).replace('|', "\\|")
 }

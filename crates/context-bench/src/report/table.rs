@@ -13,6 +13,7 @@ use serde_json::Value;
 use super::{Reporter, cell, failures, footer, tasks};
 use crate::model::Summary;
 use crate::result::EvalResult;
+use crate::text::visible::visible;
 
 /// A table for people.
 #[derive(Debug, Clone, Copy)]
@@ -60,7 +61,7 @@ impl TableReport {
         }
         parts.push(footer::lines(result, usize::from(self.width)));
         parts.retain(|part| !part.is_empty());
-        parts.join("\n\n") + "\n"
+        visible(&(parts.join("\n\n") + "\n")).into_owned()
     }
 
     /// As much of the report as a screen shows, under a line with what it is about.

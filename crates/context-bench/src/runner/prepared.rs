@@ -3,6 +3,7 @@
 //! It is shared by the systems, so its tokens are counted once, and output
 //! fields that a system left as they were are not counted again.
 
+use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use serde_json::{Map, Value};
@@ -27,8 +28,8 @@ pub(super) struct Counted {
     pub(super) response: u64,
 }
 
-/// Tokens of each field of an example.
-type FieldTokens = Vec<(Box<str>, u64)>;
+/// Tokens of each field of an example, of which a table may have very many.
+type FieldTokens = HashMap<Box<str>, u64>;
 
 /// An example with what the runner knows about it.
 pub(super) struct Prepared {
@@ -91,7 +92,7 @@ impl Prepared {
         counter: &dyn TokenCounter,
     ) -> Result<u64, String> {
         let known = self.by_field(fields, counter)?;
-        Ok(known.iter().map(|(_, n)| n).sum())
+        Ok(known.values().sum())
     }
 
     /// Tokens of the example and of the processed map, or why they are not known.
@@ -103,19 +104,18 @@ impl Prepared {
     ) -> Result<Counted, String> {
         let known = self.by_field(fields, counter)?;
         let mut counted = Counted {
-            input: known.iter().map(|(_, n)| n).sum(),
+            input: known.values().sum(),
             ..Counted::default()
         };
-        let mut of_output: Vec<(&str, u64)> = Vec::new();
+        let mut of_output: HashMap<&str, u64> = HashMap::new();
         for (key, text) in counted_texts(output.fields(), fields) {
             let same = self.example.text(key) == Some(text);
-            let known = known.iter().find(|(field, _)| same && **field == *key);
-            let n = match known {
-                Some((_, n)) => *n,
+            let n = match known.get(key).filter(|_| same) {
+                Some(n) => *n,
                 None => counter.try_count(text)?,
             };
             counted.output += n;
-            of_output.push((key, n));
+            of_output.insert(key, n);
         }
         let total = |map: &Map<String, Value>, known: &dyn Fn(&str) -> Option<u64>| {
             let texts = given_texts(map, fields);
@@ -125,10 +125,8 @@ impl Prepared {
             };
             texts.into_iter().map(count).sum::<Result<u64, String>>()
         };
-        counted.given = total(self.example.fields(), &|key| {
-            known.iter().find(|(k, _)| **k == *key).map(|(_, n)| *n)
-        })?;
-        let of = |key: &str| of_output.iter().find(|(k, _)| *k == key).map(|(_, n)| *n);
+        counted.given = total(self.example.fields(), &|key| known.get(key).copied())?;
+        let of = |key: &str| of_output.get(key).copied();
         counted.handed_on = total(output.fields(), &of)?;
         counted.response = match (of("response"), output.get("response")) {
             (Some(n), _) => n,
@@ -142,12 +140,12 @@ impl Prepared {
         &self,
         fields: &TextFields,
         counter: &dyn TokenCounter,
-    ) -> Result<&[(Box<str>, u64)], String> {
+    ) -> Result<&FieldTokens, String> {
         let counted = self.tokens.get_or_init(|| {
             counted_texts(self.example.fields(), fields)
                 .map(|(key, text)| Ok((key.into(), counter.try_count(text)?)))
                 .collect()
         });
-        counted.as_deref().map_err(Clone::clone)
+        counted.as_ref().map_err(Clone::clone)
     }
 }

@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use serde_json::json;
 
 use super::{System, SystemError};
+use crate::mask::Mask;
 use crate::model::{Example, Identity, Output};
 
 /// A system made of a name and a closure; see [`from_fn`].
@@ -55,7 +56,10 @@ where
     }
 
     fn identity(&self) -> Option<Identity> {
-        let settings = json!({"name": *self.name, "version": self.version.as_ref()?});
+        let settings = json!({
+            "name": *self.name,
+            "version": Mask::Digest.setting(self.version.as_ref()?),
+        });
         Some(Identity::new("function", 1, settings))
     }
 

@@ -27,8 +27,10 @@ pub(crate) use openai::add_usage;
 pub(crate) use part::{CONTEXTS, RECORD};
 
 use async_trait::async_trait;
+use serde_json::{Map, Value};
 
 use crate::chat::{ChatRequest, Endpoint};
+use crate::mask::Mask;
 use crate::model::{CallStats, Example, Failure, FailureKind, Identity, Output, Turn};
 
 /// Something between data and an answer: a compressor, a proxy, a retriever …
@@ -91,9 +93,26 @@ pub struct Posting {
 
 impl Posting {
     pub(crate) fn new(endpoint: &Endpoint, request: &ChatRequest) -> Self {
+        let sent = String::from_utf8_lossy(&request.body);
+        let body = match serde_json::from_str(&sent) {
+            Ok(Value::Object(members)) => {
+                // What is asked is data; all else are settings.
+                let masked = members.iter().map(|(name, value)| {
+                    let is_asked = ["messages", "prompt"].contains(&name.as_str());
+                    let one = Map::from_iter([(name.clone(), value.clone())]);
+                    match is_asked {
+                        true => one,
+                        false => Mask::Dots.map(&one),
+                    }
+                });
+                let masked: Map<String, Value> = masked.flatten().collect();
+                (masked != members).then(|| Value::Object(masked).to_string())
+            }
+            _ => None,
+        };
         Self {
             url: endpoint.to_string(),
-            body: String::from_utf8_lossy(&request.body).into_owned(),
+            body: body.unwrap_or_else(|| sent.into_owned()),
         }
     }
 }

@@ -174,10 +174,10 @@ impl OpenAiProxy {
     ///
     /// When the URL is wrong or the key cannot be sent.
     pub fn with_settings(settings: OpenAiProxySettings) -> Result<Self, ClientError> {
-        let name = settings
-            .name
-            .clone()
-            .unwrap_or_else(|| default_name(&settings.base_url));
+        let name = match &settings.name {
+            Some(name) => Mask::Dots.text(name),
+            None => default_name(&settings.base_url),
+        };
         let client = ChatClient::new(settings.client()?)?;
         Ok(Self {
             name,
@@ -349,8 +349,8 @@ impl System for OpenAiProxy {
         }
         let mut settings = json!({
             "url": self.endpoint().identity(),
-            "model": self.settings.model,
-            "system_prompt": self.settings.system_prompt,
+            "model": Mask::Digest.text(&self.settings.model),
+            "system_prompt": self.settings.system_prompt.as_deref().map(|text| Mask::Digest.text(text)),
             "extra_body": Mask::Digest.map(&self.settings.extra_body),
             "stream": self.settings.stream,
         });
@@ -371,7 +371,7 @@ impl System for OpenAiProxy {
             "generation",
             Some(generation)
                 .filter(|map| !map.is_empty())
-                .map(Value::from),
+                .map(|map| Mask::Digest.map(&map).into()),
         );
         let headers = self.settings.headers.iter();
         let headers: Map<String, Value> = headers

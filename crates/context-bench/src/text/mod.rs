@@ -14,10 +14,12 @@ pub mod porter;
 pub mod reasoning;
 pub mod rouge;
 pub mod sentence;
+pub mod spreadsheet;
 pub mod stem;
 pub mod stringify;
 pub mod terms;
 pub mod verdict;
+pub mod visible;
 pub mod words;
 
 pub use context_bench_template::suggest;

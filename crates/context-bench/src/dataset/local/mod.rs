@@ -14,6 +14,7 @@ mod tests;
 use std::path::{Path, PathBuf};
 
 use context_bench_records::{Place, ReadSettings, Records, Source};
+use indexmap::IndexSet;
 
 use super::skipped::Tally;
 use super::{Dataset, DatasetError};
@@ -202,13 +203,13 @@ impl First {
 
 /// All keys of some examples, in the order in which they turn up.
 pub(crate) fn keys(examples: &[Example]) -> Vec<&str> {
-    let mut keys: Vec<&str> = Vec::new();
-    for key in examples.iter().flat_map(|one| one.fields().keys()) {
-        if !keys.contains(&key.as_str()) {
-            keys.push(key);
-        }
-    }
-    keys
+    // A table may have very many columns.
+    let keys: IndexSet<&str> = examples
+        .iter()
+        .flat_map(|one| one.fields().keys())
+        .map(String::as_str)
+        .collect();
+    keys.into_iter().collect()
 }
 
 /// Goes over all records as examples and returns how many are good.

@@ -19,6 +19,7 @@ pub use template::{JudgeTemplate, TemplateError};
 
 use super::{Evaluator, EvaluatorError, has_field};
 use crate::chat::{ChatClient, ChatReply, ChatRequest, ClientSettings, Endpoint, RetryPolicy};
+use crate::mask::Mask;
 use crate::model::{Example, Identity, JudgeUsage, Output, Score, ScoreName, Scores};
 use crate::text::stringify::python_str;
 use crate::text::verdict::{self, Preference, Scale, VERDICT_VERSION};
@@ -285,8 +286,9 @@ impl Evaluator for LlmJudge {
         let mut settings = self.settings.identity();
         settings.insert("url".into(), json!(self.client.endpoint().identity()));
         let texts = [self.templates.0.text(), self.templates.1.text()];
-        settings.insert("templates".into(), json!(texts));
-        settings.insert("rubric".into(), json!(self.rubric));
+        let texts = Mask::Digest.prose(&json!(texts));
+        settings.insert("templates".into(), texts);
+        settings.insert("rubric".into(), Mask::Digest.prose(&json!(self.rubric)));
         settings.insert("parser".into(), json!(VERDICT_VERSION));
         Some(Identity::new(self.name(), 2, settings))
     }

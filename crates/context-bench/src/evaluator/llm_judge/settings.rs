@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::chat::{ClientError, DEFAULT_MODEL, EndpointError, Pace, Secret};
 use crate::error::Hint;
+use crate::mask::Mask;
 use crate::text::verdict::Scale;
 
 use super::template::{JudgeTemplate, TemplateError};
@@ -82,14 +83,14 @@ impl LlmJudgeSettings {
             JudgeMode::Pairwise { baseline } => ("pairwise", None, Some(baseline)),
         };
         let settings = json!({
-            "model": self.model,
+            "model": Mask::Digest.text(&self.model),
             "mode": mode,
             "scale": scale,
             "baseline": baseline,
             "reference": format!("{:?}", self.reference),
             "max_tokens": self.verdict_tokens(),
             "temperature": self.temperature,
-            "extra_body": self.extra_body,
+            "extra_body": Mask::Digest.map(&self.extra_body),
             "score": self.score,
         });
         match settings {

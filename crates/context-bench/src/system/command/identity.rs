@@ -43,7 +43,7 @@ pub(super) fn of(settings: &CommandSettings) -> Identity {
         "command": words,
         "files": files,
         "env": env,
-        "version": settings.version,
+        "version": settings.version.as_deref().map(|text| Mask::Digest.setting(text)),
     });
     Identity::new("command", 1, settings)
 }

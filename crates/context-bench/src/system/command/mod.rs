@@ -24,13 +24,10 @@ use tokio::sync::Semaphore;
 use self::process::{Broken, Worker};
 use super::{System, SystemError};
 use crate::chat::{Secret, Secrets, seconds};
-use crate::mask::Mask;
+use crate::mask::{self, Mask};
 use crate::model::{Example, FailureKind, Identity, Output};
 use crate::stopwatch::{Stopwatch, pausing};
 use crate::text::stringify;
-
-/// Parts of variable names whose values must not appear in messages.
-const SECRET_NAMES: [&str; 4] = ["KEY", "TOKEN", "SECRET", "PASSWORD"];
 
 /// How much of a line that cannot be used is shown.
 const EXCERPT: usize = 300;
@@ -124,15 +121,17 @@ impl CommandSystem {
         let secrets = settings
             .env
             .iter()
-            .filter(|(name, _)| {
-                let name = name.to_ascii_uppercase();
-                SECRET_NAMES.iter().any(|part| name.contains(part))
-            })
+            .filter(|(name, _)| mask::is_secret(name))
             .map(|(_, value)| Secret::new(value))
+            .chain(
+                mask::secrets_in_words(&settings.command)
+                    .into_iter()
+                    .map(Secret::new),
+            )
             .chain(settings.secrets.iter().cloned());
         Ok(Self {
             name: match &settings.name {
-                Some(name) => name.clone(),
+                Some(name) => Mask::Dots.text(name),
                 None => default_name(&settings.command),
             },
             secrets: Secrets::new(secrets),
