@@ -215,7 +215,7 @@ impl After {
 }
 
 /// A notice as a warning has it.
-fn said(notice: &Notice) -> String {
+pub(crate) fn said(notice: &Notice) -> String {
     match &notice.hint {
         Some(hint) => format!("{}\nhint: {}", notice.what, in_python(hint)),
         None => notice.what.clone(),
@@ -399,6 +399,7 @@ fn store(
     match py.detach(|| Store::open(dir)) {
         Ok(opened) => {
             notes.extend(opened.notes);
+            notes.extend(planner::nothing_kept(&opened.store).as_ref().map(said));
             notes.extend(not_reused(nameless));
             Some(opened.store)
         }
@@ -431,7 +432,7 @@ fn say_unlisted(
 }
 
 /// Warns as the face of the package does.
-fn warn(py: Python<'_>, note: &str) -> PyResult<()> {
+pub(crate) fn warn(py: Python<'_>, note: &str) -> PyResult<()> {
     let kind = py
         .import("context_bench.runner")?
         .getattr("EvaluationWarning")?;

@@ -21,9 +21,13 @@ mod judge;
 mod models;
 mod named;
 mod outputs;
+#[cfg(unix)]
+mod partial;
 mod plain_files;
 mod print_config;
 mod program;
+#[cfg(unix)]
+mod read_only;
 mod render;
 mod reopened;
 mod repeats;

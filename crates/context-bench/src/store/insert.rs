@@ -34,6 +34,8 @@ pub(super) struct Ids {
     /// Responses of this process that came second to other ones. Scores made
     /// for them must not be attached to the answers that won.
     lost: HashSet<ResponseKey>,
+    /// Whether runs may have been removed since responses were found.
+    doubts_found: bool,
 }
 
 /// What became of a record.
@@ -51,6 +53,12 @@ impl Ids {
         self.scorers.clear();
         self.examples.clear();
         self.responses.clear();
+    }
+
+    /// Forgets everything, because somebody else wrote: what was found may be removed.
+    pub(super) fn doubt(&mut self) {
+        self.forget();
+        self.doubts_found = true;
     }
 
     pub(super) fn insert(
@@ -220,7 +228,10 @@ impl Ids {
         response: &ResponseRef,
     ) -> rusqlite::Result<Option<Located>> {
         let key = match response {
-            ResponseRef::Found(located) => return Ok(Some(*located)),
+            ResponseRef::Found(located) => {
+                let there = !self.doubts_found || is_there(tx, located.response)?;
+                return Ok(there.then_some(*located));
+            }
             ResponseRef::Put(key) => *key,
         };
         if let Some(located) = self.responses.get(&key) {
@@ -385,6 +396,11 @@ fn existing_response(
             Ok((id, intact().unwrap_or_default()))
         })
         .optional()
+}
+
+fn is_there(tx: &Transaction<'_>, response: i64) -> rusqlite::Result<bool> {
+    tx.prepare_cached("SELECT EXISTS (SELECT 1 FROM responses WHERE id = ?1)")?
+        .query_row([response], |row| row.get(0))
 }
 
 fn scores_intact(
