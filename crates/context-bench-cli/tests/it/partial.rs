@@ -160,7 +160,7 @@ fn a_killed_run_is_a_part_wherever_it_is_shown() {
 #[test]
 fn a_killed_rescore_that_is_repeated_starts_from_the_run() {
     let endpoint = Reluctant::start(usize::MAX, "Paris");
-    let judge = Reluctant::start(20, "Rating: 4");
+    let judge = Reluctant::start(20, "4");
     let (folder, path) = questions(60);
     let cache = folder.path().join("cache");
     let url = endpoint.server.url();
@@ -173,7 +173,9 @@ fn a_killed_rescore_that_is_repeated_starts_from_the_run() {
         "rescore",
         "last",
         "--evaluator",
-        "judge",
+        "llm_judge",
+        "--score-field",
+        "judge_score",
         "--judge-url",
         &judged,
     ];

@@ -237,6 +237,12 @@ fn try_connect(path: &Path) -> rusqlite::Result<(Connection, Found, Option<Strin
         Found::Empty | Found::Ours => {}
         other => return Ok((connection, other, None)),
     }
+    // A protected file is opened for reading without a word.
+    if connection.is_readonly("main")? {
+        let code = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_READONLY);
+        let told = "the file may not be written".to_owned();
+        return Err(rusqlite::Error::SqliteFailure(code, Some(told)));
+    }
     let note = use_wal(&connection, path)?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "cache_size", -64 * 1024)?;
