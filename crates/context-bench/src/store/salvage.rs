@@ -225,7 +225,7 @@ impl Source {
         let columns = format!("{list}, id, example, system, repeat, removed, output");
         const AFTER: usize = ResponseColumns::N;
         let mut known = HashMap::new();
-        let met = self.walk("responses", "id", &columns, |row| {
+        let walked = self.walk("responses", "id", &columns, |row| {
             let keys = (
                 examples.get(&row.get(AFTER + 1)?),
                 systems.get(&row.get(AFTER + 2)?),
@@ -248,7 +248,10 @@ impl Source {
         // The index knows how many there were even where the table does not.
         let sql = "SELECT count(*) FROM responses";
         let counted: rusqlite::Result<i64> = self.connection.query_row(sql, (), |row| row.get(0));
-        let there = u64::try_from(counted.unwrap_or(0)).unwrap_or(0).max(met);
+        let there = match counted {
+            Ok(n) => u64::try_from(n).unwrap_or(0).max(walked.met),
+            Err(_) => walked.met + walked.unreached,
+        };
         done.lost = there.saturating_sub(done.answers);
         Ok(known)
     }
@@ -338,8 +341,13 @@ impl Source {
         let planned = planned.and_then(|n| i64::try_from(n).ok());
         let top = planned.or_else(|| self.top("examples")).unwrap_or(0);
         let mut intact = true;
+        // Every answer of a run is counted and scored before its row is written.
+        let number = found.run.number;
+        let last = "SELECT scorer FROM run_scorers WHERE run = ?1 ORDER BY number DESC LIMIT 1";
+        let last: Option<i64> = tx.query_row(last, [number], |row| row.get(0)).optional()?;
+        let mut scored =
+            tx.prepare("SELECT EXISTS (SELECT 1 FROM scores WHERE response = ?1 AND scorer = ?2)")?;
         for system in 0..found.systems.len() {
-            let number = found.run.number;
             let which = format!("run = {number} AND system = {system}");
             let mut seen = HashSet::new();
             let walked =
@@ -350,13 +358,20 @@ impl Source {
                         .is_some_and(|key| read.checksum(found.run.id().as_str(), *key) == stored);
                     if vouched && seen.insert((read.position, read.repeat)) {
                         put(tx, "run_rows", &columns, row)?;
-                        intact &= read.response.is_none_or(|id| answers.contains_key(&id));
+                        if let Some(response) = read.response {
+                            intact &= answers.contains_key(&response);
+                            if let Some(last) = last {
+                                let is_scored =
+                                    scored.query_row((response, last), |row| row.get(0));
+                                intact &= is_scored?;
+                            }
+                        }
                     } else {
                         intact = false;
                     }
                     Ok(())
                 })?;
-            intact &= walked.broken == 0;
+            intact &= !walked.is_broken;
         }
         Ok(intact)
     }
@@ -371,17 +386,16 @@ impl Source {
             .filter(|top| (0..=self.most).contains(top))
     }
 
-    /// Hands out every row of a table that can be reached; how many there were.
+    /// Hands out every row of a table that can be reached.
     fn walk(
         &self,
         table: &str,
         number: &str,
         columns: &str,
         hand_out: impl FnMut(&Row<'_>) -> rusqlite::Result<()>,
-    ) -> rusqlite::Result<u64> {
+    ) -> rusqlite::Result<Walked> {
         let top = self.top(table).unwrap_or(self.most);
-        let walked = self.walk_where(table, number, columns, ("TRUE", top), hand_out)?;
-        Ok(walked.met + walked.broken)
+        self.walk_where(table, number, columns, ("TRUE", top), hand_out)
     }
 
     /// Hands out the rows for which something holds, in the order of a number. Where the
@@ -429,10 +443,10 @@ impl Source {
                 }
             }
             drop(rows);
+            walked.is_broken = true;
             loop {
                 at += 1;
                 if at > top {
-                    walked.broken += 1;
                     return Ok(walked);
                 }
                 let found = only
@@ -441,7 +455,7 @@ impl Source {
                 match found {
                     Ok(Some(())) => break,
                     Ok(None) => {}
-                    Err(error) if is_damage(&error) => walked.broken += 1,
+                    Err(error) if is_damage(&error) => walked.unreached += 1,
                     Err(error) => return Err(error),
                 }
             }
@@ -454,8 +468,10 @@ impl Source {
 struct Walked {
     /// Rows.
     met: u64,
-    /// Places that cannot be reached; there may be rows.
-    broken: u64,
+    /// Numbers that cannot be reached; there may be rows.
+    unreached: u64,
+    /// Whether the tree breaks off somewhere.
+    is_broken: bool,
 }
 
 /// A connection that reads as much as it can.

@@ -66,6 +66,7 @@ fn what_somebody_else_removed_is_not_said_to_be_kept() {
     // A run that is gone itself was not kept either.
     let run = store.begin_run(start()).unwrap();
     let raw = Connection::open(store.path()).unwrap();
+    raw.pragma_update(None, "foreign_keys", false).unwrap();
     raw.execute("DELETE FROM runs WHERE number = ?1", [run.number])
         .unwrap();
     let error = store.finish_run(&run, RunStatus::Finished).unwrap_err();

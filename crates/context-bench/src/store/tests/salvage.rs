@@ -52,8 +52,11 @@ fn a_damaged_page_costs_what_was_on_it() {
         for stored in store.runs().unwrap() {
             assert_eq!(stored.run, run);
             let rows: Vec<StoredRow> = store.run_rows(&stored).map(Result::unwrap).collect();
-            let is_lost = |row: &StoredRow| row.outcome == StoredOutcome::Lost;
-            let whole = rows.len() == N && !rows.iter().any(is_lost);
+            let is_whole = |row: &StoredRow| match &row.outcome {
+                StoredOutcome::Response { scores, .. } => scores.iter().all(Option::is_some),
+                _ => false,
+            };
+            let whole = rows.len() == N && rows.iter().all(is_whole);
             let status = match whole {
                 true => RunStatus::Finished,
                 false => RunStatus::Interrupted,
