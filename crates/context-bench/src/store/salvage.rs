@@ -163,8 +163,10 @@ impl Source {
         })?;
         let examples = self.examples(tx)?;
         let answers = self.responses(tx, &examples, &systems, &mut done)?;
-        self.scores(tx, &answers, &scorers)?;
-        self.runs(tx, &examples, &answers, &mut done)?;
+        let lacking = self.scores(tx, &answers, &scorers)?;
+        let mut whole = answers;
+        whole.retain(|answer, _| !lacking.contains(answer));
+        self.runs(tx, &examples, &whole, &mut done)?;
         for table in NUMBERED {
             // A number that is lost must not come to mean something else.
             if let Some(top) = self.top(table) {
@@ -256,12 +258,14 @@ impl Source {
         Ok(known)
     }
 
+    /// The scores of answers; the answers that lack some.
     fn scores(
         &self,
         tx: &Transaction<'_>,
         answers: &HashMap<i64, ResponseKey>,
         scorers: &HashMap<i64, Key>,
-    ) -> rusqlite::Result<()> {
+    ) -> rusqlite::Result<HashSet<i64>> {
+        let mut lacking = HashSet::new();
         let columns = "scorer, checksum, scores, reasons, response";
         let mut statement = self
             .connection
@@ -271,20 +275,30 @@ impl Source {
         for (response, key) in sorted {
             // What cannot be read is made again.
             let copied = statement.query([response]).and_then(|mut rows| {
+                let mut whole = true;
                 while let Some(row) = rows.next()? {
                     let Some(scorer) = scorers.get(&row.get(0)?) else {
+                        whole = false;
                         continue;
                     };
                     let texts = (row.get_ref(2)?.as_str()?, row.get_ref(3)?.as_str_or_null()?);
                     if scores_checksum(*key, *scorer, texts.0, texts.1) == row.get::<_, i64>(1)? {
                         put(tx, "scores", columns, row)?;
+                    } else {
+                        whole = false;
                     }
                 }
-                Ok(())
+                Ok(whole)
             });
-            absorb(copied)?;
+            match copied {
+                Ok(true) => continue,
+                Ok(false) => {}
+                Err(error) if is_damage(&error) => {}
+                Err(error) => return Err(error),
+            }
+            lacking.insert(*response);
         }
-        Ok(())
+        Ok(lacking)
     }
 
     fn runs(
@@ -327,7 +341,7 @@ impl Source {
         Ok(())
     }
 
-    /// The rows of a run; whether all of them, with their answers, are there.
+    /// The rows of a run; whether all of them are there, with whole answers.
     fn rows(
         &self,
         tx: &Transaction<'_>,
@@ -361,9 +375,9 @@ impl Source {
                         if let Some(response) = read.response {
                             intact &= answers.contains_key(&response);
                             if let Some(last) = last {
-                                let is_scored =
-                                    scored.query_row((response, last), |row| row.get(0));
-                                intact &= is_scored?;
+                                let is_scored: bool =
+                                    scored.query_row((response, last), |row| row.get(0))?;
+                                intact &= is_scored;
                             }
                         }
                     } else {
