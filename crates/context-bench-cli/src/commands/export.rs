@@ -34,7 +34,7 @@ pub(crate) fn main(args: &ExportArgs, registry: &Registry) -> Result<Exit, Failu
     let written = sink.write(|out| reporter.write(&result, out));
     written.map_err(|error| Failure::bad_input(format!("cannot write the report: {error}")))?;
     Ok(match result.part_of() {
-        Some(_) => Exit::RowsFailed,
-        None => Exit::Done,
+        None if damaged == 0 => Exit::Done,
+        _ => Exit::RowsFailed,
     })
 }

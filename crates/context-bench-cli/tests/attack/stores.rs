@@ -261,8 +261,7 @@ impl Field {
             0 | 3 => {
                 let rows = rows(&seen.json());
                 let whole = self.agree(&rows, &seen)?;
-                let told = seen.code == 3 || seen.stderr.contains("damaged");
-                if !whole && !told {
+                if !whole && seen.code == 0 {
                     return Err(format!("{} rows, and nothing is said: {seen}", rows.len()));
                 }
                 if of_killed && seen.code != 3 {
@@ -275,7 +274,9 @@ impl Field {
         let asked = self.server.request_count();
         let second = self.whole_again(&mut self.command(cache))?;
         let asked = self.server.request_count() - asked;
-        if first.code == 0 && (second.code, asked) != (0, 0) {
+        // What is lost even then is said.
+        let told = second.stderr.contains(" could not be read");
+        if first.code == 0 && (second.code, asked) != (0, 0) && !told {
             return Err(format!(
                 "kept, and {asked} are asked again: {first}\n{second}"
             ));
@@ -310,9 +311,19 @@ impl Field {
                 continue;
             }
             let known = self.rows.iter();
-            let known = known.filter(|known| known["example_id"] == row["example_id"]);
-            if known.clone().count() != 1 || known.clone().any(|known| known != row) {
-                return Err(format!("another row: {row}\nof {done}"));
+            let mut known = known.filter(|known| known["example_id"] == row["example_id"]);
+            let Some(known) = known.next() else {
+                return Err(format!("a row of nobody: {row}\nof {done}"));
+            };
+            whole &= known == row;
+            // What is there is what it was; what is not was lost.
+            for (key, value) in row.as_object().unwrap() {
+                if !value.is_null() && known[key] != *value {
+                    return Err(format!("another {key}: {row}\nof {done}"));
+                }
+            }
+            if known["scores"] != row["scores"] {
+                return Err(format!("other scores: {row}\nof {done}"));
             }
         }
         Ok(whole)

@@ -6,7 +6,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use rusqlite::{OptionalExtension as _, Transaction, params};
+use rusqlite::{CachedStatement, OptionalExtension as _, Params, Transaction, params};
 
 use super::body::Body;
 use super::columns::{
@@ -141,6 +141,8 @@ impl Ids {
         )?
         .execute((key, body.encoding, checksum, &body))?;
         let id = tx.last_insert_rowid();
+        let found = tx.prepare_cached(sql)?;
+        check_found(found, [key], id)?;
         remember(&mut self.examples, key, id);
         Ok(id)
     }
@@ -195,14 +197,19 @@ impl Ids {
         };
         let inserted = write(INSERT_RESPONSE, example, system)?;
         let response = if inserted == 1 {
-            tx.last_insert_rowid()
+            let id = tx.last_insert_rowid();
+            let found = tx.prepare_cached(FIND_RESPONSE)?;
+            check_found(found, (example, system, key.repeat), id)?;
+            id
         } else {
             let Some((id, there)) = existing_response(tx, example, system, key)? else {
                 return Ok(Stored::Dangling);
             };
             match there {
                 None => {
-                    write(REPLACE_RESPONSE, id, example)?;
+                    if write(REPLACE_RESPONSE, id, example)? != 1 {
+                        return Err(broken_index());
+                    }
                     tx.execute("DELETE FROM scores WHERE response = ?1", [id])?;
                 }
                 Some(output) if output != columns.output_checksum => {
@@ -369,6 +376,31 @@ const REPLACE_RESPONSE: &str = "UPDATE responses SET created_at = ?4, latency_s 
    attempts = ?6, retry_wait_s = ?7, first_token_s = ?8, first_byte_s = ?9, usage = ?10,
    checksum = ?11, output_checksum = ?12, encoding = ?13, removed = ?14, output = ?15
  WHERE id = ?1 AND example = ?2 AND repeat = ?3";
+
+/// Where the index says that a response is.
+const FIND_RESPONSE: &str =
+    "SELECT id FROM responses WHERE example = ?1 AND system = ?2 AND repeat = ?3";
+
+/// Checks that what was just written is found. Behind a damaged entry of an index it is
+/// not, and would be paid for again by every run, without a word.
+fn check_found(
+    mut statement: CachedStatement<'_>,
+    key: impl Params,
+    id: i64,
+) -> rusqlite::Result<()> {
+    let found = statement.query_row(key, |row| row.get(0)).optional()?;
+    match found == Some(id) {
+        true => Ok(()),
+        false => Err(broken_index()),
+    }
+}
+
+/// An index and its table do not agree.
+fn broken_index() -> rusqlite::Error {
+    let code = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT_INDEX);
+    let told = "an index does not lead to the rows of its table";
+    rusqlite::Error::SqliteFailure(code, Some(told.to_owned()))
+}
 
 /// The response that is there: its id and, if it is intact, the checksum of its output.
 fn existing_response(

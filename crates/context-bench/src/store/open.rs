@@ -262,7 +262,7 @@ fn try_connect(path: &Path) -> rusqlite::Result<(Connection, Found, Option<Strin
     tx.commit()?;
     if found == Found::Ours && suspect(path).exists() {
         let verdict: String =
-            connection.query_row("PRAGMA quick_check(1)", (), |row| row.get(0))?;
+            connection.query_row("PRAGMA integrity_check(1)", (), |row| row.get(0))?;
         if verdict != "ok" {
             // It ends in the number of a page and what is wrong with it.
             let problem = verdict.lines().next_back().map(str::to_owned);

@@ -187,6 +187,8 @@ impl Reader {
         }
         drop(statement);
         tx.finish()?;
+        // What is asked for again is put again; when that does not help, more is broken.
+        damage.file |= damage.records > 0;
         Ok(found)
     }
 

@@ -200,14 +200,20 @@ impl Source {
         Ok(known)
     }
 
-    fn examples(&self, tx: &Transaction<'_>) -> rusqlite::Result<HashMap<i64, Key>> {
-        let mut known = HashMap::new();
+    /// Examples by their number. Behind a damaged index one may have been stored twice; the
+    /// first then stands for both.
+    fn examples(&self, tx: &Transaction<'_>) -> rusqlite::Result<HashMap<i64, (i64, Key)>> {
+        let (mut known, mut first) = (HashMap::new(), HashMap::new());
         let columns = "id, key, encoding, checksum, body";
         self.walk("examples", "id", columns, |row| {
             let (key, body): (Key, _) = (row.get(1)?, row.get_ref(4)?.as_bytes()?);
             if example_checksum(key, row.get(2)?, body) == row.get::<_, i64>(3)? {
-                put(tx, "examples", columns, row)?;
-                known.insert(row.get(0)?, key);
+                let id = row.get(0)?;
+                let stands = *first.entry(key).or_insert(id);
+                if stands == id {
+                    put(tx, "examples", columns, row)?;
+                }
+                known.insert(id, (stands, key));
             }
             Ok(())
         })?;
@@ -218,7 +224,7 @@ impl Source {
     fn responses(
         &self,
         tx: &Transaction<'_>,
-        examples: &HashMap<i64, Key>,
+        examples: &HashMap<i64, (i64, Key)>,
         systems: &HashMap<i64, Key>,
         done: &mut Saved,
     ) -> rusqlite::Result<HashMap<i64, ResponseKey>> {
@@ -232,7 +238,7 @@ impl Source {
                 examples.get(&row.get(AFTER + 1)?),
                 systems.get(&row.get(AFTER + 2)?),
             );
-            let (Some(example), Some(system)) = keys else {
+            let (Some((stands, example)), Some(system)) = keys else {
                 return Ok(());
             };
             let key = ResponseKey::new(*example, *system, row.get(AFTER + 3)?);
@@ -241,8 +247,10 @@ impl Source {
             let output = row.get_ref(AFTER + 5)?.as_bytes()?;
             let sum = output_checksum(key, read.encoding, removed, output);
             if read.checksum(key) == stored && sum == read.output_checksum {
-                put(tx, "responses", &columns, row)?;
-                known.insert(row.get(AFTER)?, key);
+                let stands = (AFTER + 1, (*stands).into());
+                if put_with(tx, "responses", &columns, row, &[stands])? {
+                    known.insert(row.get(AFTER)?, key);
+                }
             }
             Ok(())
         })?;
@@ -304,7 +312,7 @@ impl Source {
     fn runs(
         &self,
         tx: &Transaction<'_>,
-        examples: &HashMap<i64, Key>,
+        examples: &HashMap<i64, (i64, Key)>,
         answers: &HashMap<i64, ResponseKey>,
         done: &mut Saved,
     ) -> rusqlite::Result<()> {
@@ -346,9 +354,11 @@ impl Source {
         &self,
         tx: &Transaction<'_>,
         found: &run::Whole,
-        examples: &HashMap<i64, Key>,
+        examples: &HashMap<i64, (i64, Key)>,
         answers: &HashMap<i64, ResponseKey>,
     ) -> rusqlite::Result<bool> {
+        /// The place of `example` among the columns of a row.
+        const EXAMPLE: usize = 3;
         let list = RowColumns::LIST.replace("w.", "");
         let columns = format!("{list}, run");
         let planned = Origin::of(&found.config).planned;
@@ -367,11 +377,21 @@ impl Source {
             let walked =
                 self.walk_where("run_rows", "position", &columns, (&which, top), |row| {
                     let (read, stored) = RowColumns::read(row)?;
-                    let vouched = examples
-                        .get(&read.example)
-                        .is_some_and(|key| read.checksum(found.run.id().as_str(), *key) == stored);
-                    if vouched && seen.insert((read.position, read.repeat)) {
-                        put(tx, "run_rows", &columns, row)?;
+                    let id = found.run.id().as_str();
+                    let example = examples.get(&read.example);
+                    let vouched = example.filter(|(_, key)| read.checksum(id, *key) == stored);
+                    if let Some((stands, key)) = vouched
+                        && seen.insert((read.position, read.repeat))
+                    {
+                        let read = RowColumns {
+                            example: *stands,
+                            ..read
+                        };
+                        let changed = [
+                            (EXAMPLE, read.example.into()),
+                            (RowColumns::N - 1, read.checksum(id, *key).into()),
+                        ];
+                        put_with(tx, "run_rows", &columns, row, &changed)?;
                         if let Some(response) = read.response {
                             intact &= answers.contains_key(&response);
                             if let Some(last) = last {
@@ -541,16 +561,29 @@ fn graft(copy: &Path, fresh: &Path) -> std::io::Result<()> {
 
 /// Writes the first columns of a row as they are.
 fn put(tx: &Transaction<'_>, table: &str, columns: &str, row: &Row<'_>) -> rusqlite::Result<()> {
+    put_with(tx, table, columns, row, &[]).map(drop)
+}
+
+/// Writes the first columns of a row, some of them with another value; whether there was
+/// none like it.
+fn put_with(
+    tx: &Transaction<'_>,
+    table: &str,
+    columns: &str,
+    row: &Row<'_>,
+    changed: &[(usize, Value)],
+) -> rusqlite::Result<bool> {
     let n = columns.split(',').count();
-    let values: Vec<Value> = (0..n)
-        .map(|at| row.get(at))
-        .collect::<rusqlite::Result<_>>()?;
+    let values = (0..n).map(|at| row.get(at));
+    let mut values: Vec<Value> = values.collect::<rusqlite::Result<_>>()?;
+    for (at, value) in changed {
+        values[*at] = value.clone();
+    }
     let marks = vec!["?"; n].join(", ");
     // The first one counts, as in every store.
     let sql = format!("INSERT OR IGNORE INTO {table} ({columns}) VALUES ({marks})");
-    tx.prepare_cached(&sql)?
-        .execute(params_from_iter(values))
-        .map(drop)
+    let written = tx.prepare_cached(&sql)?.execute(params_from_iter(values))?;
+    Ok(written == 1)
 }
 
 /// Damage costs the row that it is in.
