@@ -336,7 +336,7 @@ impl<'py> Asked<'py> {
             Ok(planned) => planned,
             Err(error) => {
                 for notice in Notice::shown(error.notices()) {
-                    warn(py, &said(&notice))?;
+                    warn(py, &said(&notice), 3)?;
                 }
                 return Err(bad_value(&error));
             }
@@ -425,20 +425,20 @@ fn say_unlisted(
     if !unlisted.is_empty() {
         let first = std::mem::take(notes);
         for note in first.into_iter().chain(unlisted.iter().map(said)) {
-            warn(py, &note)?;
+            // The face has two frames between the user and us.
+            warn(py, &note, 3)?;
         }
     }
     Ok(())
 }
 
-/// Warns as the face of the package does.
-pub(crate) fn warn(py: Python<'_>, note: &str) -> PyResult<()> {
+/// Warns as the face of the package does, about the line of the user: so many frames up.
+pub(crate) fn warn(py: Python<'_>, note: &str, frames: u8) -> PyResult<()> {
     let kind = py
         .import("context_bench.runner")?
         .getattr("EvaluationWarning")?;
-    // The line of the user: the face has two frames between it and us.
     py.import("warnings")?
-        .call_method1("warn", (note, kind, 3))?;
+        .call_method1("warn", (note, kind, frames))?;
     Ok(())
 }
 

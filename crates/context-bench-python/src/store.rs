@@ -15,6 +15,9 @@ use crate::error::{bad_value, bug};
 use crate::evaluate::{said, warn};
 use crate::{convert, result, surroundings, task_run};
 
+/// The methods of the face stand between the user and us.
+const FRAMES: u8 = 2;
+
 /// A store of earlier runs. Opened for every question, so that nothing is held.
 #[pyclass(frozen, name = "NativeStore", module = "context_bench._native")]
 pub(crate) struct NativeStore {
@@ -69,7 +72,7 @@ impl NativeStore {
             Ok(reopened.result(&around, true)?)
         })?;
         if let Some(notice) = planner::unfinished(&loaded) {
-            warn(py, &said(&notice))?;
+            warn(py, &said(&notice), FRAMES)?;
         }
         let tasks = task_run::shown(&loaded);
         let systems = loaded.summary.keys().cloned().collect::<Vec<_>>();
@@ -130,7 +133,7 @@ impl NativeStore {
         });
         let (answer, notes) = asked.map_err(|error: Problem| error.0)?;
         for note in notes {
-            warn(py, &note)?;
+            warn(py, &note, FRAMES)?;
         }
         answer.map_err(|error| error.0)
     }
