@@ -87,6 +87,8 @@ struct Inner {
     read_only: Option<ReadOnly>,
     readers: Mutex<Vec<Reader>>,
     damaged: AtomicU64,
+    /// What tells the file from another one in its place.
+    identity: Option<(u64, u64)>,
     /// Of the runs that go on in here, by their number.
     leases: Mutex<HashMap<i64, Lease>>,
 }
@@ -107,7 +109,8 @@ impl Store {
 
     /// Whether there is a store in a folder, for commands that only read one.
     pub fn exists(dir: impl AsRef<Path>) -> bool {
-        open::file(dir.as_ref()).is_file()
+        let file = open::file(dir.as_ref());
+        file.is_file() || salvage::saved(&file).is_file()
     }
 
     /// Opens with further settings of the writing connection, for tests.
@@ -140,6 +143,7 @@ impl Store {
             }
         };
         let store = Self(Arc::new(Inner {
+            identity: open::identity(&opening.path),
             path: opening.path,
             shared,
             writer,
@@ -384,6 +388,12 @@ impl Store {
             Ok(there)
         });
         self.leases().remove(&run.number);
+        if open::identity(&self.0.path) != self.0.identity {
+            return Err(StoreError::Failed {
+                reason: "another file took its place, as another process found it damaged".into(),
+                cause: Cause::Damaged,
+            });
+        }
         match finished? {
             true => Ok(()),
             false => Err(StoreError::Gone {

@@ -43,6 +43,22 @@ pub(super) enum Access {
     Read(ReadOnly),
 }
 
+/// What tells a file from another one that took its place; nothing where that cannot be
+/// told.
+pub(super) fn identity(path: &Path) -> Option<(u64, u64)> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        let file = std::fs::metadata(path).ok()?;
+        Some((file.dev(), file.ino()))
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        None
+    }
+}
+
 /// An open file with what there is to say about it.
 pub(super) struct Opening {
     pub(super) access: Access,
