@@ -79,9 +79,15 @@ fn a_run_in_a_file_that_was_moved_away_is_not_said_to_be_kept() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let run = store.begin_run(start()).unwrap();
-    let path = dir.path().join("store.sqlite");
     // As a process does that finds the file damaged.
-    std::fs::rename(&path, dir.path().join("store.sqlite.damaged-1")).unwrap();
+    for part in ["", "-wal", "-shm"] {
+        let names = [
+            format!("store.sqlite{part}"),
+            format!("store.damaged{part}"),
+        ];
+        let [from, to] = names.map(|name| dir.path().join(name));
+        std::fs::rename(from, to).unwrap();
+    }
     drop(open(dir.path()));
     let error = store.finish_run(&run, RunStatus::Finished).unwrap_err();
     assert!(error.to_string().contains("took its place"), "{error}");

@@ -63,8 +63,9 @@ fn a_damaged_page_costs_what_was_on_it() {
             };
             assert_eq!(stored.status, status, "{page}: {} rows", rows.len());
             torn += usize::from(!whole);
+            // Rows without their answer or scores are still counted when they are met.
+            assert!(!whole || store.damaged() == 0, "{page}");
         }
-        assert_eq!(store.damaged(), 0, "{page}");
         // What was lost is put again, and nothing is mixed up.
         let again = store.begin_run(start()).unwrap();
         for position in 0..N {
