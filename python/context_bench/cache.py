@@ -43,7 +43,8 @@ class Cache:
         """A run as a result again, by its id, the beginning of it, or ``"last"``.
 
         Nothing is called or scored; ``tasks`` are summed up as the run did, and
-        ``metrics`` are computed over the stored rows.
+        ``metrics`` are computed over the stored rows. A run that did not finish is a part:
+        a warning and ``part_of`` say so, and ``counts`` what is missing.
         """
         result = _from_parts(self._store.load(run))
         for name, numbers in result.summary.items():

@@ -27,7 +27,7 @@ class EvalResult:
 
     ``rows`` are grouped by system, in dataset order. ``summary`` maps system to
     metric to number; a number that could not be computed is NaN. What supports the
-    numbers stands beside them: ``counts`` (planned, scored, unscored, failed rows),
+    numbers stands beside them: ``counts`` (rows planned, scored, unscored, failed, not begun),
     ``statistics`` (rows and examples used, standard error, 95 % interval),
     ``provenance``.
     """
@@ -45,6 +45,8 @@ class EvalResult:
     #: Per system: results of tasks and groups (``results``, ``groups``, ``table`` …).
     tasks: dict[str, dict[str, Any]] = dataclasses.field(default_factory=dict)
     interrupted: bool = False
+    #: Of which run this is only a part, and how much is missing; ``None`` for a whole.
+    part_of: str | None = None
     _native: Any = dataclasses.field(default=None, repr=False, compare=False)
 
     def filter(self, **conditions: Any) -> EvalResult:

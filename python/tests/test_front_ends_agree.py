@@ -309,7 +309,7 @@ def test_time_runs_out_for_both(program: Program, serve: Callable[..., str], tmp
     for seen in (program.spec(spec, tmp_path), package(run)):
         assert seen.json["interrupted"] and 0 < len(seen.json["rows"]) < 150
         assert seen.remarks[0].startswith("the time of `--max-time` is over")
-        assert "rows not run" in seen.remarks[-1]
+        assert "rows not begun" in seen.remarks[-1]
     assert results[0].interrupted
 
 

@@ -215,7 +215,7 @@ impl After {
 }
 
 /// A notice as a warning has it.
-fn said(notice: &Notice) -> String {
+pub(crate) fn said(notice: &Notice) -> String {
     shown(&match &notice.hint {
         Some(hint) => format!("{}\nhint: {}", notice.what, in_python(hint)),
         None => notice.what.clone(),
@@ -336,7 +336,7 @@ impl<'py> Asked<'py> {
             Ok(planned) => planned,
             Err(error) => {
                 for notice in Notice::shown(error.notices()) {
-                    warn(py, &said(&notice))?;
+                    warn(py, &said(&notice), 3)?;
                 }
                 return Err(bad_value(&error));
             }
@@ -399,6 +399,7 @@ fn store(
     match py.detach(|| Store::open(dir)) {
         Ok(opened) => {
             notes.extend(opened.notes);
+            notes.extend(planner::nothing_kept(&opened.store).as_ref().map(said));
             notes.extend(not_reused(nameless));
             Some(opened.store)
         }
@@ -424,20 +425,20 @@ fn say_unlisted(
     if !unlisted.is_empty() {
         let first = std::mem::take(notes);
         for note in first.into_iter().chain(unlisted.iter().map(said)) {
-            warn(py, &note)?;
+            // The face has two frames between the user and us.
+            warn(py, &note, 3)?;
         }
     }
     Ok(())
 }
 
-/// Warns as the face of the package does.
-fn warn(py: Python<'_>, note: &str) -> PyResult<()> {
+/// Warns as the face of the package does, about the line of the user: so many frames up.
+pub(crate) fn warn(py: Python<'_>, note: &str, frames: u8) -> PyResult<()> {
     let kind = py
         .import("context_bench.runner")?
         .getattr("EvaluationWarning")?;
-    // The line of the user: the face has two frames between it and us.
     py.import("warnings")?
-        .call_method1("warn", (note, kind, 3))?;
+        .call_method1("warn", (note, kind, frames))?;
     Ok(())
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use context_bench::benchmark::TaskReport;
 use context_bench::dataset::UsedDataset;
-use context_bench::{Counts, EvalResult, EvalRow, Failure, Kept, Measurement, Summary};
+use context_bench::{Counts, EvalResult, EvalRow, Failure, Kept, Measurement, Summary, Unfinished};
 use indexmap::IndexMap;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -54,6 +54,7 @@ struct Pickled {
     gave_up: IndexMap<String, Failure>,
     kept: Option<Kept>,
     interrupted: bool,
+    unfinished: Option<Unfinished>,
 }
 
 impl Pickled {
@@ -77,6 +78,7 @@ impl Pickled {
             gave_up: result.gave_up.clone(),
             kept: result.kept.clone(),
             interrupted: result.interrupted,
+            unfinished: result.unfinished.clone(),
         }
     }
 }
@@ -96,6 +98,7 @@ impl From<Pickled> for EvalResult {
             gave_up: pickled.gave_up,
             kept: pickled.kept,
             interrupted: pickled.interrupted,
+            unfinished: pickled.unfinished,
             ..Self::default()
         }
     }
@@ -152,12 +155,18 @@ pub(crate) fn parts<'py>(
     dict.set_item("timing", timing)?;
     dict.set_item("config", convert::dict(py, &result.config)?)?;
     let value = |value: Value| convert::to_python(py, &value);
-    dict.set_item("counts", value(json!(result.counts))?)?;
+    let counts: IndexMap<_, _> = result
+        .counts
+        .iter()
+        .map(|(k, c)| (k, c.to_json()))
+        .collect();
+    dict.set_item("counts", value(json!(counts))?)?;
     dict.set_item("datasets", value(json!(result.datasets))?)?;
     dict.set_item("provenance", convert::dict(py, &result.provenance)?)?;
     dict.set_item("gave_up", value(json!(result.gave_up))?)?;
     dict.set_item("store", value(json!(result.kept))?)?;
     dict.set_item("interrupted", result.interrupted)?;
+    dict.set_item("part_of", result.part_of())?;
     dict.set_item("_native", Bound::new(py, NativeResult(Arc::new(result)))?)?;
     Ok(dict)
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::UNIX_EPOCH;
 
 use context_bench::EvalResult;
-use context_bench::planner::Reopened;
+use context_bench::planner::{self, Reopened};
 use context_bench::store::Store;
 use pyo3::exceptions::PyFileNotFoundError;
 use pyo3::prelude::*;
@@ -12,7 +12,11 @@ use pyo3::types::{PyDict, PyList};
 use serde_json::json;
 
 use crate::error::{bad_value, bug};
+use crate::evaluate::{said, warn};
 use crate::{convert, result, surroundings, task_run};
+
+/// The methods of the face stand between the user and us.
+const FRAMES: u8 = 2;
 
 /// A store of earlier runs. Opened for every question, so that nothing is held.
 #[pyclass(frozen, name = "NativeStore", module = "context_bench._native")]
@@ -34,20 +38,12 @@ impl NativeStore {
 
     /// How many answers there are.
     fn n_responses(&self, py: Python<'_>) -> PyResult<usize> {
-        let count = py.detach(|| {
-            self.open()
-                .and_then(|store| store.n_responses().map_err(Into::into))
-        });
-        count.map_err(|error: Problem| error.0)
+        self.ask(py, |store| Ok(store.n_responses()?))
     }
 
     /// All runs, the oldest first.
     fn runs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let runs = py.detach(|| {
-            self.open()
-                .and_then(|store| store.runs().map_err(Into::into))
-        });
-        let runs = runs.map_err(|error: Problem| error.0)?;
+        let runs = self.ask(py, |store| Ok(store.runs()?))?;
         let list = PyList::empty(py);
         for run in runs {
             let since = run
@@ -71,11 +67,13 @@ impl NativeStore {
     /// A run as the parts of a result: its rows, its tasks, and the metrics of its plan.
     fn load<'py>(&self, py: Python<'py>, run: &str) -> PyResult<Bound<'py, PyDict>> {
         let around = surroundings::of(py, None)?;
-        let loaded = py.detach(|| {
-            let reopened = Reopened::open(&self.open()?, run)?;
+        let mut loaded: EvalResult = self.ask(py, |store| {
+            let reopened = Reopened::open(store, run)?;
             Ok(reopened.result(&around, true)?)
-        });
-        let mut loaded: EvalResult = loaded.map_err(|error: Problem| error.0)?;
+        })?;
+        if let Some(notice) = planner::unfinished(&loaded) {
+            warn(py, &said(&notice), FRAMES)?;
+        }
         let tasks = task_run::shown(&loaded);
         let systems = loaded.summary.keys().cloned().collect::<Vec<_>>();
         let rows = std::mem::take(&mut loaded.rows);
@@ -87,8 +85,7 @@ impl NativeStore {
 
     /// What a query in SQL finds: a dict per row.
     fn sql<'py>(&self, py: Python<'py>, query: &str) -> PyResult<Bound<'py, PyList>> {
-        let found = py.detach(|| Ok(self.open()?.sql(query)?));
-        let found = found.map_err(|error: Problem| error.0)?;
+        let found = self.ask(py, |store| Ok(store.sql(query)?))?;
         let list = PyList::empty(py);
         for row in found.rows {
             let dict = PyDict::new(py);
@@ -102,8 +99,7 @@ impl NativeStore {
 
     /// What was asked for in a run and what was decided.
     fn record<'py>(&self, py: Python<'py>, run: &str) -> PyResult<Bound<'py, PyAny>> {
-        let record = py.detach(|| Ok(Reopened::open(&self.open()?, run)?.record));
-        let record = record.map_err(|error: Problem| error.0)?;
+        let record = self.ask(py, |store| Ok(Reopened::open(store, run)?.record))?;
         let record = serde_json::to_value(&record).map_err(|error| bug(&error.to_string()))?;
         convert::to_python(py, &record)
     }
@@ -125,7 +121,20 @@ impl From<context_bench::planner::PlanError> for Problem {
 }
 
 impl NativeStore {
-    fn open(&self) -> Result<Store, Problem> {
-        Ok(Store::open(&self.dir)?.store)
+    /// Asks the store something, and warns of what opening it showed.
+    fn ask<T: Send>(
+        &self,
+        py: Python<'_>,
+        question: impl FnOnce(&Store) -> Result<T, Problem> + Send,
+    ) -> PyResult<T> {
+        let asked = py.detach(|| {
+            let opened = Store::open(&self.dir)?;
+            Ok((question(&opened.store), opened.notes))
+        });
+        let (answer, notes) = asked.map_err(|error: Problem| error.0)?;
+        for note in notes {
+            warn(py, &note, FRAMES)?;
+        }
+        answer.map_err(|error| error.0)
     }
 }

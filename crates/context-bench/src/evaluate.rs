@@ -24,12 +24,12 @@ use crate::metric::{Comparison, Metric};
 use crate::model::{EvalRow, Failure, ScoreName};
 use crate::plan::RunRecord;
 use crate::replay::Replay;
-use crate::result::{EvalResult, Kept};
+use crate::result::{EvalResult, Kept, Unfinished};
 use crate::runner::{
     self, MaxWorkers, NoProgress, Progress, Recorded, Reuse, ReuseSettings, RunSettings, Stop,
     Wiring,
 };
-use crate::store::{RunStatus, Store, StoreError};
+use crate::store::{Origin, RunStatus, SourceRun, Store, StoreError};
 use crate::system::System;
 use crate::tokens::{TextFields, TokenCounter, Tokenizer};
 
@@ -75,8 +75,8 @@ pub struct Evaluate {
     stop: Stop,
     store: Option<Store>,
     recorded: Option<Arc<Recorded>>,
-    /// Whether the run that is replayed was not complete.
-    is_partial: bool,
+    /// What the run is made of, when it is the replay of another.
+    origin: Option<Origin>,
     given_up: Vec<(String, Failure)>,
     suite: Option<(Suite, SumUp)>,
     record: Option<RunRecord>,
@@ -102,7 +102,7 @@ impl Default for Evaluate {
             stop: Stop::new(),
             store: None,
             recorded: None,
-            is_partial: false,
+            origin: None,
             given_up: Vec::new(),
             suite: None,
             record: None,
@@ -308,7 +308,7 @@ impl Evaluate {
     pub fn replay(mut self, replay: &Replay) -> Result<Self, StoreError> {
         let (dataset, recorded) = replay.examples()?;
         self.recorded = Some(recorded);
-        self.is_partial = replay.is_interrupted();
+        self.origin = Some(replay.as_origin());
         Ok(self
             .systems(replay.systems())
             .dataset(dataset)
@@ -324,11 +324,18 @@ impl Evaluate {
     /// When the store cannot be read. Rows that are damaged are no error: they
     /// are missing among those that were planned.
     pub fn recall(self, replay: &Replay) -> Result<EvalResult, StoreError> {
-        let (outcome, used) = replay.recall(&self.wiring)?;
         let run = &replay.run;
+        let unfinished = replay.unfinished();
+        let planned = run.origin().planned.or_else(|| {
+            // What an earlier version planned shows only in what is missing.
+            let plan = self.record.as_ref().map(|record| &record.plan);
+            unfinished.as_ref().and(plan)?.rows()
+        });
+        let (outcome, used) = replay.recall(&self.wiring, planned)?;
         let names: Vec<String> = run.systems.iter().map(|s| s.name.clone()).collect();
         let mut config = run.config.clone();
         RunRecord::take(&mut config);
+        Origin::take(&mut config);
         let provenance = match config.shift_remove("provenance") {
             Some(Value::Object(provenance)) => provenance,
             _ => Map::new(),
@@ -336,7 +343,8 @@ impl Evaluate {
         let mut result = EvalResult {
             config,
             provenance,
-            interrupted: run.status == RunStatus::Interrupted,
+            interrupted: unfinished.is_some(),
+            unfinished,
             ..EvalResult::default()
         };
         let (answers, _) = fill(&mut result, &names, outcome);
@@ -408,7 +416,8 @@ impl Evaluate {
         let names: Vec<String> = self.systems.iter().map(|s| s.name().to_owned()).collect();
         let stop = self.stop.clone();
         let (started, clock) = (SystemTime::now(), Instant::now());
-        let (reuse, mut kept) = self.begin_in_store(&config, &provenance);
+        let origin = self.origin();
+        let (reuse, mut kept) = self.begin_in_store(&config, &provenance, origin.clone());
         let given_up = |system: &Arc<dyn System>| {
             let mut given_up = self.given_up.iter();
             let found = given_up.find(|(name, _)| name == system.name());
@@ -420,7 +429,7 @@ impl Evaluate {
             .map(|limit| Timer::start(limit, self.stop.clone(), Arc::clone(&self.progress)));
         let dataset = self.dataset.take().unwrap_or_else(|| Vec::new().into());
         let used = Used::of(&dataset);
-        let outcome = runner::run(RunSettings {
+        let mut outcome = runner::run(RunSettings {
             systems: std::mem::take(&mut self.systems),
             dataset,
             wiring: Arc::new(std::mem::take(&mut self.wiring)),
@@ -439,17 +448,27 @@ impl Evaluate {
         .await
         .map_err(Error::Start)?;
         drop(timer);
+        if self.recorded.is_some() {
+            // A part stays a part of what was planned at first.
+            for counts in &mut outcome.counts {
+                counts.planned = counts.planned.max(origin.planned.unwrap_or(0));
+            }
+        }
 
         let mut result = EvalResult {
             config,
             provenance,
+            unfinished: origin.source.and_then(|source| {
+                let (run, how) = (source.run, source.unfinished?);
+                Some(Unfinished { run, how })
+            }),
             ..EvalResult::default()
         };
         let (answers, dataset_error) = fill(&mut result, &names, outcome);
         result.datasets = used.list();
         let is_stopped =
             stop.is_stopped() && result.counts.values().any(|counts| counts.not_run() > 0);
-        result.interrupted = is_stopped || self.is_partial;
+        result.interrupted = is_stopped || result.unfinished.is_some();
         // Only now it shows: what was paid for is kept and given back all the same.
         let mut unknown_score = None;
         if declared.is_none() && result.rows.iter().any(EvalRow::is_completed) {
@@ -498,12 +517,14 @@ impl Evaluate {
         &self,
         config: &Map<String, Value>,
         provenance: &Map<String, Value>,
+        origin: Origin,
     ) -> (Option<Arc<Reuse>>, Option<Kept>) {
         let Some(store) = self.store.clone() else {
             return (None, None);
         };
         let mut kept = Kept {
             path: store.path().to_owned(),
+            read_only: store.read_only().map(str::to_owned),
             ..Kept::default()
         };
         let mut config = config.clone();
@@ -519,17 +540,43 @@ impl Evaluate {
             text_fields: &self.text_fields,
             command: self.command.clone(),
             config,
+            origin,
             recorded: self.recorded.clone(),
         });
         match begun {
             Ok(reuse) => {
-                kept.run = Some(reuse.run().id().to_string());
+                kept.run = reuse.run().map(|run| run.id().to_string());
                 (Some(Arc::new(reuse)), Some(kept))
             }
             Err(error) => {
-                kept.failure = Some(error.to_string());
+                kept.failed(&error);
                 (None, Some(kept))
             }
+        }
+    }
+
+    /// How much is planned, and what the run is made of.
+    fn origin(&self) -> Origin {
+        let plan = self.record.as_ref().map(|record| &record.plan);
+        let dataset = self.dataset.as_ref();
+        let read = dataset.and_then(Dataset::known_len);
+        let read = read.map(|len| len.min(self.max_examples.unwrap_or(len)));
+        match &self.origin {
+            // What is read is what there is of the other run, whole or not.
+            Some(origin) => Origin {
+                planned: origin.planned.or_else(|| match &origin.source {
+                    Some(SourceRun {
+                        unfinished: Some(_),
+                        ..
+                    }) => plan?.rows(),
+                    _ => read,
+                }),
+                ..origin.clone()
+            },
+            None => Origin {
+                planned: read,
+                source: None,
+            },
         }
     }
 
@@ -616,13 +663,13 @@ impl Evaluate {
 async fn end_in_store(reuse: &Arc<Reuse>, status: RunStatus, kept: &mut Kept) {
     let flushed = reuse.store().flush().await;
     let finishing = Arc::clone(reuse);
-    let finished =
-        tokio::task::spawn_blocking(move || finishing.store().finish_run(finishing.run(), status));
-    let error = match (flushed, finished.await) {
-        (Err(error), _) | (Ok(()), Ok(Err(error))) => Some(error.to_string()),
-        _ => None,
-    };
-    kept.failure = error;
+    let finished = tokio::task::spawn_blocking(move || match finishing.run() {
+        Some(run) => finishing.store().finish_run(run, status),
+        None => Ok(()),
+    });
+    if let (Err(error), _) | (Ok(()), Ok(Err(error))) = (flushed, finished.await) {
+        kept.failed(&error);
+    }
     kept.damaged = reuse.store().damaged();
     (kept.unread, kept.unread_reason) = reuse.unread();
     kept.dropped = reuse.store().dropped();

@@ -52,7 +52,7 @@ pub use model::{
     Score, ScoreName, Scores, Source, Summary, TokenUse, Turn, Unit,
 };
 pub use plan::{RunPlan, RunSpec};
-pub use result::{EvalResult, Kept};
+pub use result::{EvalResult, Kept, Unfinished};
 pub use runner::{MaxWorkers, NoProgress, Progress, RunEvent, Stop};
 pub use system::System;
 

@@ -19,12 +19,14 @@ use crate::model::{
     CallStats, Counts, EvalRow, Example, ExampleId, Failure, FailureKind, Identity, Output, Reply,
     RowText, ScoreName, Scores, TokenUse,
 };
+use crate::result::Unfinished;
 use crate::runner::{
     Lapse, Outcome, Recorded, Wiring, is_inapplicable, read_token_scores, unscored,
     without_reasoning,
 };
 use crate::store::{
-    RunStatus, ScorerEntry, Store, StoreError, StoredOutcome, StoredRow, StoredRun, SystemEntry,
+    Origin, ScorerEntry, SourceRun, Store, StoreError, StoredOutcome, StoredRow, StoredRun,
+    SystemEntry,
 };
 use crate::system::{System, SystemError};
 
@@ -62,9 +64,35 @@ impl Replay {
         }
     }
 
-    /// Whether the run ended, or was killed, before it was complete.
-    pub fn is_interrupted(&self) -> bool {
-        matches!(self.run.status, RunStatus::Interrupted | RunStatus::Running)
+    /// The run that did not finish and is all that there is here: this one, or the one
+    /// whose answers it scored. `None` when both went through to their end.
+    pub fn unfinished(&self) -> Option<Unfinished> {
+        if let Some(source) = self.run.origin().source
+            && let Some(how) = source.unfinished
+        {
+            let run = source.run;
+            return Some(Unfinished { run, how });
+        }
+        let how = self.run.status.ending(self.store.is_live(&self.run.run))?;
+        Some(Unfinished {
+            run: self.run.run.id().to_string(),
+            how: how.to_owned(),
+        })
+    }
+
+    /// What a run that scores this one anew is made of.
+    pub(crate) fn as_origin(&self) -> Origin {
+        let unfinished = self.unfinished();
+        Origin {
+            planned: self.run.origin().planned,
+            source: Some(SourceRun {
+                run: match &unfinished {
+                    Some(unfinished) => unfinished.run.clone(),
+                    None => self.run.run.id().to_string(),
+                },
+                unfinished: unfinished.map(|unfinished| unfinished.how),
+            }),
+        }
     }
 
     /// The store that holds the run.
@@ -96,7 +124,12 @@ impl Replay {
 
     /// The rows of the run as they are stored, and the datasets they are from.
     /// The evaluators of the wiring are those of the run, in their order.
-    pub(crate) fn recall(&self, wiring: &Wiring) -> Result<(Outcome, Used), StoreError> {
+    /// `planned` is how many rows each system should have, where that is known.
+    pub(crate) fn recall(
+        &self,
+        wiring: &Wiring,
+        planned: Option<usize>,
+    ) -> Result<(Outcome, Used), StoreError> {
         let n_systems = self.run.systems.len();
         let names: Vec<Arc<str>> = self.run.systems.iter().map(|s| (*s.name).into()).collect();
         let mut rows = vec![Vec::new(); n_systems];
@@ -136,7 +169,10 @@ impl Replay {
         let n_examples = examples.len();
         // A row that is damaged itself is missing above; it was planned all the same.
         let n_rows = usize::try_from(self.run.n_rows).unwrap_or(usize::MAX);
-        let planned = n_examples.max(n_rows.div_ceil(n_systems.max(1)));
+        let planned = planned
+            .unwrap_or(0)
+            .max(n_examples)
+            .max(n_rows.div_ceil(n_systems.max(1)));
         for counts in &mut counts {
             counts.planned = planned;
         }

@@ -13,9 +13,11 @@ use serde_json::{Map, Value, json};
 
 use crate::benchmark::TaskReport;
 use crate::dataset::UsedDataset;
+use crate::error::Hint as _;
 use crate::json::AsciiPretty;
 use crate::mask::Mask;
 use crate::model::{Counts, EvalRow, Failure, Measurement, Summary};
+use crate::store::StoreError;
 use crate::text::spreadsheet::text_cell;
 
 /// What a run found.
@@ -44,6 +46,17 @@ pub struct EvalResult {
     pub kept: Option<Kept>,
     /// Whether the run was stopped before its plan was done.
     pub interrupted: bool,
+    /// The stored run that all of this is made of, when that did not finish.
+    pub unfinished: Option<Unfinished>,
+}
+
+/// A stored run that did not finish.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unfinished {
+    /// Its id.
+    pub run: String,
+    /// How it ended, such as `was killed`.
+    pub how: String,
 }
 
 /// How a run was kept in a store.
@@ -58,6 +71,12 @@ pub struct Kept {
     /// Why not everything could be kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
+    /// What is to be done about that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure_hint: Option<String>,
+    /// Why the store could be read and nothing be kept in it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read_only: Option<String>,
     /// Stored records that were found damaged and were not used.
     #[serde(skip_serializing_if = "is_zero")]
     pub damaged: u64,
@@ -75,6 +94,19 @@ pub struct Kept {
 /// A path as results show it; nobody should have a key in one.
 fn shown<S: Serializer>(path: &std::path::Path, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&Mask::Dots.text(&path.to_string_lossy()))
+}
+
+impl Kept {
+    /// Notes why not everything could be kept.
+    pub(crate) fn failed(&mut self, error: &StoreError) {
+        self.failure = Some(error.to_string());
+        self.failure_hint = error.hint();
+    }
+
+    /// Whether something that was to be kept was not.
+    pub fn is_incomplete(&self) -> bool {
+        self.failure.is_some() || self.dropped > 0
+    }
 }
 
 fn is_zero(number: &u64) -> bool {
@@ -111,7 +143,35 @@ impl EvalResult {
             gave_up: self.gave_up.clone(),
             kept: self.kept.clone(),
             interrupted: self.interrupted,
+            unfinished: self.unfinished.clone(),
         }
+    }
+
+    /// Of what all this is only a part, and how much of it is missing; `None` for a whole.
+    ///
+    /// ```
+    /// # use context_bench::{EvalResult, Counts};
+    /// let mut result = EvalResult { interrupted: true, ..EvalResult::default() };
+    /// let counts = Counts { planned: 400, scored: 104, ..Counts::default() };
+    /// result.counts.insert("proxy".into(), counts);
+    /// assert_eq!(
+    ///     result.part_of().as_deref(),
+    ///     Some("part of a run that was stopped: 296 of 400 rows not begun")
+    /// );
+    /// ```
+    pub fn part_of(&self) -> Option<String> {
+        let sum = |count: fn(&Counts) -> usize| self.counts.values().map(count).sum::<usize>();
+        let (planned, missing) = (sum(|counts| counts.planned), sum(Counts::not_run));
+        let whose = match (&self.unfinished, self.interrupted) {
+            (Some(Unfinished { run, how }), _) => format!("part of run {run}, which {how}"),
+            (None, true) => "part of a run that was stopped".to_owned(),
+            (None, false) if missing > 0 => "part of a run".to_owned(),
+            (None, false) => return None,
+        };
+        Some(match missing {
+            0 => whose,
+            _ => format!("{whose}: {missing} of {planned} rows not begun"),
+        })
     }
 
     /// The rows of one system, which stand together.
@@ -158,10 +218,14 @@ impl EvalResult {
 
     /// Writes one compact JSON object per row and line.
     pub fn write_jsonl(&self, mut out: impl Write) -> io::Result<()> {
+        let part_of = self.part_of();
         for row in &self.rows {
             let mut json = row.to_json();
             if let Some(who) = self.answered_by(&row.system) {
                 json.insert("answered_by".into(), who.into());
+            }
+            if let Some(part_of) = &part_of {
+                json.insert("part_of".into(), part_of.as_str().into());
             }
             serde_json::to_writer(&mut out, &json)?;
             out.write_all(b"\n")?;
@@ -177,6 +241,7 @@ impl EvalResult {
         let metadata: IndexSet<String> = metadata.map(|(key, _)| key).collect();
         let has_text = self.rows.iter().any(|row| row.text.is_some());
         let texts: &[&str] = if has_text { &TEXTS } else { &[] };
+        let part_of = self.part_of();
         let mut csv = csv::Writer::from_writer(out);
         let fixed = [
             "system",
@@ -192,7 +257,8 @@ impl EvalResult {
             .chain(scores.iter().map(|name| &**name))
             .chain(metadata.iter().map(|key| key.as_str()))
             .chain(last)
-            .chain(texts.iter().copied());
+            .chain(texts.iter().copied())
+            .chain(part_of.as_ref().map(|_| "part_of"));
         csv.write_record(header.map(|name| text_cell(name).into_owned()))?;
         for row in &self.rows {
             let mut record = vec![
@@ -238,6 +304,7 @@ impl EvalResult {
             if has_text {
                 record.extend(texts_of(row));
             }
+            record.extend(part_of.clone());
             csv.write_record(record.iter().map(|cell| text_cell(cell).into_owned()))?;
         }
         csv.flush()
@@ -323,7 +390,9 @@ impl Serialize for EvalResult {
         map.serialize_entry("timing", &self.timing)?;
         map.serialize_entry("config", &self.config)?;
         if !self.counts.is_empty() {
-            map.serialize_entry("counts", &self.counts)?;
+            let counts = self.counts.iter();
+            let counts: IndexMap<_, _> = counts.map(|(name, one)| (name, one.to_json())).collect();
+            map.serialize_entry("counts", &counts)?;
         }
         let statistics = per_system(statistics_json);
         if statistics.values().any(|entries| !entries.is_empty()) {
@@ -348,6 +417,12 @@ impl Serialize for EvalResult {
         }
         if self.interrupted {
             map.serialize_entry("interrupted", &true)?;
+        }
+        if let Some(unfinished) = &self.unfinished {
+            map.serialize_entry("unfinished", unfinished)?;
+        }
+        if let Some(part_of) = self.part_of() {
+            map.serialize_entry("part_of", &part_of)?;
         }
         map.end()
     }

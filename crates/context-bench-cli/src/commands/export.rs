@@ -29,8 +29,12 @@ pub(crate) fn main(args: &ExportArgs, registry: &Registry) -> Result<Exit, Failu
             "{damaged} stored records are damaged; what they held is missing here"
         ));
     }
+    output::notices(planner::unfinished(&result).as_slice());
     output::notices(&planner::without_values(&result));
     let written = sink.write(|out| reporter.write(&result, out));
     written.map_err(|error| Failure::bad_input(format!("cannot write the report: {error}")))?;
-    Ok(Exit::Done)
+    Ok(match result.part_of() {
+        None if damaged == 0 => Exit::Done,
+        _ => Exit::RowsFailed,
+    })
 }

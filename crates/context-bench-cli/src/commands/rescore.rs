@@ -10,7 +10,7 @@ use super::run;
 use crate::args::{RescoreArgs, RunArgs};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output::Sink;
+use crate::output::{self, Sink};
 use crate::{progress, signals, spec_args, stores, surroundings, task_files, task_reports, tasks};
 
 pub(crate) fn main(
@@ -26,9 +26,10 @@ pub(crate) fn main(
     let reporter = run::reporter(out.format.as_deref(), out.file.is_some(), registry)?;
     let folder = stores::folder(flags.cache_dir.as_deref());
     let store = stores::open(folder.as_deref())?;
-    let reopened = Reopened::open(&store, &args.run_id)?;
+    let reopened = Reopened::open_source(&store, &args.run_id)?;
     let rescoring = reopened.rescore(&over, &surroundings::of(registry, flags.quiet))?;
     tasks::notice(&rescoring.notices);
+    output::notices(planner::nothing_kept(&store).as_slice());
     let files = task_files::open(out)?;
     let sink = Sink::open(out.file.as_deref())?;
     let stop = Stop::new();
@@ -53,11 +54,11 @@ pub(crate) fn main(
         }
     };
     let plan = &rescoring.record.plan;
-    // A part of a run stays a part, however well it could be scored.
-    let is_partial = stop.is_stopped() || result.interrupted;
-    let exit = run::finish(plan, &*reporter, sink, &result, broken, is_partial)?;
+    let exit = run::finish(plan, &*reporter, sink, &result, broken, stop.is_stopped())?;
     files.write(started, &result.tasks)?;
-    let lacking = !planner::without_values(&result).is_empty()
+    // A part of a run stays a part, however well it could be scored.
+    let lacking = result.part_of().is_some()
+        || !planner::without_values(&result).is_empty()
         || task_reports::lacks_documents(plan, &result);
     Ok(match exit {
         Exit::Done if lacking => Exit::RowsFailed,

@@ -204,6 +204,7 @@ fn open_store(cache_dir: Option<&Path>) -> (Option<Store>, bool) {
             for note in &opened.notes {
                 output::warning(note);
             }
+            output::notices(planner::nothing_kept(&opened.store).as_slice());
             (Some(opened.store), false)
         }
         Err(error) => {
@@ -314,7 +315,7 @@ pub(super) fn finish(
 /// Whether a store was to keep everything and did not.
 fn has_lost_records(result: &EvalResult) -> bool {
     let kept = result.kept.as_ref();
-    kept.is_some_and(|kept| kept.failure.is_some())
+    kept.is_some_and(context_bench::Kept::is_incomplete)
 }
 
 /// 3 when a system has more errors than allowed.

@@ -3,20 +3,19 @@
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use context_bench_testkit::{ChatServer, Reply};
 
-use crate::program::{arg, command, questions, run};
+use crate::program::{arg, command, questions, run, signal};
 
 /// So long that no machine needs it.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 fn interrupt(child: &Child) {
-    let status = Command::new("kill")
-        .args(["-INT", &child.id().to_string()])
-        .status();
-    assert!(status.unwrap().success());
+    signal(child, "-INT");
 }
 
 fn end(mut child: Child) -> (Option<i32>, String, String) {
@@ -114,8 +113,82 @@ fn a_part_of_a_run_stays_a_part_when_it_is_scored_anew() {
     for _ in 0..2 {
         let args = ["rescore", "last", "--cache-dir", arg(&cache)];
         let done = run(&[&args[..], &["--output", "json", "-q"]].concat());
-        assert_eq!(done.code, 130, "{done}");
+        // This command was not interrupted itself, and its numbers are a part.
+        assert_eq!(done.code, 3, "{done}");
         assert_eq!(done.json()["interrupted"], true);
-        assert!(done.stderr.contains("the run was interrupted"), "{done}");
+        assert_eq!(done.json()["unfinished"]["how"], "was interrupted");
+        let counts = &done.json()["counts"]["127.0.0.1"];
+        let [planned, scored, not_begun] =
+            ["planned", "scored", "not_begun"].map(|key| counts[key].as_u64().unwrap());
+        assert_eq!((planned, scored + not_begun), (500, 500), "{done}");
+        assert!(
+            done.stderr.contains("was interrupted: what it did not"),
+            "{done}"
+        );
     }
+}
+
+/// Starts a run, closes its terminal for it, and lets it end.
+fn hung_up(nohup: bool) -> (Option<i32>, serde_json::Value, String) {
+    let go_on = Arc::new(AtomicBool::new(false));
+    let may = Arc::clone(&go_on);
+    let server = ChatServer::start(move |_| {
+        // In flight until the signal is sent.
+        while !may.load(Ordering::Relaxed) {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        Reply::text("Paris")
+    });
+    let (folder, path) = questions(40);
+    let cache = folder.path().join("cache");
+    let script = match nohup {
+        true => "trap '' HUP; exec \"$@\"",
+        false => "exec \"$@\"",
+    };
+    let mut command = Command::new("sh");
+    command.args(["-c", script, "sh", env!("CARGO_BIN_EXE_context-bench")]);
+    command.args(["--proxy", &server.url(), "--dataset", arg(&path)]);
+    command.args(["--cache-dir", arg(&cache), "--output", "json"]);
+    let mut child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    assert!(server.wait_for_requests(1, PATIENCE));
+    signal(&child, "-HUP");
+    let mut said = String::new();
+    if !nohup {
+        let mut stderr = BufReader::new(child.stderr.take().unwrap());
+        while !said.contains("interrupted: ") {
+            assert_ne!(stderr.read_line(&mut said).unwrap(), 0, "{said}");
+        }
+        child.stderr = Some(stderr.into_inner());
+    }
+    go_on.store(true, Ordering::Relaxed);
+    let (code, stdout, stderr) = end(child);
+    let json = serde_json::from_str(&stdout).unwrap_or_else(|error| panic!("{error}: {stderr}"));
+    (code, json, said + &stderr)
+}
+
+#[test]
+fn a_terminal_that_goes_away_ends_the_run_in_order() {
+    let (code, result, stderr) = hung_up(false);
+    assert_eq!(code, Some(130), "{stderr}");
+    assert!(stderr.contains("kept as run"), "{stderr}");
+    let counts = &result["counts"]["127.0.0.1"];
+    assert_eq!(counts["planned"], 40);
+    let (scored, not_begun) = (&counts["scored"], &counts["not_begun"]);
+    assert!(scored.as_u64().unwrap() >= 1, "{counts}");
+    assert_eq!(scored.as_u64().unwrap() + not_begun.as_u64().unwrap(), 40);
+    let part = format!("part of a run that was stopped: {not_begun} of 40 rows not begun");
+    assert_eq!(result["part_of"], part);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_run_that_shall_outlive_its_terminal_does() {
+    let (code, result, stderr) = hung_up(true);
+    assert_eq!(code, Some(0), "{stderr}");
+    assert_eq!(result["counts"]["127.0.0.1"]["scored"], 40);
+    assert!(result.get("part_of").is_none());
 }

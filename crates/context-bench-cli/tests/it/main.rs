@@ -22,9 +22,13 @@ mod models;
 mod named;
 mod notices;
 mod outputs;
+#[cfg(unix)]
+mod partial;
 mod plain_files;
 mod print_config;
 mod program;
+#[cfg(unix)]
+mod read_only;
 mod render;
 mod reopened;
 mod repeats;

@@ -126,3 +126,33 @@ pub(crate) fn write_questions(path: &Path, n: usize) {
 pub(crate) fn arg(path: &Path) -> &str {
     path.to_str().unwrap()
 }
+
+/// Sends a signal, such as `-INT`, to a process.
+#[cfg(unix)]
+pub(crate) fn signal(child: &std::process::Child, name: &str) {
+    let status = Command::new("kill")
+        .args([name, &child.id().to_string()])
+        .status();
+    assert!(status.unwrap().success());
+}
+
+/// The program as a user who may write nothing that is not his; none where the tests do
+/// not run as root, or the user cannot reach the program.
+#[cfg(unix)]
+pub(crate) fn as_nobody() -> Option<Command> {
+    use std::os::unix::fs::MetadataExt as _;
+    use std::os::unix::process::CommandExt as _;
+    let is_root = std::fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0);
+    if !is_root {
+        return None;
+    }
+    let nobody = || {
+        let mut command = command();
+        command.uid(65534).gid(65534).env("HOME", "/nonexistent");
+        command
+    };
+    let asked = nobody().arg("--version").output();
+    asked
+        .is_ok_and(|output| output.status.success())
+        .then(nobody)
+}

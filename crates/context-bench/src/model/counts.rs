@@ -1,6 +1,7 @@
 //! `Counts`: what became of the plan, per system.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use super::{Ending, EvalRow, JudgeUsage};
 
@@ -123,7 +124,18 @@ impl Counts {
         }
     }
 
-    /// Rows that were never started, because the run was interrupted.
+    /// The counts as JSON, with the rows that were not begun among them.
+    pub fn to_json(&self) -> Map<String, Value> {
+        let mut json = match serde_json::to_value(self) {
+            Ok(Value::Object(json)) => json,
+            _ => Map::new(),
+        };
+        json.insert("not_begun".into(), self.not_run().into());
+        json
+    }
+
+    /// Rows that were never begun: the run was stopped, its time was over, or the system
+    /// was given up.
     pub fn not_run(&self) -> usize {
         let done = self.scored + self.unscored + self.not_applicable + self.failed;
         self.planned.saturating_sub(done)

@@ -108,7 +108,7 @@ fn integer(text: &str) -> Option<(bool, String)> {
     };
     let parts: Vec<&str> = digits.split('_').collect();
     let whole = |part: &&str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-    if !parts.iter().all(|part| whole(part)) {
+    if !parts.iter().all(whole) {
         return None;
     }
     let digits = parts.concat();

@@ -43,6 +43,17 @@ pub struct RunPlan {
     pub harness: HarnessFacts,
 }
 
+impl RunPlan {
+    /// Rows that each system is to get; `None` when that is not known beforehand.
+    pub fn rows(&self) -> Option<usize> {
+        let rows = |one: &PlannedBenchmark| Some(one.documents? * one.repeats.max(1));
+        match self.benchmarks.is_empty() {
+            true => None,
+            false => self.benchmarks.iter().map(rows).sum(),
+        }
+    }
+}
+
 /// A system of a run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]

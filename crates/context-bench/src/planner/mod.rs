@@ -39,7 +39,8 @@ pub use listing::Listing;
 pub use overview::{Overview, SystemOverview, overview};
 pub use preview::{Preview, SystemPreview};
 pub use remarks::{
-    OUT_OF_TIME, examples_read, has_failed, note_skipped, nothing_scored, remarks, without_values,
+    OUT_OF_TIME, examples_read, has_failed, note_skipped, nothing_kept, nothing_scored, remarks,
+    unfinished, without_values,
 };
 pub use render::{ExampleRequests, Requests, requests};
 pub use reopen::Reopened;

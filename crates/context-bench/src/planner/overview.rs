@@ -69,11 +69,7 @@ pub fn overview(store: &Store, run: &StoredRun) -> Result<Overview, PlanError> {
             }
         }
     }
-    let documents = |one: &crate::plan::PlannedBenchmark| Some(one.documents? * one.repeats.max(1));
-    let planned: Option<usize> = match plan.benchmarks.is_empty() {
-        true => None,
-        false => plan.benchmarks.iter().map(documents).sum(),
-    };
+    let planned = run.origin().planned.or_else(|| plan.rows());
     let most = tallies.iter().map(|tally| tally.rows).max();
     let planned = planned.or(match run.status {
         RunStatus::Finished => most,

@@ -11,6 +11,7 @@ use crate::model::{Counts, EvalRow};
 use crate::plan::{PlannedSystem, RunPlan, RunSpec};
 use crate::report::odd_answers;
 use crate::result::{EvalResult, Kept};
+use crate::store::{Cause, Store};
 
 /// What is said when the time of a run is over.
 pub const OUT_OF_TIME: &str = "the time of `--max-time` is over: finishing what is in flight";
@@ -208,6 +209,24 @@ fn lost(result: &EvalResult) -> Vec<Notice> {
     notices
 }
 
+/// That nothing new is kept, because a store can be read and not written. To be said
+/// before anything is paid for.
+pub fn nothing_kept(store: &Store) -> Option<Notice> {
+    let reason = store.read_only()?;
+    let what = format!(
+        "the store `{}` can only be read ({reason}): what it holds is used, and nothing new is kept",
+        store.path().display()
+    );
+    Some(Notice::new(what).with_hint(Cause::ReadOnly.hint()))
+}
+
+/// That a result is made of a stored run that did not finish.
+pub fn unfinished(result: &EvalResult) -> Option<Notice> {
+    let part_of = result.part_of()?;
+    let what = format!("these numbers are not those of a whole run: {part_of}");
+    Some(Notice::new(what).with_hint("run the same command again to complete it"))
+}
+
 /// What the store has to say.
 fn keeping(kept: &Kept) -> Vec<Notice> {
     let mut notices = Vec::new();
@@ -235,9 +254,17 @@ fn keeping(kept: &Kept) -> Vec<Notice> {
             "{failure}; the run went on in memory, {} records are not kept in `{path}`",
             kept.dropped
         ));
-        notices.push(notice.with_hint(format!(
-            "free some space or choose another `--cache-dir`{complete}"
-        )));
+        let hint = kept.failure_hint.as_deref();
+        let hint = hint.unwrap_or("choose another `--cache-dir`");
+        notices.push(notice.with_hint(format!("{hint}{complete}")));
+    } else if kept.dropped > 0 && kept.read_only.is_none() {
+        let notice = Notice::new(format!(
+            "{} records are not kept in `{path}`: they are too long, or another process removed \
+             what they refer to",
+            kept.dropped
+        ));
+        notices
+            .push(notice.with_hint("the results are complete; the same command keeps them again"));
     }
     notices
 }
@@ -257,7 +284,7 @@ fn incomplete(plan: &RunPlan, result: &EvalResult, system: &str, counts: &Counts
     for (n, what, why) in [
         (counts.failed, "failed", failed),
         (counts.unscored, "unscored", unscored),
-        (counts.not_run(), "not run", None),
+        (counts.not_run(), "not begun", None),
     ] {
         if n > 0 {
             let why = why.map(|why| format!(": {why}")).unwrap_or_default();

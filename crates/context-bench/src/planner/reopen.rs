@@ -36,9 +36,22 @@ pub struct Reopened {
     pub record: RunRecord,
 }
 
-/// The id of the newest run of a store.
-fn last_run(store: &Store) -> Result<Option<String>, StoreError> {
-    let runs = store.runs()?;
+/// Which run is the last one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Last {
+    /// The newest of all.
+    Any,
+    /// The newest that asked systems: what a rescore is made of, however often it is
+    /// repeated, and whether an earlier one was killed or not.
+    Asked,
+}
+
+/// The id of the last run of a store.
+fn last_run(store: &Store, which: Last) -> Result<Option<String>, StoreError> {
+    let mut runs = store.runs()?;
+    if which == Last::Asked && runs.iter().any(|run| run.origin().source.is_none()) {
+        runs.retain(|run| run.origin().source.is_none());
+    }
     Ok(runs.last().map(|run| run.run.id().to_string()))
 }
 
@@ -62,8 +75,22 @@ impl Reopened {
     ///
     /// When there is no such run, or the store cannot be read.
     pub fn open(store: &Store, id: &str) -> Result<Self, PlanError> {
+        Self::open_last(store, id, Last::Any)
+    }
+
+    /// Finds a run to be scored anew. `last` is then the last one that asked systems:
+    /// one that was made by scoring another anew must be named by its id.
+    ///
+    /// # Errors
+    ///
+    /// As for [`open`](Self::open).
+    pub fn open_source(store: &Store, id: &str) -> Result<Self, PlanError> {
+        Self::open_last(store, id, Last::Asked)
+    }
+
+    fn open_last(store: &Store, id: &str, which: Last) -> Result<Self, PlanError> {
         let id = match id {
-            "last" | "latest" => last_run(store)?.ok_or_else(|| {
+            "last" | "latest" => last_run(store, which)?.ok_or_else(|| {
                 PlanError::new("the store has no runs")
                     .with_hint("a run with `--cache-dir` puts itself into the store")
             })?,

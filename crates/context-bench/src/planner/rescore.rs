@@ -19,6 +19,7 @@ use crate::dataset::{DatasetRef, DatasetTarget};
 use crate::evaluate::{Evaluate, evaluate};
 use crate::plan::{BenchmarkKind, PlannedBenchmark, RunPlan, RunRecord, RunSpec};
 use crate::registry::Registry;
+use crate::result::Unfinished;
 use crate::runner::MaxWorkers;
 use crate::tokens::{TokenCounter as _, Tokenizer};
 
@@ -58,8 +59,8 @@ impl Reopened {
             .token_counter(tokenizer.counter())
             .max_workers(MaxWorkers::from(plan.limits.max_workers));
         let mut notices = planner.notices;
-        if self.replay.is_interrupted() {
-            let what = "the run was interrupted: what it did not get to is not in these scores";
+        if let Some(Unfinished { run, how }) = self.replay.unfinished() {
+            let what = format!("run {run} {how}: what it did not get to is not in these scores");
             notices.push(
                 Notice::new(what)
                     .with_hint("run the same command again to complete it, then rescore that run"),

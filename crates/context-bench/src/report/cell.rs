@@ -34,9 +34,14 @@ pub(super) fn usual(measurement: &Measurement) -> String {
     }
 }
 
-/// `12/0`: rows that are scored and rows that are not, for an error.
+/// `12/0`: rows that are scored and rows that are not, for an error. Of a part also how
+/// many there should be: `12/0 of 20`.
 pub(super) fn counts(counts: &Counts) -> String {
-    format!("{}/{}", counts.scored, counts.errors())
+    let done = format!("{}/{}", counts.scored, counts.errors());
+    match counts.not_run() {
+        0 => done,
+        _ => format!("{done} of {}", counts.planned),
+    }
 }
 
 /// `0.612 ±0.041`: three decimals and one standard error.

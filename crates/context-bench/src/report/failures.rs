@@ -83,7 +83,7 @@ pub(super) fn lines(result: &EvalResult) -> Vec<String> {
             ));
         } else if counts.not_run() > 0 {
             lines.push(format!(
-                "{system}: {} of {} not run",
+                "{system}: {} of {} not begun",
                 counts.not_run(),
                 counts.planned
             ));

@@ -14,7 +14,8 @@ pub(super) fn lines(result: &EvalResult, width: usize) -> String {
 }
 
 fn parts(result: &EvalResult) -> Vec<String> {
-    let mut parts = Vec::new();
+    // First of all what this is, if it is not the whole.
+    let mut parts: Vec<String> = result.part_of().into_iter().collect();
     if let Some(n) = result.config.get("num_examples").and_then(Value::as_i64) {
         let repeats = result.provenance.get("repeats").and_then(Value::as_i64);
         parts.push(match repeats.filter(|repeats| *repeats > 1) {

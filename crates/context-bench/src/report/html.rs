@@ -20,6 +20,9 @@ impl HtmlTable {
             true => "<p>No results to report.</p>".to_owned(),
             false => table(&grid, result),
         };
+        if let Some(part_of) = result.part_of() {
+            html += &format!("<p><strong>{}</strong></p>", escape(&part_of));
+        }
         let failures = failures::lines(result);
         if !failures.is_empty() {
             let items = failures

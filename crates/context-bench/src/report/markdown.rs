@@ -67,6 +67,9 @@ impl MarkdownReport {
             lines.extend(answered);
             lines.push(String::new());
         }
+        if let Some(part_of) = result.part_of() {
+            lines.extend([format!("**{part_of}**"), String::new()]);
+        }
         if !result.config.is_empty() {
             let n = result.config.get("num_examples").map(python_str);
             lines.push(format!(
@@ -98,19 +101,29 @@ fn counts(result: &EvalResult) -> Vec<String> {
     } else {
         ("", "")
     };
+    // Nor is there anything left to begin.
+    let partial = result.counts.values().any(|c| c.not_run() > 0);
+    let (not_begun, dashes) = match partial {
+        true => (" not begun |", "-----------|"),
+        false => ("", ""),
+    };
     let mut lines = vec![
         "## Rows".to_owned(),
         String::new(),
         format!(
-            "| System | planned | scored | unscored | not applicable | failed | cached | requests |{names}"
+            "| System | planned | scored | unscored | not applicable | failed |{not_begun} cached | requests |{names}"
         ),
         format!(
-            "|--------|---------|--------|----------|----------------|--------|--------|----------|{rule}"
+            "|--------|---------|--------|----------|----------------|--------|{dashes}--------|----------|{rule}"
         ),
     ];
     for (system, counts) in &result.counts {
+        let not_begun = match partial {
+            true => format!(" {} |", counts.not_run()),
+            false => String::new(),
+        };
         let mut line = format!(
-            "| {} | {} | {} | {} | {} | {} | {} | {} |",
+            "| {} | {} | {} | {} | {} | {} |{not_begun} {} | {} |",
             escape(system),
             counts.planned,
             counts.scored,

@@ -18,8 +18,8 @@ use super::wiring::Wiring;
 use crate::evaluator::Evaluator;
 use crate::model::{CallStats, EvalRow, Failure, Identity, Output, Reply, Score, Scores};
 use crate::store::{
-    Found, Key, Located, NewOutcome, NewResponse, NewScores, OutputDelta, ResponseKey, ResponseRef,
-    Run, RunRow, RunStart, ScorerEntry, Store, StoreError, SystemEntry, Wanted,
+    Found, Key, Located, NewOutcome, NewResponse, NewScores, Origin, OutputDelta, ResponseKey,
+    ResponseRef, Run, RunRow, RunStart, ScorerEntry, Store, StoreError, SystemEntry, Wanted,
 };
 use crate::system::System;
 use crate::tokens::{TextFields, TokenCounter};
@@ -39,6 +39,8 @@ pub(crate) struct ReuseSettings<'a> {
     pub(crate) text_fields: &'a TextFields,
     pub(crate) command: String,
     pub(crate) config: Map<String, Value>,
+    /// How much is planned, and what the run is made of.
+    pub(crate) origin: Origin,
     /// What a run that is replayed says of rows without an answer.
     pub(crate) recorded: Option<Arc<Recorded>>,
 }
@@ -46,8 +48,8 @@ pub(crate) struct ReuseSettings<'a> {
 /// The store's side of a run.
 pub(crate) struct Reuse {
     store: Store,
-    /// The run that rows are put under.
-    run: Run,
+    /// The run that rows are put under; none in a store that can only be read.
+    run: Option<Run>,
     /// Per system: its key, and whether what is stored under it may be reused.
     systems: Vec<(Key, bool)>,
     /// Per evaluator the same; the token counts come last.
@@ -71,6 +73,7 @@ impl Reuse {
             text_fields,
             command,
             config,
+            origin,
             recorded,
         } = settings;
         let nonce = nonce();
@@ -121,8 +124,13 @@ impl Reuse {
                 .iter()
                 .map(|(entry, _)| entry.clone())
                 .collect(),
+            origin,
         };
-        let run = store.begin_run(start)?;
+        let run = match store.begin_run(start) {
+            Ok(run) => Some(run),
+            Err(StoreError::ReadOnly { .. }) => None,
+            Err(error) => return Err(error),
+        };
         let systems = system_entries
             .iter()
             .map(|(e, known)| (e.key(), *known))
@@ -143,8 +151,8 @@ impl Reuse {
         })
     }
 
-    pub(crate) fn run(&self) -> &Run {
-        &self.run
+    pub(crate) fn run(&self) -> Option<&Run> {
+        self.run.as_ref()
     }
 
     pub(crate) fn store(&self) -> &Store {
@@ -276,6 +284,9 @@ impl Reuse {
             Answer::Stored(at) => Some(at.into()),
             Answer::None => None,
         };
+        let Some(run) = &self.run else {
+            return;
+        };
         if let Some(response) = reference {
             for (index, scores) in scores {
                 let scorer = self.scorers[index].0;
@@ -301,7 +312,7 @@ impl Reuse {
         };
         self.store
             .put(RunRow {
-                run: self.run.clone(),
+                run: run.clone(),
                 system,
                 position: prepared.position,
                 repeat: 0,

@@ -71,6 +71,7 @@ mod tests {
     fn broken() -> Result<(), StoreError> {
         Err(StoreError::Query {
             problem: "no such table".into(),
+            cause: crate::store::Cause::Other,
         })
     }
 

@@ -21,6 +21,16 @@ pub enum StoreError {
         path: PathBuf,
         /// What the system said.
         problem: String,
+        /// What sort of trouble that is.
+        cause: Cause,
+    },
+    /// The store can be read and not written.
+    #[error("the store `{}` can only be read: {reason}", path.display())]
+    ReadOnly {
+        /// The file.
+        path: PathBuf,
+        /// Why it cannot be written.
+        reason: String,
     },
     /// The store was made by a later version of this program.
     #[error("the store `{}` has format {found}, this version knows up to {VERSION}", path.display())]
@@ -35,12 +45,16 @@ pub enum StoreError {
     Failed {
         /// What made it stop.
         reason: String,
+        /// What sort of trouble that is.
+        cause: Cause,
     },
     /// A query did not work.
     #[error("a query of the store failed: {problem}")]
     Query {
         /// What the database said.
         problem: String,
+        /// What sort of trouble that is.
+        cause: Cause,
     },
     /// A query of the user cannot be answered.
     #[error("the query cannot be answered: {problem}")]
@@ -52,6 +66,18 @@ pub enum StoreError {
     #[error("no run `{id}` in the store")]
     UnknownRun {
         /// What was asked for.
+        id: String,
+    },
+    /// The run goes on; removing it would take away what it is keeping.
+    #[error("run {id} is still going on")]
+    Live {
+        /// The run.
+        id: String,
+    },
+    /// The run was removed while it went on.
+    #[error("run {id} was removed from the store while it went on")]
+    Gone {
+        /// The run.
         id: String,
     },
     /// Several runs begin like that.
@@ -67,22 +93,37 @@ pub enum StoreError {
 impl Hint for StoreError {
     fn hint(&self) -> Option<String> {
         match self {
-            Self::Unusable { .. } => Some("name a writable folder with `--cache-dir`".into()),
+            Self::Unusable { cause, .. } | Self::Failed { cause, .. } => Some(cause.hint().into()),
+            Self::Query { cause, .. } => match cause {
+                Cause::Other => None,
+                cause => Some(cause.hint().into()),
+            },
+            Self::ReadOnly { .. } => Some(Cause::ReadOnly.hint().into()),
             Self::Newer { .. } => Some(
                 "use the version that made the store, or another folder with `--cache-dir`".into(),
             ),
-            Self::Failed { .. } => Some(
-                "what was stored before is kept; check the free space and the rights of the folder"
-                    .into(),
-            ),
-            Self::Query { .. } => None,
             Self::Sql { .. } => Some(
                 "there are the views `answers` and `run_scores`, for example `SELECT example_id, \
                  response FROM answers`; docs/reference/store.md has all columns"
                     .into(),
             ),
             Self::UnknownRun { .. } => Some("`context-bench runs` lists all runs".into()),
+            Self::Live { .. } => Some("wait for its end, or stop it with Ctrl-C first".into()),
+            Self::Gone { .. } => Some("the same command keeps it again".into()),
             Self::AmbiguousRun { runs, .. } => Some(format!("one of: {}", runs.join(", "))),
+        }
+    }
+}
+
+impl StoreError {
+    /// What sort of trouble it is.
+    pub fn cause(&self) -> Cause {
+        match self {
+            Self::Unusable { cause, .. }
+            | Self::Failed { cause, .. }
+            | Self::Query { cause, .. } => *cause,
+            Self::ReadOnly { .. } => Cause::ReadOnly,
+            _ => Cause::Other,
         }
     }
 }
@@ -91,6 +132,93 @@ impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
         Self::Query {
             problem: describe(&error),
+            cause: Cause::of(&error),
+        }
+    }
+}
+
+/// What sort of trouble a store has: each needs something else to be done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Cause {
+    /// There is no room left, or no more may be written.
+    DiskFull,
+    /// It may be read and not written.
+    ReadOnly,
+    /// It may not be opened, or is no file.
+    Forbidden,
+    /// Another process keeps it locked.
+    Locked,
+    /// It is not what was written.
+    Damaged,
+    /// The device does not read or write.
+    Io,
+    /// It holds something that contradicts what is to be kept.
+    Constraint,
+    /// Anything else.
+    Other,
+}
+
+impl Cause {
+    /// What an error of the database means.
+    pub(super) fn of(error: &rusqlite::Error) -> Self {
+        if is_damage(error) {
+            return Self::Damaged;
+        }
+        match error.sqlite_error_code() {
+            Some(ErrorCode::DiskFull) => Self::DiskFull,
+            Some(ErrorCode::ReadOnly) => Self::ReadOnly,
+            Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => Self::Forbidden,
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Locked,
+            Some(ErrorCode::SystemIoFailure) => Self::Io,
+            Some(ErrorCode::ConstraintViolation) => Self::Constraint,
+            _ => Self::Other,
+        }
+    }
+
+    /// What an error of the file system means.
+    pub(super) fn of_io(error: &std::io::Error) -> Self {
+        use std::io::ErrorKind;
+        match error.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
+                Self::DiskFull
+            }
+            ErrorKind::ReadOnlyFilesystem => Self::ReadOnly,
+            ErrorKind::PermissionDenied
+            | ErrorKind::NotFound
+            | ErrorKind::NotADirectory
+            | ErrorKind::AlreadyExists
+            | ErrorKind::IsADirectory => Self::Forbidden,
+            _ => Self::Io,
+        }
+    }
+
+    /// What is to be done about it.
+    pub fn hint(self) -> &'static str {
+        match self {
+            Self::DiskFull => "free some space, or choose another `--cache-dir`",
+            Self::ReadOnly => {
+                "give yourself the right to write the folder and the file, or choose another \
+                 `--cache-dir`"
+            }
+            Self::Forbidden => "name a folder with `--cache-dir` that you may write",
+            Self::Locked => {
+                "another process keeps the store locked: wait for its end, or choose another \
+                 `--cache-dir`"
+            }
+            Self::Damaged => {
+                "the file is damaged: the next run with it saves what can be read into a new one \
+                 and keeps the damaged one beside it"
+            }
+            Self::Io => {
+                "the disk does not read or write as it should: check the device, or choose another \
+                 `--cache-dir`"
+            }
+            Self::Constraint => {
+                "the store holds something that contradicts this run: please report it; another \
+                 `--cache-dir` works meanwhile"
+            }
+            Self::Other => "choose another `--cache-dir`, and report it if that surprises you",
         }
     }
 }
@@ -139,4 +267,45 @@ pub(super) fn is_busy(error: &rusqlite::Error) -> bool {
 /// Whether a single value is longer than a database can hold.
 pub(super) fn is_too_long(error: &rusqlite::Error) -> bool {
     error.sqlite_error_code() == Some(ErrorCode::TooBig)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rusqlite::ffi;
+
+    #[test]
+    fn every_cause_has_its_own_advice() {
+        let cases = [
+            (ffi::SQLITE_FULL, Cause::DiskFull, "free some space"),
+            (ffi::SQLITE_READONLY, Cause::ReadOnly, "the right to write"),
+            (ffi::SQLITE_READONLY_DIRECTORY, Cause::ReadOnly, "the right"),
+            (ffi::SQLITE_CANTOPEN, Cause::Forbidden, "that you may write"),
+            (ffi::SQLITE_PERM, Cause::Forbidden, "that you may write"),
+            (ffi::SQLITE_BUSY, Cause::Locked, "another process"),
+            (ffi::SQLITE_LOCKED, Cause::Locked, "another process"),
+            (ffi::SQLITE_CORRUPT, Cause::Damaged, "is damaged"),
+            (ffi::SQLITE_NOTADB, Cause::Damaged, "is damaged"),
+            (ffi::SQLITE_IOERR_SHORT_READ, Cause::Damaged, "is damaged"),
+            (ffi::SQLITE_IOERR_WRITE, Cause::Io, "check the device"),
+            (
+                ffi::SQLITE_CONSTRAINT_UNIQUE,
+                Cause::Constraint,
+                "please report it",
+            ),
+            (ffi::SQLITE_ERROR, Cause::Other, "report it"),
+        ];
+        for (code, cause, advice) in cases {
+            let error = rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
+            assert_eq!(Cause::of(&error), cause, "{error}");
+            let failed = StoreError::Failed {
+                reason: describe(&error),
+                cause,
+            };
+            let hint = failed.hint().unwrap_or_default();
+            assert!(hint.contains(advice), "{error}: {hint}");
+            // Only a full disk is a matter of space.
+            assert_eq!(hint.contains("space"), cause == Cause::DiskFull, "{hint}");
+        }
+    }
 }

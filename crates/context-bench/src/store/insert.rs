@@ -6,7 +6,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use rusqlite::{OptionalExtension as _, Transaction, params};
+use rusqlite::{CachedStatement, OptionalExtension as _, Params, Transaction, params};
 
 use super::body::Body;
 use super::columns::{
@@ -34,6 +34,8 @@ pub(super) struct Ids {
     /// Responses of this process that came second to other ones. Scores made
     /// for them must not be attached to the answers that won.
     lost: HashSet<ResponseKey>,
+    /// Whether runs may have been removed since responses were found.
+    doubts_found: bool,
 }
 
 /// What became of a record.
@@ -51,6 +53,12 @@ impl Ids {
         self.scorers.clear();
         self.examples.clear();
         self.responses.clear();
+    }
+
+    /// Forgets everything, because somebody else wrote: what was found may be removed.
+    pub(super) fn doubt(&mut self) {
+        self.forget();
+        self.doubts_found = true;
     }
 
     pub(super) fn insert(
@@ -133,6 +141,8 @@ impl Ids {
         )?
         .execute((key, body.encoding, checksum, &body))?;
         let id = tx.last_insert_rowid();
+        let found = tx.prepare_cached(sql)?;
+        check_found(found, [key], id)?;
         remember(&mut self.examples, key, id);
         Ok(id)
     }
@@ -187,14 +197,19 @@ impl Ids {
         };
         let inserted = write(INSERT_RESPONSE, example, system)?;
         let response = if inserted == 1 {
-            tx.last_insert_rowid()
+            let id = tx.last_insert_rowid();
+            let found = tx.prepare_cached(FIND_RESPONSE)?;
+            check_found(found, (example, system, key.repeat), id)?;
+            id
         } else {
             let Some((id, there)) = existing_response(tx, example, system, key)? else {
                 return Ok(Stored::Dangling);
             };
             match there {
                 None => {
-                    write(REPLACE_RESPONSE, id, example)?;
+                    if write(REPLACE_RESPONSE, id, example)? != 1 {
+                        return Err(broken_index());
+                    }
                     tx.execute("DELETE FROM scores WHERE response = ?1", [id])?;
                 }
                 Some(output) if output != columns.output_checksum => {
@@ -220,7 +235,11 @@ impl Ids {
         response: &ResponseRef,
     ) -> rusqlite::Result<Option<Located>> {
         let key = match response {
-            ResponseRef::Found(located) => return Ok(Some(*located)),
+            ResponseRef::Found(located) => {
+                // What cannot be looked up was found before, and is nobody's loss.
+                let there = !self.doubts_found || is_there(tx, located.response).unwrap_or(true);
+                return Ok(there.then_some(*located));
+            }
             ResponseRef::Put(key) => *key,
         };
         if let Some(located) = self.responses.get(&key) {
@@ -358,6 +377,31 @@ const REPLACE_RESPONSE: &str = "UPDATE responses SET created_at = ?4, latency_s 
    checksum = ?11, output_checksum = ?12, encoding = ?13, removed = ?14, output = ?15
  WHERE id = ?1 AND example = ?2 AND repeat = ?3";
 
+/// Where the index says that a response is.
+const FIND_RESPONSE: &str =
+    "SELECT id FROM responses WHERE example = ?1 AND system = ?2 AND repeat = ?3";
+
+/// Checks that what was just written is found. Behind a damaged entry of an index it is
+/// not, and would be paid for again by every run, without a word.
+fn check_found(
+    mut statement: CachedStatement<'_>,
+    key: impl Params,
+    id: i64,
+) -> rusqlite::Result<()> {
+    let found = statement.query_row(key, |row| row.get(0)).optional()?;
+    match found == Some(id) {
+        true => Ok(()),
+        false => Err(broken_index()),
+    }
+}
+
+/// An index and its table do not agree.
+fn broken_index() -> rusqlite::Error {
+    let code = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT_INDEX);
+    let told = "an index does not lead to the rows of its table";
+    rusqlite::Error::SqliteFailure(code, Some(told.to_owned()))
+}
+
 /// The response that is there: its id and, if it is intact, the checksum of its output.
 fn existing_response(
     tx: &Transaction<'_>,
@@ -385,6 +429,11 @@ fn existing_response(
             Ok((id, intact().unwrap_or_default()))
         })
         .optional()
+}
+
+fn is_there(tx: &Transaction<'_>, response: i64) -> rusqlite::Result<bool> {
+    tx.prepare_cached("SELECT EXISTS (SELECT 1 FROM responses WHERE id = ?1)")?
+        .query_row([response], |row| row.get(0))
 }
 
 fn scores_intact(

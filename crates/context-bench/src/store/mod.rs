@@ -13,13 +13,17 @@ mod delta;
 mod error;
 mod insert;
 mod key;
+mod live;
 mod neighbours;
 mod open;
+mod origin;
 mod queue;
+mod read_only;
 mod reader;
 mod record;
 mod rows;
 mod run;
+mod salvage;
 mod schema;
 mod score_json;
 mod sql;
@@ -29,6 +33,7 @@ mod tests;
 mod wal;
 mod writer;
 
+use std::collections::HashMap;
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -38,8 +43,9 @@ use std::thread::JoinHandle;
 use rusqlite::Connection;
 
 pub use delta::OutputDelta;
-pub use error::StoreError;
+pub use error::{Cause, StoreError};
 pub use key::{Key, ResponseKey};
+pub use origin::{Origin, SourceRun};
 pub use reader::{Found, StoredResponse, Wanted};
 pub use record::{Located, NewOutcome, NewResponse, NewScores, Record, ResponseRef, RunRow};
 pub use rows::{RunRows, StoredOutcome, StoredRow};
@@ -49,7 +55,10 @@ pub use sql::SqlTable;
 pub use tally::Tally;
 
 use crate::model::{Example, ExampleId, Output};
+use live::Lease;
+use open::Access;
 use queue::Queue;
+use read_only::ReadOnly;
 use reader::{Damage, Reader};
 use writer::{Job, Shared, Writer};
 
@@ -74,17 +83,25 @@ struct Inner {
     path: PathBuf,
     shared: Arc<Shared>,
     writer: Option<JoinHandle<()>>,
+    /// How it is read when it cannot be written.
+    read_only: Option<ReadOnly>,
     readers: Mutex<Vec<Reader>>,
     damaged: AtomicU64,
+    /// What tells the file from another one in its place.
+    identity: Option<(u64, u64)>,
+    /// Of the runs that go on in here, by their number.
+    leases: Mutex<HashMap<i64, Lease>>,
 }
 
 impl Store {
     /// Opens the store of a folder: `store.sqlite` inside it. Both are made when
-    /// missing. A damaged file is moved aside and a fresh one begun.
+    /// missing. What can be read of a damaged file is saved into a fresh one; the damaged
+    /// one is kept beside it. A file that cannot be written is
+    /// [opened for reading](Self::read_only).
     ///
     /// # Errors
     ///
-    /// When the folder or the file cannot be written, or the store was made by a
+    /// When the file can neither be written nor read, or the store was made by a
     /// later version. A run can go on without a store.
     pub fn open(dir: impl AsRef<Path>) -> Result<Opened, StoreError> {
         Self::open_with(dir.as_ref(), |_| Ok(()))
@@ -92,7 +109,8 @@ impl Store {
 
     /// Whether there is a store in a folder, for commands that only read one.
     pub fn exists(dir: impl AsRef<Path>) -> bool {
-        open::file(dir.as_ref()).is_file()
+        let file = open::file(dir.as_ref());
+        file.is_file() || salvage::saved(&file).is_file()
     }
 
     /// Opens with further settings of the writing connection, for tests.
@@ -101,30 +119,50 @@ impl Store {
         settings: impl FnOnce(&Connection) -> rusqlite::Result<()>,
     ) -> Result<Opened, StoreError> {
         let opening = open::open(dir)?;
-        settings(&opening.connection)?;
         let shared = Arc::new(Shared {
             queue: Queue::new(),
             failure: Default::default(),
             dropped: AtomicU64::new(0),
             path: opening.path.clone(),
         });
-        let writer = writer::start(opening.connection, Arc::clone(&shared)).map_err(|error| {
-            StoreError::Unusable {
-                path: opening.path.clone(),
-                problem: error.to_string(),
+        let (writer, read_only) = match opening.access {
+            Access::Read(read_only) => {
+                // Nobody takes anything out of it.
+                shared.queue.close();
+                (None, Some(read_only))
             }
-        })?;
+            Access::Write(connection) => {
+                settings(&connection)?;
+                let writer = writer::start(connection, Arc::clone(&shared));
+                let writer = writer.map_err(|error| StoreError::Unusable {
+                    path: opening.path.clone(),
+                    problem: error.to_string(),
+                    cause: Cause::of_io(&error),
+                })?;
+                (Some(writer), None)
+            }
+        };
         let store = Self(Arc::new(Inner {
+            identity: open::identity(&opening.path),
             path: opening.path,
             shared,
-            writer: Some(writer),
+            writer,
+            read_only,
             readers: Mutex::default(),
             damaged: AtomicU64::new(0),
+            leases: Mutex::default(),
         }));
         Ok(Opened {
             store,
             notes: opening.notes,
         })
+    }
+
+    /// Why the store can be read and not written, if that is so. What is put into such a
+    /// store is not kept; answers among it are counted in [`dropped`](Self::dropped).
+    pub fn read_only(&self) -> Option<&str> {
+        let read_only = self.0.read_only.as_ref();
+        read_only.map(|read_only| read_only.reason.as_str())
     }
 
     /// The file of the store.
@@ -136,6 +174,9 @@ impl Store {
     /// A record that cannot be stored is counted in [`dropped`](Self::dropped).
     pub async fn put(&self, record: impl Into<Record>) {
         let record = record.into();
+        if self.cannot_keep(&record) {
+            return;
+        }
         let (weight, haste) = (record.weight(), record.haste());
         let queue = &self.0.shared.queue;
         queue.push(Job::Record(record), weight, haste).await;
@@ -144,9 +185,21 @@ impl Store {
     /// Like [`put`](Self::put), blocking the thread instead of waiting.
     pub fn put_blocking(&self, record: impl Into<Record>) {
         let record = record.into();
+        if self.cannot_keep(&record) {
+            return;
+        }
         let (weight, haste) = (record.weight(), record.haste());
         let queue = &self.0.shared.queue;
         queue.push_blocking(Job::Record(record), weight, haste);
+    }
+
+    /// Whether a record goes nowhere, because the store can only be read.
+    fn cannot_keep(&self, record: &Record) -> bool {
+        let cannot = self.0.read_only.is_some();
+        if cannot && matches!(record, Record::Response(_)) {
+            self.0.shared.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+        cannot
     }
 
     /// Waits until everything put so far is on disk.
@@ -170,15 +223,16 @@ impl Store {
     }
 
     fn check(&self) -> Result<(), StoreError> {
-        match self.failure() {
-            Some(reason) => Err(StoreError::Failed { reason }),
+        match self.0.shared.failure.get().cloned() {
+            Some((reason, cause)) => Err(StoreError::Failed { reason, cause }),
             None => Ok(()),
         }
     }
 
     /// Why the store takes no more records, once it has failed. Reading goes on.
     pub fn failure(&self) -> Option<String> {
-        self.0.shared.failure.get().cloned()
+        let failure = self.0.shared.failure.get();
+        failure.map(|(reason, _)| reason.clone())
     }
 
     /// Records that were put and could not be stored.
@@ -300,7 +354,24 @@ impl Store {
     ///
     /// When the store has failed.
     pub fn begin_run(&self, start: RunStart) -> Result<Run, StoreError> {
-        self.write(move |writer| writer.transaction(|tx, ids| run::begin(tx, ids, &start)))
+        let path = self.0.path.clone();
+        let (run, lease) = self.write(move |writer| {
+            writer.transaction(|tx, ids| {
+                let run = run::begin(tx, ids, &start)?;
+                // Before anybody can see the run, so that it never looks dead.
+                let lease = Lease::take(&path, run.id());
+                Ok((run, lease))
+            })
+        })?;
+        if let Some(lease) = lease {
+            self.leases().insert(run.number, lease);
+        }
+        Ok(run)
+    }
+
+    /// Whether a process that lives, this one or another, works on a run.
+    pub fn is_live(&self, run: &Run) -> bool {
+        live::is_held(&self.0.path, &run.id)
     }
 
     /// Marks a run as ended, after everything put before, and leaves one file that
@@ -310,12 +381,25 @@ impl Store {
     ///
     /// When the store has failed.
     pub fn finish_run(&self, run: &Run, status: RunStatus) -> Result<(), StoreError> {
-        let run = run.clone();
-        self.write(move |writer| {
-            writer.transaction(|tx, _| run::finish(tx, &run, status))?;
+        let ended = run.clone();
+        let finished = self.write(move |writer| {
+            let there = writer.transaction(|tx, _| run::finish(tx, &ended, status))?;
             writer.fold();
-            Ok(())
-        })
+            Ok(there)
+        });
+        self.leases().remove(&run.number);
+        if open::identity(&self.0.path) != self.0.identity {
+            return Err(StoreError::Failed {
+                reason: "another file took its place, as another process found it damaged".into(),
+                cause: Cause::Damaged,
+            });
+        }
+        match finished? {
+            true => Ok(()),
+            false => Err(StoreError::Gone {
+                id: run.id.to_string(),
+            }),
+        }
     }
 
     /// How many answers there are.
@@ -433,7 +517,7 @@ impl Store {
     ///
     /// When the query is wrong, or would change something.
     pub fn sql(&self, query: &str) -> Result<SqlTable, StoreError> {
-        sql::query(&open::reader(&self.0.path)?, query)
+        sql::query(&self.reader()?.connection, query)
     }
 
     /// Removes a run, the responses that no other run refers to, and the examples
@@ -441,14 +525,19 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// When the store has failed.
+    /// When the store has failed, or the run is still going on.
     pub fn remove_run(&self, run: &Run) -> Result<Removed, StoreError> {
+        if self.is_live(run) {
+            return Err(StoreError::Live {
+                id: run.id.to_string(),
+            });
+        }
         let run = run.clone();
         self.write(move |writer| {
             let before = writer.reusable()?;
             let removed = writer.transaction(|tx, ids| {
                 // Nothing that is remembered may be among what goes.
-                ids.forget();
+                ids.doubt();
                 run::remove(tx, &run)
             })?;
             let bytes = writer.reusable()?.saturating_sub(before);
@@ -472,6 +561,12 @@ impl Store {
         &self,
         work: impl FnOnce(&mut Writer) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, StoreError> {
+        if let Some(reason) = self.read_only() {
+            return Err(StoreError::ReadOnly {
+                path: self.0.path.clone(),
+                reason: reason.to_owned(),
+            });
+        }
         let (sender, receiver) = mpsc::sync_channel(1);
         self.0
             .shared
@@ -482,12 +577,16 @@ impl Store {
             })));
         match receiver.recv() {
             Ok(Ok(value)) => Ok(value),
-            Ok(Err(error)) => Err(match self.failure() {
-                Some(reason) => StoreError::Failed { reason },
-                None => error.into(),
+            Ok(Err(error)) => Err(match self.check() {
+                Err(failed) => failed,
+                Ok(()) => error.into(),
             }),
-            Err(_) => Err(StoreError::Failed {
-                reason: self.failure().unwrap_or_else(|| "it is closed".to_owned()),
+            Err(_) => Err(match self.check() {
+                Err(failed) => failed,
+                Ok(()) => StoreError::Failed {
+                    reason: "it is closed".to_owned(),
+                    cause: Cause::Other,
+                },
             }),
         }
     }
@@ -497,10 +596,9 @@ impl Store {
         &self,
         work: impl FnOnce(&mut Reader, &mut Damage) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
-        let idle = self.readers().pop();
-        let mut reader = match idle {
+        let mut reader = match self.idle_reader() {
             Some(reader) => reader,
-            None => Reader::new(open::reader(&self.0.path)?),
+            None => self.reader()?,
         };
         let mut damage = Damage::default();
         let result = work(&mut reader, &mut damage);
@@ -514,6 +612,26 @@ impl Store {
             readers.push(reader);
         }
         Ok(value)
+    }
+
+    fn reader(&self) -> rusqlite::Result<Reader> {
+        let (connection, is_unlocked) = match &self.0.read_only {
+            Some(read_only) => read_only.reader()?,
+            None => (open::reader(&self.0.path)?, false),
+        };
+        Ok(Reader::new(connection, is_unlocked))
+    }
+
+    /// A reader that nobody uses, and that may still be used.
+    fn idle_reader(&self) -> Option<Reader> {
+        let read_only = self.0.read_only.as_ref();
+        let is_in_use = read_only.is_some_and(ReadOnly::is_in_use);
+        let reader = self.readers().pop()?;
+        (!(reader.is_unlocked && is_in_use)).then_some(reader)
+    }
+
+    fn leases(&self) -> std::sync::MutexGuard<'_, HashMap<i64, Lease>> {
+        self.0.leases.lock().unwrap_or_else(|e| e.into_inner())
     }
 
     fn readers(&self) -> std::sync::MutexGuard<'_, Vec<Reader>> {

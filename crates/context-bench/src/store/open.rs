@@ -1,8 +1,9 @@
 //! Opening: connections with the right settings, and files that are not what
 //! they should be.
 //!
-//! A file that is damaged is moved aside, never deleted. Whether a file is
-//! damaged beyond what one record can hide is decided here and nowhere else.
+//! A file that is damaged is moved aside, never deleted, once what can be read of it is
+//! in a new one. Whether a file is damaged beyond what one record can hide is decided
+//! here and nowhere else.
 
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -10,7 +11,9 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
-use super::error::{StoreError, describe, is_busy, is_damage};
+use super::error::{Cause, StoreError, describe, is_busy, is_damage};
+use super::read_only::ReadOnly;
+use super::salvage;
 use super::schema::{self, Found};
 use super::sql;
 use super::wal;
@@ -19,6 +22,8 @@ use super::wal;
 const FILE: &str = "store.sqlite";
 /// How long one statement waits for the lock of another process.
 const BUSY: Duration = Duration::from_secs(10);
+/// How long another process may take to save what can be read of a damaged file.
+const SAVING: Duration = Duration::from_secs(600);
 /// How long folding the log waits for others who read or write.
 const FOLDING: Duration = Duration::from_millis(500);
 /// A log that another process is writing looks different after this.
@@ -32,9 +37,31 @@ pub(super) fn file(dir: &Path) -> PathBuf {
     dir.join(FILE)
 }
 
+/// What can be done with an open file.
+pub(super) enum Access {
+    Write(Connection),
+    Read(ReadOnly),
+}
+
+/// What tells a file from another one that took its place; nothing where that cannot be
+/// told.
+pub(super) fn identity(path: &Path) -> Option<(u64, u64)> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        let file = std::fs::metadata(path).ok()?;
+        Some((file.dev(), file.ino()))
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        None
+    }
+}
+
 /// An open file with what there is to say about it.
 pub(super) struct Opening {
-    pub(super) connection: Connection,
+    pub(super) access: Access,
     pub(super) path: PathBuf,
     pub(super) notes: Vec<String>,
 }
@@ -46,62 +73,140 @@ enum Trouble {
     Error(StoreError),
 }
 
-/// Opens the store of a folder for writing; both are made when missing.
+/// Opens the store of a folder for writing; both are made when missing. A file that can
+/// be read and not written is opened for reading.
 pub(super) fn open(dir: &Path) -> Result<Opening, StoreError> {
     let unusable = |error: std::io::Error| StoreError::Unusable {
         path: dir.to_owned(),
         problem: error.to_string(),
+        cause: Cause::of_io(&error),
     };
     std::fs::create_dir_all(dir).map_err(unusable)?;
     // Absolute, so that no name is taken for a URI and no change of folder matters.
     let path = file(&std::path::absolute(dir).map_err(unusable)?);
     let mut notes = Vec::new();
+    if !path.exists() && salvage::saved(&path).exists() {
+        // Whoever saved it was killed before it was in its place.
+        let _lock = Lock::take(dir, &path)?;
+        salvage::put_in_place(&path).map_err(unusable)?;
+    }
     let lost = keep_broken_log(&path, &mut notes);
-    let mut connection = match connect(&path, &mut notes) {
+    let opened = match connect(&path, &mut notes) {
+        Err(Trouble::Damaged(_)) => reopen(dir, &path, &mut notes),
+        Err(Trouble::Error(error)) => Err(error),
+        Ok(connection) => Ok(connection),
+    };
+    let mut connection = match opened {
         Ok(connection) => connection,
-        Err(Trouble::Error(error)) => return Err(error),
-        Err(Trouble::Damaged(_)) => reopen(dir, &path, &mut notes)?,
+        Err(error) => {
+            let access = read_at_least(&path, error)?;
+            return Ok(Opening {
+                access: Access::Read(access),
+                path,
+                notes,
+            });
+        }
     };
     if lost {
         // What is left of the log must not be taken for a new loss.
         fold(&mut connection);
     }
     Ok(Opening {
-        connection,
+        access: Access::Write(connection),
         path,
         notes,
     })
 }
 
-/// Moves a damaged file aside and begins a fresh one.
+/// What cannot be written is paid for already: it is read, if that can be.
+fn read_at_least(path: &Path, error: StoreError) -> Result<ReadOnly, StoreError> {
+    match &error {
+        StoreError::Unusable { problem, cause, .. }
+            if path.is_file()
+                && matches!(
+                    cause,
+                    Cause::ReadOnly | Cause::Forbidden | Cause::DiskFull | Cause::Io
+                ) =>
+        {
+            match ReadOnly::open(path, problem.clone()) {
+                Ok(store) => Ok(store),
+                Err(newer @ StoreError::Newer { .. }) => Err(newer),
+                Err(_) => Err(error),
+            }
+        }
+        _ => Err(error),
+    }
+}
+
+/// Two processes may find damage at the same time; the second must not move away what
+/// the first began. An empty database serves as the lock: the system frees it when we
+/// die.
+struct Lock(#[expect(dead_code, reason = "held, not used")] Connection);
+
+impl Lock {
+    fn take(dir: &Path, path: &Path) -> Result<Self, StoreError> {
+        let unusable = |error: rusqlite::Error| StoreError::Unusable {
+            path: path.to_owned(),
+            problem: describe(&error),
+            cause: Cause::of(&error),
+        };
+        let lock = Connection::open(dir.join("store.lock")).map_err(unusable)?;
+        // Saving much from a damaged file takes its time.
+        lock.busy_timeout(SAVING).map_err(unusable)?;
+        lock.execute_batch("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE")
+            .map_err(unusable)?;
+        Ok(Self(lock))
+    }
+}
+
+/// Saves what can be read of a damaged file into a fresh one, which takes its place.
 fn reopen(dir: &Path, path: &Path, notes: &mut Vec<String>) -> Result<Connection, StoreError> {
-    let unusable = |problem: String| StoreError::Unusable {
+    let unusable = |problem: String, cause: Cause| StoreError::Unusable {
         path: path.to_owned(),
         problem,
+        cause,
     };
-    // Two processes may find the damage at the same time; the second must not
-    // move away what the first began. An empty database serves as the lock:
-    // the system frees it when we die.
-    let lock = Connection::open(dir.join("store.lock")).map_err(|e| unusable(describe(&e)))?;
-    lock.busy_timeout(BUSY)
-        .map_err(|e| unusable(describe(&e)))?;
-    lock.execute_batch("BEGIN EXCLUSIVE")
-        .map_err(|e| unusable(describe(&e)))?;
-    match connect(path, notes) {
+    let _lock = Lock::take(dir, path)?;
+    let problem = match connect(path, notes) {
         Ok(connection) => return Ok(connection),
         Err(Trouble::Error(error)) => return Err(error),
-        Err(Trouble::Damaged(problem)) => {
-            let aside = move_aside(path).map_err(|error| unusable(error.to_string()))?;
-            notes.push(format!(
-                "the store `{}` is damaged ({problem}); it was moved to `{}` and a new one begun",
-                path.display(),
-                aside.display()
+        Err(Trouble::Damaged(problem)) => problem,
+    };
+    // Into a file of another name, so that a process that dies here leaves all as it was.
+    let saved = salvage::begin(path).and_then(|fresh| {
+        let mut notes = Vec::new();
+        let fresh = connect(&fresh, &mut notes).map_err(|trouble| match trouble {
+            Trouble::Error(error) => error,
+            Trouble::Damaged(problem) => unusable(problem, Cause::Damaged),
+        })?;
+        salvage::save(path, fresh)
+    });
+    let aside = match &saved {
+        Ok(_) => move_aside(path),
+        // Without room for a second file the damaged one stays where it is.
+        Err(error) => {
+            let cause = error.cause();
+            return Err(unusable(
+                format!("it is damaged ({problem}): {error}"),
+                cause,
             ));
         }
-    }
+    };
+    let failed = |error: std::io::Error| {
+        let cause = Cause::of_io(&error);
+        unusable(format!("it is damaged ({problem}): {error}"), cause)
+    };
+    let aside = aside.map_err(failed)?;
+    salvage::put_in_place(path).map_err(failed)?;
+    let told = saved.map(|saved| saved.to_string()).unwrap_or_default();
+    notes.push(format!(
+        "the store `{}` is damaged ({problem}); {told}; the damaged file is kept as `{}`",
+        path.display(),
+        aside.display()
+    ));
     connect(path, notes).map_err(|trouble| match trouble {
         Trouble::Error(error) => error,
-        Trouble::Damaged(problem) => unusable(problem),
+        Trouble::Damaged(problem) => unusable(problem, Cause::Damaged),
     })
 }
 
@@ -116,6 +221,7 @@ fn connect(path: &Path, notes: &mut Vec<String>) -> Result<Connection, Trouble> 
                 return Err(Trouble::Error(StoreError::Unusable {
                     path: path.to_owned(),
                     problem: describe(&error),
+                    cause: Cause::of(&error),
                 }));
             }
             Ok((connection, Found::Ours, note)) => {
@@ -128,10 +234,9 @@ fn connect(path: &Path, notes: &mut Vec<String>) -> Result<Connection, Trouble> 
                     found,
                 }));
             }
-            Ok((_, Found::Foreign | Found::Empty, _)) => {
-                return Err(Trouble::Damaged(
-                    "its tables are not those of a store".into(),
-                ));
+            Ok((_, Found::Foreign | Found::Empty, problem)) => {
+                let usual = || "its tables are not those of a store".to_owned();
+                return Err(Trouble::Damaged(problem.unwrap_or_else(usual)));
             }
         }
     }
@@ -147,6 +252,12 @@ fn try_connect(path: &Path) -> rusqlite::Result<(Connection, Found, Option<Strin
     match schema::inspect(&connection)? {
         Found::Empty | Found::Ours => {}
         other => return Ok((connection, other, None)),
+    }
+    // A protected file is opened for reading without a word.
+    if connection.is_readonly("main")? {
+        let code = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_READONLY);
+        let told = "the file may not be written".to_owned();
+        return Err(rusqlite::Error::SqliteFailure(code, Some(told)));
     }
     let note = use_wal(&connection, path)?;
     connection.pragma_update(None, "synchronous", "FULL")?;
@@ -167,9 +278,11 @@ fn try_connect(path: &Path) -> rusqlite::Result<(Connection, Found, Option<Strin
     tx.commit()?;
     if found == Found::Ours && suspect(path).exists() {
         let verdict: String =
-            connection.query_row("PRAGMA quick_check(1)", (), |row| row.get(0))?;
+            connection.query_row("PRAGMA integrity_check(1)", (), |row| row.get(0))?;
         if verdict != "ok" {
-            return Ok((connection, Found::Foreign, None));
+            // It ends in the number of a page and what is wrong with it.
+            let problem = verdict.lines().next_back().map(str::to_owned);
+            return Ok((connection, Found::Foreign, problem));
         }
         let _ = std::fs::remove_file(suspect(path));
     }
@@ -219,7 +332,7 @@ pub(super) fn reader(path: &Path) -> rusqlite::Result<Connection> {
 
 /// Settings against damaged files, and against foreign keys: the references are
 /// for readers of the schema, checking them would need more indexes.
-fn harden(connection: &Connection) -> rusqlite::Result<()> {
+pub(super) fn harden(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "foreign_keys", false)?;
     connection.pragma_update(None, "cell_size_check", true)?;
     connection.pragma_update(None, "trusted_schema", false)
@@ -279,7 +392,7 @@ fn suspect(path: &Path) -> PathBuf {
     with_suffix(path, ".suspect")
 }
 
-fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+pub(super) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     name.into()

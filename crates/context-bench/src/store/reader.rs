@@ -89,6 +89,8 @@ impl StoredResponse {
 /// A reading connection with what it has learnt.
 pub(super) struct Reader {
     pub(super) connection: Connection,
+    /// Whether it relies on nobody else having the file open.
+    pub(super) is_unlocked: bool,
     known: Known,
 }
 
@@ -123,9 +125,10 @@ impl Damage {
 }
 
 impl Reader {
-    pub(super) fn new(connection: Connection) -> Self {
+    pub(super) fn new(connection: Connection, is_unlocked: bool) -> Self {
         Self {
             connection,
+            is_unlocked,
             known: Known::default(),
         }
     }
@@ -184,6 +187,8 @@ impl Reader {
         }
         drop(statement);
         tx.finish()?;
+        // What is asked for again is put again; when that does not help, more is broken.
+        damage.file |= damage.records > 0;
         Ok(found)
     }
 

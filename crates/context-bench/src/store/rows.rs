@@ -211,7 +211,11 @@ impl RunRows {
                     example: columns.example,
                 };
                 match there.map(|_| StoredResponse::read(row, RowColumns::N, at)) {
-                    None => StoredOutcome::Lost,
+                    // Nobody removes an answer that a row refers to.
+                    None => {
+                        damage.records += 1;
+                        StoredOutcome::Lost
+                    }
                     Some(Ok(Ok(response))) => StoredOutcome::Response {
                         scores: self.scores(connection, at, known, scorer_ids, damage)?,
                         response,
@@ -256,11 +260,17 @@ impl RunRows {
             "SELECT scorer, checksum, scores, reasons FROM scores WHERE response = ?1",
         )?;
         let mut found = vec![None; scorer_ids.len()];
+        let before = damage.records;
         let mut rows = statement.query([at.response])?;
         loop {
             let row = match rows.next() {
                 Ok(Some(row)) => row,
-                Ok(None) => return Ok(found),
+                Ok(None) => {
+                    // The last one counts tokens, which every answer of a run has.
+                    let is_counted = found.last().is_none_or(Option::is_some);
+                    damage.records += u64::from(!is_counted && damage.records == before);
+                    return Ok(found);
+                }
                 Err(error) => {
                     damage.absorb(error)?;
                     return Ok(found);

@@ -14,6 +14,7 @@ use super::checksum::Checksum;
 use super::error::StoreError;
 use super::insert::Ids;
 use super::key::Key;
+use super::origin::Origin;
 use super::reader::Damage;
 use crate::model::Identity;
 
@@ -116,6 +117,8 @@ pub struct RunStart {
     pub systems: Vec<SystemEntry>,
     /// The evaluators in their order.
     pub scorers: Vec<ScorerEntry>,
+    /// How much is planned, and what the run is made of.
+    pub origin: Origin,
 }
 
 /// How far a run got.
@@ -175,6 +178,13 @@ pub struct StoredRun {
     pub scorers: Vec<ScorerEntry>,
     /// Rows stored so far.
     pub n_rows: u64,
+}
+
+impl StoredRun {
+    /// How much was planned, and what the run is made of.
+    pub fn origin(&self) -> Origin {
+        Origin::of(&self.config)
+    }
 }
 
 /// What the removal of a run removed.
@@ -279,7 +289,9 @@ pub(super) fn begin(
 ) -> rusqlite::Result<Run> {
     let created_at = unix_now();
     let id = free_id(tx, created_at)?;
-    let config = serde_json::to_string(&start.config).unwrap_or_default();
+    let mut config = start.config.clone();
+    start.origin.put(&mut config);
+    let config = serde_json::to_string(&config).unwrap_or_default();
     let status = RunStatus::Running.as_str();
     tx.execute(
         "INSERT INTO runs (id, created_at, status, command, config, checksum)
@@ -320,8 +332,8 @@ pub(super) fn begin(
     })
 }
 
-/// Marks a run as ended.
-pub(super) fn finish(tx: &Transaction<'_>, run: &Run, status: RunStatus) -> rusqlite::Result<()> {
+/// Marks a run as ended; whether it is still there.
+pub(super) fn finish(tx: &Transaction<'_>, run: &Run, status: RunStatus) -> rusqlite::Result<bool> {
     let finished_at = unix_now();
     let (systems, scorers) = (systems(tx, run.number)?, scorers(tx, run.number)?);
     let sql = format!("SELECT {} FROM runs WHERE number = ?1", RunColumns::LIST);
@@ -337,15 +349,52 @@ pub(super) fn finish(tx: &Transaction<'_>, run: &Run, status: RunStatus) -> rusq
             };
             Ok(intact.then(|| ended.checksum(&systems, &scorers)))
         })
-        .optional()?
-        .flatten();
-    if let Some(checksum) = checksum {
+        .optional()?;
+    if let Some(Some(checksum)) = checksum {
         tx.execute(
             "UPDATE runs SET finished_at = ?2, status = ?3, checksum = ?4 WHERE number = ?1",
             (run.number, finished_at, status.as_str(), checksum),
         )?;
     }
-    Ok(())
+    Ok(checksum.is_some())
+}
+
+/// All columns of a run.
+pub(super) const COLUMNS: &str = RunColumns::LIST;
+
+/// A run that is what was written, as far as it can be told without its rows.
+pub(super) struct Whole {
+    pub(super) run: Run,
+    pub(super) status: RunStatus,
+    pub(super) config: Map<String, Value>,
+    pub(super) systems: Vec<SystemEntry>,
+    pub(super) scorers: Vec<ScorerEntry>,
+}
+
+/// The run of a row with [`COLUMNS`], if it is what was written.
+pub(super) fn whole(connection: &Connection, row: &Row<'_>) -> rusqlite::Result<Option<Whole>> {
+    let (columns, stored) = RunColumns::read(row)?;
+    let systems = systems(connection, columns.number)?;
+    let scorers = scorers(connection, columns.number)?;
+    if columns.checksum(&systems, &scorers) != stored {
+        return Ok(None);
+    }
+    let (Some(status), Ok(config)) = (
+        RunStatus::parse(columns.status),
+        serde_json::from_str(columns.config),
+    ) else {
+        return Ok(None);
+    };
+    Ok(Some(Whole {
+        run: Run {
+            number: columns.number,
+            id: RunId(columns.id.into()),
+        },
+        status,
+        config,
+        systems,
+        scorers,
+    }))
 }
 
 /// The runs whose id begins like that (all for an empty text), oldest first.
@@ -380,36 +429,24 @@ pub(super) fn list(
 }
 
 fn read(connection: &Connection, row: &Row<'_>) -> rusqlite::Result<Option<StoredRun>> {
-    let (columns, stored) = RunColumns::read(row)?;
-    let systems = systems(connection, columns.number)?;
-    let scorers = scorers(connection, columns.number)?;
-    if columns.checksum(&systems, &scorers) != stored {
-        return Ok(None);
-    }
-    let (Some(status), Ok(config)) = (
-        RunStatus::parse(columns.status),
-        serde_json::from_str(columns.config),
-    ) else {
+    let Some(whole) = whole(connection, row)? else {
         return Ok(None);
     };
-    let run = Run {
-        number: columns.number,
-        id: RunId(columns.id.into()),
-    };
+    let (columns, _) = RunColumns::read(row)?;
     let n_rows: i64 = connection.query_row(
         "SELECT count(*) FROM run_rows WHERE run = ?1",
-        [run.number],
+        [whole.run.number],
         |row| row.get(0),
     )?;
     Ok(Some(StoredRun {
-        run,
+        run: whole.run,
         created_at: time(columns.created_at),
         finished_at: columns.finished_at.map(time),
-        status,
+        status: whole.status,
         command: columns.command.to_owned(),
-        config,
-        systems,
-        scorers,
+        config: whole.config,
+        systems: whole.systems,
+        scorers: whole.scorers,
         n_rows: u64::try_from(n_rows).unwrap_or_default(),
     }))
 }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-use super::error::{describe, is_busy, is_damage, is_too_long};
+use super::error::{Cause, describe, is_busy, is_damage, is_too_long};
 use super::insert::{Ids, Stored};
 use super::open;
 use super::queue::{Haste, Queue};
@@ -36,7 +36,7 @@ pub(super) type Task = Box<dyn FnOnce(&mut Writer) + Send>;
 /// What the writer shares with everyone else.
 pub(super) struct Shared {
     pub(super) queue: Queue<Job>,
-    pub(super) failure: OnceLock<String>,
+    pub(super) failure: OnceLock<(String, Cause)>,
     /// Records that were not stored.
     pub(super) dropped: AtomicU64,
     /// Where the store is; for the mark that makes the next opening look closer.
@@ -49,7 +49,7 @@ impl Shared {
         if is_damage(error) {
             open::mark_suspect(&self.path);
         }
-        let _ = self.failure.set(describe(error));
+        let _ = self.failure.set((describe(error), Cause::of(error)));
     }
 }
 
@@ -74,9 +74,9 @@ pub(super) fn start(
         .pragma_query_value(None, "journal_mode", |row| row.get(0))
         .is_ok_and(|mode: String| mode == "wal");
     let mut writer = Writer {
+        version: data_version(&connection).unwrap_or(0),
         connection,
         ids: Ids::default(),
-        version: 0,
         waits_for_disk: true,
         has_log,
         shared,
@@ -188,9 +188,9 @@ impl Writer {
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)?;
         // Another process may have removed what we remember.
-        let version = tx.pragma_query_value(None, "data_version", |row| row.get(0))?;
+        let version = data_version(&tx)?;
         if version != self.version {
-            self.ids.forget();
+            self.ids.doubt();
             self.version = version;
         }
         let value = work(&tx, &mut self.ids)?;
@@ -228,13 +228,19 @@ impl Writer {
     }
 }
 
+/// Another number whenever another connection has written.
+fn data_version(connection: &Connection) -> rusqlite::Result<i64> {
+    connection.pragma_query_value(None, "data_version", |row| row.get(0))
+}
+
 /// Frees everyone who waits when the thread ends, be it by a panic.
 struct Abandon<'a>(&'a Shared);
 
 impl Drop for Abandon<'_> {
     fn drop(&mut self) {
         if thread::panicking() {
-            let _ = self.0.failure.set("the writer panicked".to_owned());
+            let failure = ("the writer panicked".to_owned(), Cause::Other);
+            let _ = self.0.failure.set(failure);
         }
         self.0.queue.abandon();
     }

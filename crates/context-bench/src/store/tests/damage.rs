@@ -115,7 +115,7 @@ fn flipped_bits_are_never_served() {
 }
 
 #[test]
-fn a_truncated_file_is_moved_aside() {
+fn a_truncated_file_is_replaced_by_what_is_left_of_it() {
     let (made, broken) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let run = fill(made.path(), N);
     let bytes = std::fs::read(made.path().join("store.sqlite")).unwrap();
@@ -129,7 +129,6 @@ fn a_truncated_file_is_moved_aside() {
         assert!(missing > 0 && reported, "{keep} bytes");
         // A file that ends within its last page opens; the rest must not.
         if keep <= bytes.len() - 4096 {
-            assert_eq!(missing, N, "{keep} bytes");
             let aside = std::fs::read(dir.join("store.sqlite.damaged-1")).unwrap();
             assert!(aside == bytes[..keep]);
         }

@@ -5,8 +5,10 @@
 
 mod crash;
 mod damage;
+mod live;
 mod reference;
 mod runs;
+mod salvage;
 mod trouble;
 mod values;
 
@@ -206,6 +208,7 @@ fn start() -> RunStart {
         config: Map::new(),
         systems: vec![system()],
         scorers: scorers().to_vec(),
+        ..RunStart::default()
     }
 }
 
