@@ -86,7 +86,7 @@ mod tests {
             ),
             (
                 vec!["--command", "prog --key pw-1 -v"],
-                r"--command 'prog --key '\''…'\'' -v'",
+                "--command 'prog --key … -v'",
             ),
             (
                 vec!["--system-prompt", "say  it is fine"],

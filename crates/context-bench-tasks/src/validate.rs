@@ -95,7 +95,13 @@ pub fn validate<S: AsRef<str>>(catalog: &Catalog, values: &[S], host: Option<&dy
             }
             match catalog.spec(&spec, &noticed) {
                 Ok(nodes) => {
-                    for leaf in nodes.iter().flat_map(|node| node.leaves()) {
+                    let found: Vec<&Leaf> = nodes.iter().flat_map(|node| node.leaves()).collect();
+                    if found.is_empty() {
+                        let nothing = Error::new(format!("there are no tasks in `{spec}`"));
+                        let hint = "add members to the `task` list of the group";
+                        report.wrong("groups", vec![nothing.with_hint(hint)]);
+                    }
+                    for leaf in found {
                         let same = leaves.entry(leaf.id.clone()).or_default();
                         if !same.contains(leaf) {
                             same.push(leaf.clone());
@@ -103,11 +109,12 @@ pub fn validate<S: AsRef<str>>(catalog: &Catalog, values: &[S], host: Option<&dy
                     }
                 }
                 Err(error) => {
-                    let is_group = catalog
-                        .index
-                        .entry(&spec)
-                        .is_some_and(|e| e.kind == Kind::Group);
-                    report.wrong(if is_group { "groups" } else { "files" }, vec![error]);
+                    let class = match catalog.index.entry(&spec).map(|entry| entry.kind) {
+                        Some(Kind::Group) => "groups",
+                        Some(_) => "files",
+                        None => "selection",
+                    };
+                    report.wrong(class, vec![error]);
                 }
             }
         }

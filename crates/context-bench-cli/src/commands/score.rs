@@ -159,7 +159,10 @@ fn native(
 fn document(path: &Path) -> Result<Map<String, Value>, Failure> {
     let shown = path.display();
     let text = std::fs::read_to_string(path)
-        .map_err(|error| Failure::bad_input(format!("cannot read `{shown}`: {error}")))?;
+        .map_err(|error| Failure::bad_input(format!("cannot read `{shown}`: {error}")))
+        .map_err(|failure| {
+            failure.hint("`--doc` is a file with one record of the task's dataset")
+        })?;
     let mut values = serde_json::Deserializer::from_str(&text).into_iter::<Value>();
     match values.next() {
         Some(Ok(Value::Object(record))) => Ok(record),

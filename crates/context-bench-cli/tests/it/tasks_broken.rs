@@ -352,13 +352,17 @@ fn validate_tells_all_that_is_wrong_with_a_file() {
     ] {
         assert!(done.stderr.contains(part), "no `{part}` in {done}");
     }
-    assert!(done.stderr.contains("7 problems, 0 valid tasks"), "{done}");
+    assert!(
+        done.stderr
+            .contains("0 of 1 task valid, 7 problems (with Python code 1, settings 1)"),
+        "{done}"
+    );
     let done = limited(&["validate", "measured", "--include-path", arg(folder.path())]);
     for part in [
         "`doc_to_choice`",
         "acurracy",
         "blue",
-        "3 problems, 0 valid tasks",
+        "0 of 1 task valid, 3 problems",
     ] {
         assert!(done.stderr.contains(part), "no `{part}` in {done}");
     }

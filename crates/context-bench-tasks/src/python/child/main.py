@@ -139,6 +139,9 @@ def lacking_package(error):
     """The package that is not installed, if that is why something could not be imported;
     code that guards an import raises something else then."""
     seen = set()
+    # A reference that leads nowhere is a mistake in the file.
+    if isinstance(error, LoadError):
+        return None
     while error is not None and id(error) not in seen:
         seen.add(id(error))
         name = getattr(error, "name", None)
