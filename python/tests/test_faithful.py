@@ -14,6 +14,7 @@ import pytest
 from kit import Counting
 
 from context_bench import EvalRow, OpenAIProxy, evaluate
+from context_bench.cache import Cache
 from context_bench.evaluators import AnswerQuality
 from context_bench.metrics import MeanScore
 from context_bench.registry import register_dataset
@@ -68,6 +69,9 @@ def test_an_answer_that_json_changes_is_never_scored_from_a_copy(
             )
         assert result.summary["chunker"]["mean_score"] == 1.0
         assert (system.calls, result.rows[0].cached) == (calls, False)
+        # It is kept all the same, as far as JSON can.
+        kept = Cache(tmp_path).load()
+        assert kept.part_of is None and len(kept.rows) == 1
 
 
 def test_what_the_example_has_as_well_is_at_hand_as_it_is(tmp_path: Path) -> None:

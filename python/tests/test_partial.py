@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from context_bench import Cache, EvaluationWarning
+from context_bench import EvaluationWarning
+from context_bench.cache import Cache
 
 PROGRAM = """
 import sys, time

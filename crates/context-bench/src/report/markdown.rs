@@ -30,7 +30,9 @@ impl MarkdownReport {
             return "No results to report.".into();
         }
         if grid.metrics.is_empty() {
-            return "No metrics computed.".into();
+            let none = "No metrics computed.".to_owned();
+            let parts = [Some(none), result.part_of()].into_iter().flatten();
+            return parts.collect::<Vec<_>>().join("\n\n");
         }
         let mut lines = vec!["# Evaluation Results".to_owned(), String::new()];
         let mut header = "| System |".to_owned();

@@ -56,8 +56,8 @@ pub(crate) struct Reuse {
     scorers: Vec<(Key, bool)>,
     /// The keys of `scorers`, as look-ups take them.
     wanted: Vec<Key>,
-    /// Stands for every system whose output cannot be reused.
-    apart: Key,
+    /// The repeat that answers are put under which cannot be reused: no run looks there.
+    apart: u32,
     recorded: Option<Arc<Recorded>>,
     unread: Unread,
 }
@@ -141,7 +141,7 @@ impl Reuse {
             .collect();
         Ok(Self {
             wanted: scorers.iter().map(|(key, _)| *key).collect(),
-            apart: Key::system("lossy", &json!({"run": nonce})),
+            apart: apart(&nonce),
             store,
             run,
             systems,
@@ -262,11 +262,8 @@ impl Reuse {
         } = kept;
         let reference: Option<ResponseRef> = match answer {
             Answer::Fresh(output) => {
-                let key = match output.is_lossy() {
-                    // Two systems of a run may both have one for this example.
-                    true => ResponseKey::new(example, self.apart, system as u32),
-                    false => ResponseKey::new(example, self.systems[system].0, 0),
-                };
+                let repeat = if output.is_lossy() { self.apart } else { 0 };
+                let key = ResponseKey::new(example, self.systems[system].0, repeat);
                 let call = row.call.as_deref().copied();
                 self.store
                     .put(NewResponse {
@@ -436,6 +433,13 @@ impl<'a> Answer<'a> {
 }
 
 /// A text that no other run has.
+/// A repeat of this run alone, above all that are counted.
+fn apart(nonce: &str) -> u32 {
+    let digest = crate::digest::hex(nonce.as_bytes());
+    let part = digest.get(..7).unwrap_or_default();
+    u32::from_str_radix(part, 16).unwrap_or_default() | 1 << 31
+}
+
 fn nonce() -> String {
     let now = std::time::SystemTime::now();
     let since = now
