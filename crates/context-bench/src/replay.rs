@@ -73,7 +73,7 @@ impl Replay {
             let run = source.run;
             return Some(Unfinished { run, how });
         }
-        let how = self.run.status.ending(self.store.is_live(&self.run.run))?;
+        let how = self.run.status.ending()?;
         Some(Unfinished {
             run: self.run.run.id().to_string(),
             how: how.to_owned(),

@@ -349,6 +349,36 @@ fn reasons_say_how_a_program_ended() {
 
 /// The program is its own launcher: nothing has to be set up.
 #[test]
+fn what_a_level_does_not_contain_is_said_before_the_run() {
+    for level in [
+        SandboxLevel::Full,
+        SandboxLevel::Landlock,
+        SandboxLevel::Namespaces,
+    ] {
+        let evaluator = CodeExecution::new(CodeExecutionSettings {
+            sandbox: context_bench::sandbox::SandboxSettings {
+                level: Some(level),
+                ..settings()
+            },
+            ..CodeExecutionSettings::default()
+        });
+        match evaluator.level() {
+            Err(error) => eprintln!("skipped: {level}: {error}"),
+            Ok(_) => {
+                let caution = evaluator.caution();
+                assert_eq!(
+                    caution.is_none(),
+                    level == SandboxLevel::Full,
+                    "{caution:?}"
+                );
+                let named = |text: &String| text.contains(level.as_str());
+                assert!(caution.as_ref().is_none_or(named), "{caution:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn the_program_runs_code() {
     if evaluator(20.0).is_none() {
         return;

@@ -66,6 +66,11 @@ pub trait Evaluator: Send + Sync {
         None
     }
 
+    /// What users should know before it scores anything, such as what it cannot keep in.
+    fn caution(&self) -> Option<String> {
+        None
+    }
+
     /// Every setting that can change a score, so that stored scores can be
     /// reused. `None` (the default) means that they never are.
     fn identity(&self) -> Option<Identity> {

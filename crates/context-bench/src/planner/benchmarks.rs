@@ -83,12 +83,16 @@ impl Planner<'_> {
         let has_tasks = gathered.n_tasks > 0 || !tasks.is_empty();
         let has_score = gathered.planned.iter().any(|one| one.score_field.is_some());
         let field = scoring.score_field(&gathered.fields, has_tasks);
+        let judge = scoring.judge();
+        let evaluators = scoring.into_evaluators();
+        let cautions = evaluators.iter().filter_map(|one| one.caution());
+        self.notices.extend(cautions.map(Notice::new));
         Ok(Found {
             is_common: field == SCORE && spec.scoring.score_field.is_none() || has_tasks,
             score_field: (has_score || !has_tasks).then_some(field),
             per_dataset: !has_tasks && gathered.fields.len() > 1,
-            judge: scoring.judge(),
-            evaluators: scoring.into_evaluators(),
+            judge,
+            evaluators,
             suite: Suite::new(
                 Tree {
                     nodes: gathered.nodes,

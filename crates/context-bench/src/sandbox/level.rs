@@ -46,6 +46,22 @@ impl SandboxLevel {
         self != Self::Unsandboxed
     }
 
+    /// What this level does not keep in, in words; `None` for the full one.
+    pub fn not_contained(self) -> Option<&'static str> {
+        match self {
+            Self::Full => None,
+            Self::Landlock => Some(
+                "programs can tell which files exist, and what they started goes on if this \
+                 process and its warden are killed together",
+            ),
+            Self::Namespaces => Some("files are hidden by a file system of their own alone"),
+            Self::Unsandboxed => Some(
+                "programs can read and change your files, use the network and start others; only \
+                 time is limited",
+            ),
+        }
+    }
+
     /// The name in settings and reports.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -421,7 +421,18 @@ impl Store {
     ///
     /// When the store cannot be read.
     pub fn runs(&self) -> Result<Vec<StoredRun>, StoreError> {
-        self.read(|reader, damage| run::list(&reader.connection, "", damage))
+        let runs = self.read(|reader, damage| run::list(&reader.connection, "", damage))?;
+        Ok(self.alive_or_killed(runs))
+    }
+
+    /// Tells runs that somebody works on from those whose process is gone.
+    fn alive_or_killed(&self, mut runs: Vec<StoredRun>) -> Vec<StoredRun> {
+        for run in &mut runs {
+            if run.status == RunStatus::Running && !self.is_live(&run.run) {
+                run.status = RunStatus::Killed;
+            }
+        }
+        runs
     }
 
     /// The run with that id, or the only one whose id begins like that.
@@ -431,7 +442,7 @@ impl Store {
     /// When there is none, or more than one, or the store cannot be read.
     pub fn run(&self, id: &str) -> Result<StoredRun, StoreError> {
         let runs = self.read(|reader, damage| run::list(&reader.connection, id, damage))?;
-        run::pick(id, runs)
+        run::pick(id, self.alive_or_killed(runs))
     }
 
     /// The rows of a run: grouped by system, in dataset order, with the scores of

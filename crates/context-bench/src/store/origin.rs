@@ -57,11 +57,11 @@ impl Origin {
 
 impl RunStatus {
     /// How a run that did not finish ended, in words; `None` for one that did.
-    pub fn ending(self, is_live: bool) -> Option<&'static str> {
+    pub fn ending(self) -> Option<&'static str> {
         Some(match self {
             Self::Finished => return None,
-            Self::Running if is_live => "is still running",
-            Self::Running => "was killed",
+            Self::Running => "is still running",
+            Self::Killed => "was killed",
             Self::Interrupted => "was interrupted",
             Self::Failed => "ended by an error",
         })

@@ -124,8 +124,11 @@ pub struct RunStart {
 /// How far a run got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunStatus {
-    /// Begun, and neither ended nor known to be dead.
+    /// Begun, and somebody works on it.
     Running,
+    /// Begun, and whoever worked on it is gone. It is stored as `running`: nobody was
+    /// left to say otherwise.
+    Killed,
     /// Went through to its end.
     Finished,
     /// Stopped before its end.
@@ -139,6 +142,7 @@ impl RunStatus {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Running => "running",
+            Self::Killed => "killed",
             Self::Finished => "finished",
             Self::Interrupted => "interrupted",
             Self::Failed => "failed",

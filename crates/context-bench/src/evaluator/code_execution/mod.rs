@@ -134,6 +134,15 @@ impl Evaluator for CodeExecution {
         Some(Identity::new(self.name(), VERSION, settings))
     }
 
+    fn caution(&self) -> Option<String> {
+        let found = sandbox(&self.sandbox, &self.settings.sandbox)
+            .as_ref()
+            .ok()?;
+        let level = found.level();
+        let open = level.not_contained()?;
+        Some(format!("generated code runs with `{level}` here: {open}"))
+    }
+
     fn required_fields(&self) -> &[&[&str]] {
         &[&["test", "test_list"]]
     }

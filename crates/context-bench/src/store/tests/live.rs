@@ -21,7 +21,7 @@ fn a_run_that_goes_on_cannot_be_removed() {
     // A process that ends without a word lets go of its runs.
     drop(store);
     assert!(!other.is_live(&next));
-    assert_eq!(other.runs().unwrap()[0].status, RunStatus::Running);
+    assert_eq!(other.runs().unwrap()[0].status, RunStatus::Killed);
     other.remove_run(&next).unwrap();
     let left = std::fs::read_dir(dir.path()).unwrap();
     let left: Vec<String> = left
