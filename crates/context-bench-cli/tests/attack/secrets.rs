@@ -150,12 +150,7 @@ fn every_flag(siege: &mut Siege, place: &Place) {
     all.retain(|(_, argument)| !PROMPTS.contains(&argument.get_id().as_str()));
     let forms = forms(place);
     let n = all.len() * forms.len();
-    let tried = siege.times(90, n);
-    for i in 0..tried {
-        let at = match tried == n {
-            true => i,
-            false => siege.below(n),
-        };
+    for at in siege.some_of(n, 90) {
         let ((names, argument), form) = (&all[at / forms.len()], &forms[at % forms.len()]);
         let work = tempfile::tempdir().unwrap();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -218,12 +213,7 @@ fn every_key(siege: &mut Siege, place: &Place) {
     values.push(json!({"api_key": NEEDLE, "deep": {"note": format!("sk-proj-{NEEDLE}")}}));
     values.push(json!([format!("sk-proj-{NEEDLE}")]));
     let n = keys.len() * values.len();
-    let tried = siege.times(40, n);
-    for i in 0..tried {
-        let at = match tried == n {
-            true => i,
-            false => siege.below(n),
-        };
+    for at in siege.some_of(n, 40) {
         let (key, value) = (&keys[at / values.len()], &values[at % values.len()]);
         let mut file = json!({
             "systems": [{"system": "passthrough"}],

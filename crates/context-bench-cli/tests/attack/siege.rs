@@ -73,7 +73,10 @@ impl Siege {
 
     /// Something that was tried and does not hold, as the documentation says.
     pub(crate) fn known(&mut self, what: impl Into<String>) {
-        self.known.push(what.into());
+        let what = what.into();
+        if !self.known.contains(&what) {
+            self.known.push(what);
+        }
     }
 
     /// How often to do it: in `make test`, or in the whole of `make attack`.
@@ -81,6 +84,14 @@ impl Siege {
         match self.whole {
             true => whole,
             false => part,
+        }
+    }
+
+    /// The numbers below `n`: all of them in the whole, else some, drawn at random.
+    pub(crate) fn some_of(&mut self, n: usize, part: usize) -> Vec<usize> {
+        match self.whole {
+            true => (0..n).collect(),
+            false => (0..part).map(|_| self.below(n)).collect(),
         }
     }
 

@@ -91,12 +91,7 @@ const DAMAGES: [Damage; 10] = [
     Damage {
         name: "a file that was cut",
         of_log: false,
-        damage: |siege, path| {
-            let length = fs::metadata(path).unwrap().len();
-            let left = siege.below(usize::try_from(length).unwrap());
-            let file = fs::File::options().write(true).open(path).unwrap();
-            file.set_len(left as u64).unwrap();
-        },
+        damage: cut,
     },
     Damage {
         name: "two pages that changed places",
@@ -131,12 +126,7 @@ const DAMAGES: [Damage; 10] = [
     Damage {
         name: "a log that was cut",
         of_log: true,
-        damage: |siege, path| {
-            let length = fs::metadata(path).unwrap().len();
-            let left = siege.below(usize::try_from(length).unwrap());
-            let file = fs::File::options().write(true).open(path).unwrap();
-            file.set_len(left as u64).unwrap();
-        },
+        damage: cut,
     },
     Damage {
         name: "a log with flipped bits",
@@ -151,6 +141,14 @@ const DAMAGES: [Damage; 10] = [
         },
     },
 ];
+
+/// Cuts a file somewhere.
+fn cut(siege: &mut Siege, path: &Path) {
+    let length = fs::metadata(path).unwrap().len();
+    let left = siege.below(usize::try_from(length).unwrap());
+    let file = fs::File::options().write(true).open(path).unwrap();
+    file.set_len(left as u64).unwrap();
+}
 
 fn edit(path: &Path, change: impl FnOnce(&mut Vec<u8>)) {
     let mut bytes = fs::read(path).unwrap();
