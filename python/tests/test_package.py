@@ -137,6 +137,21 @@ def test_a_judge_rates(serve: Callable[..., str]) -> None:
     assert judge.score({"answer": "x", "question": "q"}, {"response": "y"}) == {"judge_score": 0.75}
 
 
+def test_a_judge_has_a_scale_a_template_and_a_mode(serve: Callable[..., str]) -> None:
+    url = serve("--reply", "4")
+    original, processed = {"answer": "x", "question": "q"}, {"response": "y"}
+    assert LLMJudge(url, scale="1-10").score(original, processed) == {
+        "judge_score": pytest.approx(3 / 9)
+    }
+    mine = LLMJudge(url, template="Rate {response} from 1 to 5.", score="mine")
+    assert mine.score(original, processed) == {"mine": 0.75}
+    # Whoever is shown first wins, in both orders: that is no win.
+    pair = LLMJudge(serve("--reply", "[[A]]"), mode="pairwise", baseline="answer")
+    assert pair.score(original, processed) == {"judge_score": 0.5, "judge_consistency": 0.0}
+    with pytest.raises(ValueError, match="says nothing with `mode=pairwise`"):
+        LLMJudge(url, mode="pairwise", scale="1-10").score(original, processed)
+
+
 def test_texts_and_tokens() -> None:
     assert normalize_answer("The U.S.A. — state-of-the-art!") == "us — stateof art"
     assert rouge_l("a b c", "a c")["rouge_l_recall"] == 1.0

@@ -6,7 +6,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use context_bench::chat::Secret;
 use context_bench::evaluator::{CodeExecutionSettings, EvaluatorError, LlmJudge, LlmJudgeSettings};
-use context_bench::registry::{Params, Registry, code_execution};
+use context_bench::registry::{
+    Params, Registry, code_execution, judge_settings as judge_settings_of,
+};
 use context_bench::{Evaluator, Example, Identity, Output, Score, ScoreName, Scores};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
@@ -287,13 +289,24 @@ fn judge_settings(settings: &mut Settings) -> PyResult<LlmJudgeSettings> {
     if let Some(timeout) = settings.take("timeout") {
         judge.timeout = seconds("timeout", timeout.parse().unwrap_or(f64::NAN))?;
     }
-    judge.rubric = settings.take("rubric");
-    if let Some(score) = settings.take("score") {
-        judge.score = score;
-    }
     // A judge of zero seconds could answer nothing.
     judge.timeout = judge.timeout.max(Duration::from_millis(1));
-    Ok(judge)
+    judge.rubric = settings.take("rubric");
+    let mut params = Params::none("LLMJudge");
+    for key in [
+        "mode",
+        "scale",
+        "baseline",
+        "template",
+        "reference",
+        "max_tokens",
+        "score",
+    ] {
+        if let Some(value) = settings.take(key) {
+            params.set(key, &value).map_err(|error| bad_value(&error))?;
+        }
+    }
+    judge_settings_of(params, judge).map_err(|error| bad_value(&error))
 }
 
 /// The evaluator that an object stands for in a run, and whether it is native.

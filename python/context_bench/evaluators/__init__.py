@@ -7,6 +7,7 @@ called by hand, ``AnswerQuality().score(original, processed)``.
 from __future__ import annotations
 
 import os
+from typing import Literal
 
 from context_bench._native import DEFAULT_MODEL, NativeEvaluator
 
@@ -124,6 +125,12 @@ class LLMJudge(NativeEvaluator):
         timeout: Seconds that one attempt may take.
         rubric: What the judge goes by.
         score: What the score is called.
+        mode: ``"rating"``, or ``"pairwise"`` to compare with the answer in ``baseline``.
+        scale: Of a rating, such as ``"1-10"``; 1 to 5 unless given.
+        baseline: Of a comparison: the field with the other answer; ``answer`` unless given.
+        template: What the judge is asked, with ``{question}`` and the like; ``"@FILE"`` is read.
+        reference: Whether the judge sees the right answer: ``"auto"``, ``"on"``, ``"off"``.
+        max_tokens: How long a verdict may be.
     """
 
     def __init__(
@@ -135,6 +142,12 @@ class LLMJudge(NativeEvaluator):
         *,
         rubric: str | None = None,
         score: str | None = None,
+        mode: Literal["rating", "pairwise"] | None = None,
+        scale: str | None = None,
+        baseline: str | None = None,
+        template: str | None = None,
+        reference: Literal["auto", "on", "off"] | None = None,
+        max_tokens: int | None = None,
     ) -> None:
         super().__init__(
             "llm_judge",
@@ -144,4 +157,10 @@ class LLMJudge(NativeEvaluator):
             timeout=timeout,
             rubric=rubric,
             score=score,
+            mode=mode,
+            scale=scale,
+            baseline=baseline,
+            template=template,
+            reference=reference,
+            max_tokens=max_tokens,
         )

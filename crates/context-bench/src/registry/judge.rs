@@ -26,6 +26,20 @@ pub fn llm_judge(settings: LlmJudgeSettings) -> EvaluatorFactory {
     })
 }
 
+/// The settings of a judge after parameters as they are written everywhere: `mode`, `scale`,
+/// `baseline`, `rubric`, `template`, `reference`, `max_tokens`, `temperature`, `extra_body`,
+/// `score`.
+///
+/// # Errors
+///
+/// When a parameter is unknown or cannot be read, or there is no endpoint.
+pub fn judge_settings(
+    params: Params,
+    settings: LlmJudgeSettings,
+) -> Result<LlmJudgeSettings, BuildError> {
+    read(params, settings).map(|(settings, _)| settings)
+}
+
 /// Where texts came from, for errors.
 #[derive(Default)]
 struct Files {

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use builtin::code_execution;
-pub use judge::llm_judge;
+pub use judge::{judge_settings, llm_judge};
 pub use names::{Names, UnknownName};
 pub use open::OpenedDataset;
 pub use params::{ParamError, Params, SystemRef};
