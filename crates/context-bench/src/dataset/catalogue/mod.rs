@@ -14,15 +14,19 @@ mod fields;
 mod load;
 mod locate;
 mod prepare;
+mod prompt;
 mod raw;
 mod read;
+mod read_official;
 mod reader;
 mod remote;
 mod remote_files;
 mod row;
 mod rows;
+mod rule;
 mod scope;
 mod spec;
+mod summary;
 mod template;
 
 use std::fs;
@@ -40,7 +44,9 @@ pub(crate) use locate::{is_part, split_files};
 pub(crate) use raw::{Files, data_files, read_url};
 pub use raw::{RawRecords, RawTables};
 pub use remote::{CacheState, Fetched, HubAccess};
+pub use rule::{Basis, Rule, Standing};
 pub use spec::{CATEGORIES, Config, Spec};
+pub use summary::Figure;
 
 /// Datasets by name. Those that come with the program are read when asked for.
 #[derive(Debug, Clone)]

@@ -33,6 +33,11 @@ const OF_SPEC: &[&str] = &[
     "fields",
     "evaluators",
     "score_field",
+    "prompt",
+    "shots",
+    "summary",
+    "headline",
+    "rule",
 ];
 const OF_CONFIG: &[&str] = &[
     "examples",
@@ -45,6 +50,11 @@ const OF_CONFIG: &[&str] = &[
     "fields",
     "evaluators",
     "score_field",
+    "prompt",
+    "shots",
+    "summary",
+    "headline",
+    "rule",
 ];
 const OF_TABLE: &[&str] = &[
     "config", "split", "files", "member", "format", "text", "first", "optional",
@@ -199,6 +209,7 @@ impl Reader<'_> {
         if let Some(node) = node.get("evaluators") {
             variant.evaluators = Some(self.texts(node, "evaluators")?);
         }
+        self.official(node, &mut variant)?;
         Ok(variant)
     }
 
@@ -271,7 +282,7 @@ impl Reader<'_> {
         }
     }
 
-    fn template(&self, node: &Node, key: &str) -> Read<Template> {
+    pub(super) fn template(&self, node: &Node, key: &str) -> Read<Template> {
         let template = match &node.value {
             Yaml::Text(text) if node.tag.is_none() => Template::of(key, text),
             Yaml::Bool(truth) => Ok(Template::constant(key, (*truth).into())),

@@ -12,6 +12,9 @@ use indexmap::IndexMap;
 use super::error::CatalogueError;
 use super::fields::Layout;
 use super::prepare::Prepare;
+use super::prompt::{PromptTemplates, Shots};
+use super::rule::Rule;
+use super::summary::Figure;
 use super::template::Template;
 use crate::text::suggest;
 
@@ -64,6 +67,14 @@ pub(super) struct Variant {
     pub(super) fields: IndexMap<String, Template>,
     pub(super) evaluators: Option<Vec<String>>,
     pub(super) score_field: Option<String>,
+    /// How the authors ask a model.
+    pub(super) prompt: Option<PromptTemplates>,
+    pub(super) shots: Option<Shots>,
+    /// What is reported beside the mean of each score, by name.
+    pub(super) summary: IndexMap<String, Figure>,
+    /// The figure that the authors quote; the mean of `score_field` unless said.
+    pub(super) headline: Option<String>,
+    pub(super) rule: Option<Rule>,
 }
 
 /// Where the records come from.
@@ -259,6 +270,16 @@ impl Variant {
         replace(&mut self.choices, &own.choices);
         replace(&mut self.evaluators, &own.evaluators);
         replace(&mut self.score_field, &own.score_field);
+        replace(&mut self.shots, &own.shots);
+        replace(&mut self.headline, &own.headline);
+        replace(&mut self.rule, &own.rule);
+        match (&mut self.prompt, &own.prompt) {
+            (Some(base), Some(own)) => base.lay(own),
+            (base, own) => replace(base, own),
+        }
+        for (name, figure) in &own.summary {
+            self.summary.insert(name.clone(), figure.clone());
+        }
         // Other examples have other fields, not more of them.
         if own.for_each.is_some() {
             self.for_each.clone_from(&own.for_each);
@@ -308,6 +329,22 @@ impl Config {
     /// The score that stands for its quality.
     pub fn score_field(&self) -> Option<&str> {
         self.variant.score_field.as_deref()
+    }
+
+    /// What is reported beside the mean of each score, by name.
+    pub fn summary(&self) -> impl Iterator<Item = (&str, &Figure)> {
+        let summary = self.variant.summary.iter();
+        summary.map(|(name, figure)| (name.as_str(), figure))
+    }
+
+    /// The figure that the authors quote: a name of [`summary`](Self::summary) or a score.
+    pub fn headline(&self) -> Option<&str> {
+        self.variant.headline.as_deref().or(self.score_field())
+    }
+
+    /// By which rule it is scored, and where that is from.
+    pub fn rule(&self) -> Option<&Rule> {
+        self.variant.rule.as_ref()
     }
 
     /// The fields of its examples, in order.

@@ -1,0 +1,167 @@
+//! What a dataset's file says about its authors: how they ask, sum up and score.
+
+use context_bench_template::yaml::{self, Node};
+use serde_json::Value;
+
+use super::prompt::{PromptTemplates, Shots};
+use super::reader::{Read, Reader};
+use super::rule::{Basis, Rule, Standing};
+use super::spec::Variant;
+use super::summary::Figure;
+use crate::text::suggest;
+
+const OF_PROMPT: &[&str] = &[
+    "system",
+    "user",
+    "max_tokens",
+    "stop",
+    "temperature",
+    "with",
+];
+const OF_SHOTS: &[&str] = &["split", "config", "count", "by", "fields"];
+const OF_FIGURE: &[&str] = &[
+    "geometric_mean",
+    "mean",
+    "mean_of_means",
+    "only",
+    "weight",
+    "by",
+];
+const OF_RULE: &[&str] = &[
+    "name", "source", "basis", "verified", "ours", "why", "official",
+];
+
+impl Reader<'_> {
+    /// Reads what the authors of a benchmark do into a variant.
+    pub(super) fn official(&self, node: &Node, variant: &mut Variant) -> Read<()> {
+        if let Some(node) = node.get("prompt") {
+            variant.prompt = Some(self.prompt(node)?);
+        }
+        if let Some(node) = node.get("shots") {
+            variant.shots = Some(self.shots(node)?);
+        }
+        if let Some(node) = node.get("summary") {
+            for (name, node) in self.entries(node, "summary")? {
+                variant.summary.insert(name, self.figure(node)?);
+            }
+        }
+        variant.headline = self.text(node, "headline")?;
+        if let Some(node) = node.get("rule") {
+            variant.rule = Some(self.rule(node)?);
+        }
+        Ok(())
+    }
+
+    fn prompt(&self, node: &Node) -> Read<PromptTemplates> {
+        self.check_keys(node, "`prompt`", OF_PROMPT)?;
+        let template = |key: &str| {
+            node.get(key)
+                .map(|node| self.template(node, key))
+                .transpose()
+        };
+        let mut prompt = PromptTemplates {
+            system: template("system")?,
+            user: template("user")?,
+            max_tokens: self.count(node, "max_tokens")?,
+            temperature: template("temperature")?,
+            ..PromptTemplates::default()
+        };
+        if let Some(node) = node.get("stop") {
+            prompt.stop = Some(self.texts(node, "stop")?);
+        }
+        if let Some(node) = node.get("with") {
+            for (name, node) in self.entries(node, "with")? {
+                let text = self.text_of(node, &name)?;
+                prompt.with.insert(name, text);
+            }
+        }
+        Ok(prompt)
+    }
+
+    fn shots(&self, node: &Node) -> Read<Shots> {
+        self.check_keys(node, "`shots`", OF_SHOTS)?;
+        let needed = |key: &str| self.wrong(node, format!("`shots` needs `{key}`"));
+        let count = self.count(node, "count")?.ok_or_else(|| needed("count"))?;
+        let mut shots = Shots {
+            split: self.text(node, "split")?.ok_or_else(|| needed("split"))?,
+            config: self.text(node, "config")?,
+            count: usize::try_from(count).unwrap_or(usize::MAX),
+            by: self.text(node, "by")?,
+            fields: Default::default(),
+        };
+        if let Some(node) = node.get("fields") {
+            for (name, node) in self.entries(node, "fields")? {
+                let template = self.template(node, &name)?;
+                shots.fields.insert(name, template);
+            }
+        }
+        Ok(shots)
+    }
+
+    fn figure(&self, node: &Node) -> Read<Figure> {
+        self.check_keys(node, "a figure", OF_FIGURE)?;
+        let by = self.text(node, "by")?;
+        if let Some(scores) = node.get("geometric_mean") {
+            return Ok(Figure::GeometricMean(self.texts(scores, "geometric_mean")?));
+        }
+        if let Some(score) = self.text(node, "mean_of_means")? {
+            let by = by.ok_or_else(|| self.wrong(node, "`mean_of_means` needs `by`"))?;
+            return Ok(Figure::MeanOfMeans { score, by });
+        }
+        let Some(score) = self.text(node, "mean")? else {
+            return Err(self.wrong(node, "a figure needs a mean").hinted(
+                "write `mean: SCORE`, `mean_of_means: SCORE` or `geometric_mean: [SCORE, …]`",
+            ));
+        };
+        if let Some(by) = by {
+            return Ok(Figure::MeanBy { score, by });
+        }
+        let mut only = Vec::new();
+        if let Some(node) = node.get("only") {
+            for (field, node) in self.entries(node, "only")? {
+                only.push((field, self.value(node)?));
+            }
+        }
+        Ok(Figure::Mean {
+            score,
+            only,
+            weight: self.text(node, "weight")?,
+        })
+    }
+
+    fn rule(&self, node: &Node) -> Read<Rule> {
+        self.check_keys(node, "`rule`", OF_RULE)?;
+        let needed = |key: &str| {
+            let text = self.text(node, key)?;
+            text.ok_or_else(|| self.wrong(node, format!("`rule` needs `{key}`")))
+        };
+        Ok(Rule {
+            name: needed("name")?,
+            source: needed("source")?,
+            basis: self.named(node, "basis", &Basis::NAMED)?,
+            verified: self.text(node, "verified")?,
+            ours: self.named(node, "ours", &Standing::NAMED)?,
+            why: self.text(node, "why")?,
+            official: self.text(node, "official")?,
+        })
+    }
+
+    fn value(&self, node: &Node) -> Read<Value> {
+        let file = self.file.display().to_string();
+        yaml::to_json(node, &file).map_err(|error| self.wrong(node, error.message().to_owned()))
+    }
+
+    /// One of some words.
+    fn named<T: Copy>(&self, node: &Node, key: &str, known: &[(&str, T)]) -> Read<T> {
+        let Some(at) = node.get(key) else {
+            return Err(self.wrong(node, format!("`rule` needs `{key}`")));
+        };
+        let word = self.text_of(at, key)?;
+        let found = known.iter().find(|(name, _)| *name == word);
+        found.map(|(_, value)| *value).ok_or_else(|| {
+            let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
+            self.wrong(at, format!("`{key}` cannot be `{word}`"))
+                .hinted(format!("one of {}", suggest::quoted_list(&names, "or")))
+        })
+    }
+}
