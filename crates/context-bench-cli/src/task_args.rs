@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use context_bench::plan::PromptStyle;
 use context_bench::task::tasks::options::{Limit, SEED};
 
 /// Which tasks, and how their prompts are made.
@@ -19,9 +20,13 @@ pub(crate) struct TaskArgs {
     pub(crate) prompt: PromptArgs,
 }
 
-/// How the prompts of tasks are made.
+/// How prompts are made.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct PromptArgs {
+    /// How datasets are asked: official (the default: as their authors ask) or plain (context and
+    /// question alone; the default with --layout).
+    #[arg(long = "prompt", value_name = "PROMPT", help_heading = "Requests")]
+    pub(crate) style: Option<PromptStyle>,
     /// Examples in each prompt; tasks that say 0 stay without.
     #[arg(
         short = 'f',

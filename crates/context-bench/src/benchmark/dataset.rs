@@ -15,9 +15,9 @@ use super::outcome::{BenchmarkOutcome, DocumentCounts};
 use super::{Benchmark, SumUp};
 use crate::dataset::Dataset;
 use crate::evaluator::Evaluator;
-use crate::model::{Example, ExampleId};
+use crate::model::{Example, ExampleId, Prompt};
 use crate::stats::clustered_mean;
-use crate::system::{Layout, generation, messages};
+use crate::system::{Asked, Layout, generation, messages};
 
 /// A dataset with its evaluators.
 #[derive(Default)]
@@ -45,8 +45,18 @@ pub struct DatasetBenchmark {
     pub keeps_ids: bool,
     /// Whether what was asked and said is written down.
     pub samples: bool,
+    /// How models are asked about its examples.
+    pub prompt: Option<Arc<Prompt>>,
     /// The examples, until a run takes them.
     pub examples: Mutex<Option<Dataset>>,
+}
+
+impl DatasetBenchmark {
+    /// How many worked examples its prompts show, if they show any.
+    pub fn num_fewshot(&self) -> Option<usize> {
+        let shots = self.prompt.as_ref().map(|prompt| prompt.parts().n_shots());
+        shots.filter(|n| *n > 0)
+    }
 }
 
 impl Benchmark for DatasetBenchmark {
@@ -81,6 +91,10 @@ impl Benchmark for DatasetBenchmark {
 
     fn makes_prompts(&self) -> bool {
         false
+    }
+
+    fn prompt(&self) -> Option<&Arc<Prompt>> {
+        self.prompt.as_ref()
     }
 
     fn keeps_ids(&self) -> bool {
@@ -157,7 +171,7 @@ impl Benchmark for DatasetBenchmark {
                 sample_len: sizes.values().copied().max().unwrap_or(0),
                 sizes,
                 version: None,
-                num_fewshot: None,
+                num_fewshot: self.num_fewshot().map(Value::from),
                 higher_is_better: values.keys().map(|name| (name.clone(), true)).collect(),
                 n_samples: (Some(counts.planned), counts.planned),
                 scores,
@@ -208,7 +222,7 @@ impl Found {
             counts.scored += 1;
         }
         if samples && !means.is_empty() {
-            let sample = sample(self.samples.len(), rows, &means);
+            let sample = sample(self.samples.len(), rows, &means, benchmark.prompt.as_ref());
             self.samples.push(sample);
         }
         for (name, mean) in means {
@@ -238,18 +252,30 @@ fn attempts(rows: &[Answered<'_>]) -> Option<Vec<u32>> {
 }
 
 /// What a document was asked and answered, in the reference's schema.
-fn sample(at: usize, rows: &[Answered<'_>], scores: &[(&str, f64)]) -> Map<String, Value> {
+fn sample(
+    at: usize,
+    rows: &[Answered<'_>],
+    scores: &[(&str, f64)],
+    prompt: Option<&Arc<Prompt>>,
+) -> Map<String, Value> {
     let answers: Vec<_> = rows.iter().filter_map(|one| one.answer).collect();
     let first = answers
         .first()
         .map(|answer| answer.example.fields().clone());
     let mut doc = first.unwrap_or_default();
+    let prompted = Example::from(doc.clone()).with_prompt(prompt.cloned());
     let settings = doc.shift_remove(generation::FIELD).unwrap_or_default();
-    let messages = Value::Array(messages(
-        &Example::from(doc.clone()),
-        None,
-        Layout::default(),
-    ));
+    let (messages, settings) = match Asked::of(&prompted).ok().filter(|_| prompt.is_some()) {
+        Some(asked) => {
+            let messages = asked.messages(&prompted, None, Layout::default());
+            (Value::Array(messages), asked.generation().into())
+        }
+        None => {
+            let example = Example::from(doc.clone());
+            let messages = messages(&example, None, Layout::default());
+            (Value::Array(messages), settings)
+        }
+    };
     let target = ["answers", "answer"]
         .iter()
         .find_map(|field| doc.get(*field));

@@ -42,7 +42,7 @@ pub use unavailable::UnavailableBenchmark;
 
 use crate::dataset::Dataset;
 use crate::evaluator::{Evaluator, EvaluatorError};
-use crate::model::{Example, Output, Scores};
+use crate::model::{Example, Output, Prompt, Scores};
 
 /// The score that stands for a document where benchmarks are scored differently.
 pub const SCORE: &str = "score";
@@ -108,6 +108,11 @@ pub trait Benchmark: Send + Sync {
     /// Whether it makes its prompts itself, with examples where it is asked to.
     fn makes_prompts(&self) -> bool {
         true
+    }
+
+    /// How models are asked about its examples, where that is more than a layout.
+    fn prompt(&self) -> Option<&Arc<Prompt>> {
+        None
     }
 
     /// Whether its examples may say themselves which dataset they are of. Their rows are

@@ -11,6 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::prompt_style::PromptStyle;
 use super::workers::Workers;
 use crate::system::Layout;
 
@@ -37,6 +38,11 @@ pub struct RunSpec {
     /// What they are measured with.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub benchmarks: Vec<BenchmarkSpec>,
+    /// How models are asked about datasets: `official` (the default: as the authors of a
+    /// dataset ask, where its file says how) or `plain` (context and question alone; the
+    /// default where a `layout` is given).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<PromptStyle>,
     /// Where records come from and how many are used.
     #[serde(skip_serializing_if = "is_default")]
     pub data: DataSpec,
@@ -79,6 +85,7 @@ impl Default for RunSpec {
             systems: Vec::new(),
             relay: None,
             benchmarks: Vec::new(),
+            prompt: None,
             data: DataSpec::default(),
             prompts: PromptSpec::default(),
             requests: RequestSpec::default(),
@@ -130,11 +137,11 @@ macro_rules! with_requests {
             #[serde(skip_serializing_if = "Option::is_none")]
             pub layout: Option<Layout>,
             /// How freely answers vary; default 0, or nothing where an endpoint refuses
-            /// that. Tasks have their own.
+            /// that. Tasks and official prompts have their own.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub temperature: Option<f64>,
-            /// The most tokens of an answer; default: what the endpoint allows. Tasks have
-            /// their own.
+            /// The most tokens of an answer; default: what the endpoint allows. Tasks and
+            /// official prompts have their own.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub max_tokens: Option<u64>,
             /// Headers of every request, such as `{x-kompact-disable: "true"}`.

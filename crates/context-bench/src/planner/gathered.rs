@@ -42,7 +42,8 @@ impl Gathered {
             is_open: benchmark.is_open,
             keeps_ids: benchmark.keeps_ids,
             repeats: benchmark.repeats,
-            num_fewshot: None,
+            num_fewshot: benchmark.num_fewshot(),
+            prompt: benchmark.prompt.as_ref().map(|one| one.parts().clone()),
             ..PlannedBenchmark::default()
         });
         self.benchmarks.push(Arc::new(benchmark));

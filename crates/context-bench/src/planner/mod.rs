@@ -20,6 +20,7 @@ mod listing;
 mod metrics;
 mod overview;
 mod preview;
+mod prompts;
 mod remarks;
 mod render;
 mod reopen;
@@ -38,6 +39,7 @@ pub use leaves::{ClassObject, check_copies, dataset_settings, fields_of_run};
 pub use listing::Listing;
 pub use overview::{Overview, SystemOverview, overview};
 pub use preview::{Preview, SystemPreview};
+pub use prompts::dataset_prompt;
 pub use remarks::{
     OUT_OF_TIME, examples_read, has_failed, note_skipped, nothing_kept, nothing_scored, remarks,
     unfinished, without_values,
@@ -291,6 +293,7 @@ impl Planner<'_> {
                 judge: found.judge.clone(),
             },
             prompts: PlannedPrompts {
+                style: Some(prompts::style(spec)),
                 num_fewshot: options.num_fewshot,
                 chat: options.chat.map(|chat| match chat {
                     Chat::MultiTurn => PlannedChat::MultiTurn,

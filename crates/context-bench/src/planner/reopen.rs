@@ -21,6 +21,7 @@ use crate::benchmark::{
 use crate::chat::Pace;
 use crate::evaluate::evaluate;
 use crate::evaluator::Evaluator;
+use crate::model::{Prompt, PromptParts};
 use crate::plan::{BenchmarkKind, PLAN_VERSION, PlannedBenchmark, PlannedChat, RunPlan, RunRecord};
 use crate::replay::Replay;
 use crate::result::EvalResult;
@@ -215,6 +216,7 @@ impl Planner<'_> {
                         is_open: planned.is_open,
                         keeps_ids: planned.keeps_ids,
                         samples,
+                        prompt: planned.prompt.take().and_then(prompt_of),
                         ..DatasetBenchmark::default()
                     })
                 }
@@ -244,6 +246,11 @@ impl Planner<'_> {
         }
         rebuilt
     }
+}
+
+/// The prompt that a plan keeps; one of a later version may not be a template any more.
+pub(super) fn prompt_of(parts: PromptParts) -> Option<Arc<Prompt>> {
+    Prompt::new(parts).ok().map(Arc::new)
 }
 
 fn task_benchmark(

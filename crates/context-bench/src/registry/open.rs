@@ -12,8 +12,8 @@ pub struct OpenedDataset {
     pub tag: String,
     /// The examples, tagged.
     pub dataset: Dataset,
-    /// What the catalogue says about it, if it is from there.
-    pub config: Option<Config>,
+    /// What the catalogue says about it, and how it was loaded, if it is from there.
+    pub config: Option<(Config, LoadSettings)>,
     /// What its beginning looks like, if it is a plain file.
     pub first: Option<First>,
 }
@@ -87,7 +87,7 @@ impl Registry {
             opened.push(OpenedDataset {
                 dataset: config.load(&settings)?.tagged(tag.as_str()),
                 tag,
-                config: Some(config),
+                config: Some((config, settings)),
                 first: None,
             });
         }

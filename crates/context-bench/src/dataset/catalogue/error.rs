@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use context_bench_hub::HubError;
 
 use super::spec::config_hint;
+use crate::dataset::DatasetError;
 use crate::error::{Hint, Location};
+use crate::model::PromptError;
 use crate::text::suggest;
 
 /// Why a dataset of the catalogue cannot be used.
@@ -75,7 +77,28 @@ pub enum CatalogueError {
         /// The dataset.
         dataset: String,
     },
+    /// The worked examples of a prompt cannot be had.
+    #[error("the worked examples of `{dataset}`, split `{split}`, cannot be read: {source}")]
+    NoShots {
+        /// The dataset.
+        dataset: String,
+        /// The split that they are in.
+        split: String,
+        /// What went wrong.
+        source: Box<DatasetError>,
+    },
+    /// A prompt cannot be made.
+    #[error("dataset `{dataset}`: {source}")]
+    BadPrompt {
+        /// The dataset.
+        dataset: String,
+        /// What is wrong with it.
+        source: PromptError,
+    },
 }
+
+/// What to do about a prompt that cannot be had.
+const PLAIN: &str = "`--prompt plain` asks without it";
 
 impl Hint for CatalogueError {
     fn hint(&self) -> Option<String> {
@@ -105,6 +128,11 @@ impl Hint for CatalogueError {
                 suggest::quoted_list(found, "and")
             )),
             Self::Hub(error) => error.hint(),
+            Self::NoShots { source, .. } => Some(match source.hint() {
+                Some(hint) => format!("{hint}; {PLAIN}"),
+                None => PLAIN.to_owned(),
+            }),
+            Self::BadPrompt { .. } => Some(PLAIN.to_owned()),
             Self::NoHub { dataset } | Self::NoSource { dataset } => {
                 Some(format!("write `{dataset}=PATH`"))
             }

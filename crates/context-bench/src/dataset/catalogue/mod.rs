@@ -25,6 +25,7 @@ mod row;
 mod rows;
 mod rule;
 mod scope;
+mod shots;
 mod spec;
 mod summary;
 mod template;
@@ -45,6 +46,7 @@ pub(crate) use raw::{Files, data_files, read_url};
 pub use raw::{RawRecords, RawTables};
 pub use remote::{CacheState, Fetched, HubAccess};
 pub use rule::{Basis, Rule, Standing};
+pub use shots::{ConfigPrompt, MissingShots};
 pub use spec::{CATEGORIES, Config, Spec};
 pub use summary::Figure;
 
