@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::workers::Workers;
-use crate::benchmark::HarnessFacts;
+use crate::benchmark::{HarnessFacts, Reporting};
 
 /// The format of plans that this version writes.
 pub const PLAN_VERSION: u32 = 1;
@@ -126,6 +126,9 @@ pub struct PlannedBenchmark {
     /// layers and it makes prompts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context_field: Option<String>,
+    /// What is reported of it beside the mean of each score, and by which rule.
+    #[serde(skip_serializing_if = "Reporting::is_empty")]
+    pub reporting: Reporting,
     /// How many answers each document gets.
     pub repeats: usize,
     /// Examples per prompt, where prompts have any.

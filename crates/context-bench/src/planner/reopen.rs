@@ -214,6 +214,7 @@ impl Planner<'_> {
                         repeats: planned.repeats,
                         is_open: planned.is_open,
                         keeps_ids: planned.keeps_ids,
+                        reporting: planned.reporting.clone(),
                         samples,
                         ..DatasetBenchmark::default()
                     })
