@@ -1,6 +1,6 @@
 //! The scores of one task from the scores of its documents.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
@@ -35,6 +35,10 @@ pub struct TaskResult {
     pub num_fewshot: Option<Value>,
     /// The direction of each metric.
     pub higher_is_better: BTreeMap<String, bool>,
+    /// The metric that is quoted, when it is not an ordinary one: tables have it first.
+    pub headline: Option<String>,
+    /// Metrics that tables leave out, such as one for each kind of question.
+    pub unlisted: BTreeSet<String>,
     /// Records of the split, if their number is known, and how many were evaluated.
     pub n_samples: (Option<usize>, usize),
     /// The settings it ran with.

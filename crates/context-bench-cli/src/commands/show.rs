@@ -167,6 +167,16 @@ impl Shown<'_> {
                 config.evaluators().join(", "),
                 config.score_field().unwrap_or("–"),
             );
+            let figures: Vec<&str> = config.summary().map(|(name, _)| name).collect();
+            if !figures.is_empty() {
+                text += &format!("figures: {}\n", figures.join(", "));
+            }
+            text += &format!("headline: {}\n", config.headline().unwrap_or("–"));
+            if let Some(rule) = config.rule() {
+                for (label, what) in rule.entries() {
+                    text += &format!("{label}: {what}\n");
+                }
+            }
         } else {
             text += &format!("{}\n", self.name);
         }
@@ -191,6 +201,9 @@ impl Shown<'_> {
             shown["fields"] = json!(config.fields());
             shown["evaluators"] = json!(config.evaluators());
             shown["score_field"] = config.score_field().into();
+            shown["figures"] = config.summary().map(|(name, _)| name).collect();
+            shown["headline"] = config.headline().into();
+            shown["rule"] = json!(config.rule());
             shown["spec"] = spec.text().into();
         }
         if !self.members.is_empty() {

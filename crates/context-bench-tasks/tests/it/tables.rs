@@ -58,6 +58,8 @@ fn results(case: &Value) -> Results {
             version: Some(case["versions"].get(name).cloned().unwrap_or(json!(1.0))),
             num_fewshot: Some(case["n_shot"].get(name).cloned().unwrap_or(json!(0))),
             higher_is_better: directions,
+            headline: None,
+            unlisted: Default::default(),
             n_samples: (Some(n), n),
             config: Map::from_iter([("task".to_owned(), json!(name))]),
         }
@@ -245,6 +247,8 @@ fn from_files_to_a_table() {
             version: task.version().cloned(),
             num_fewshot: Some(task.shown_shots(requests.num_fewshot)),
             higher_is_better: summary.higher_is_better,
+            headline: None,
+            unlisted: Default::default(),
             n_samples: (requests.n_original, requests.records.len()),
             config: task.shown_config(requests.num_fewshot),
         });

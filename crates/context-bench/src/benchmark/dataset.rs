@@ -1,9 +1,10 @@
 //! `DatasetBenchmark`: a dataset of the catalogue, a file of examples, or examples that
 //! a program brings along: asked and scored in its own way.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use async_trait::async_trait;
 use context_bench_tasks::TaskResult;
 use context_bench_tasks::metric::aggregation::sample_error;
 use context_bench_tasks::sample::hashes;
@@ -11,11 +12,13 @@ use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
 
 use super::answer::Answered;
+use super::figures::{self, Document, FIELDS, Found};
 use super::outcome::{BenchmarkOutcome, DocumentCounts};
+use super::reporting::{DatasetReport, Reporting};
 use super::{Benchmark, SumUp};
 use crate::dataset::Dataset;
-use crate::evaluator::Evaluator;
-use crate::model::{Example, ExampleId, Prompt};
+use crate::evaluator::{Evaluator, EvaluatorError};
+use crate::model::{Example, ExampleId, Measurement, Output, Prompt, Scores};
 use crate::stats::clustered_mean;
 use crate::system::{Asked, Layout, generation, messages};
 
@@ -47,6 +50,8 @@ pub struct DatasetBenchmark {
     pub samples: bool,
     /// How models are asked about its examples.
     pub prompt: Option<Arc<Prompt>>,
+    /// What is reported of it beside the mean of each score, and by which rule.
+    pub reporting: Reporting,
     /// The examples, until a run takes them.
     pub examples: Mutex<Option<Dataset>>,
 }
@@ -59,6 +64,7 @@ impl DatasetBenchmark {
     }
 }
 
+#[async_trait]
 impl Benchmark for DatasetBenchmark {
     fn key(&self) -> &str {
         &self.key
@@ -89,6 +95,24 @@ impl Benchmark for DatasetBenchmark {
         self.score_field.as_deref()
     }
 
+    fn reporting(&self) -> Option<&Reporting> {
+        Some(&self.reporting)
+    }
+
+    /// Rows keep what figures go by beside scores.
+    fn scores_itself(&self) -> bool {
+        figures::go_by_fields(&self.reporting.figures)
+    }
+
+    async fn score(&self, example: &Example, _: &Output) -> Result<Scores, EvaluatorError> {
+        let kept = figures::evidence(&self.reporting.figures, example);
+        Ok(kept.map(|kept| (FIELDS, kept)).into_iter().collect())
+    }
+
+    fn scoring(&self) -> Option<Value> {
+        Some(json!({"figures": self.reporting.figures}))
+    }
+
     fn makes_prompts(&self) -> bool {
         false
     }
@@ -109,10 +133,11 @@ impl Benchmark for DatasetBenchmark {
         self.samples
     }
 
-    /// The mean of each score of the evaluators, over the documents that have it.
+    /// The mean of each score of the evaluators, over the documents that have it, and the
+    /// figures of the dataset.
     fn sum_up(&self, rows: &[Answered<'_>], how: &SumUp) -> BenchmarkOutcome {
         let repeats = self.repeats.max(1);
-        let mut found = Found::default();
+        let mut found = Gathered::default();
         match repeats {
             1 => {
                 let attempts = self.keeps_ids.then(|| attempts(rows)).flatten();
@@ -132,12 +157,13 @@ impl Benchmark for DatasetBenchmark {
                 }
             }
         }
-        let Found {
+        let Gathered {
             mut counts,
             values,
             samples,
             documents,
             clusters,
+            of_documents,
             ..
         } = found;
         counts.planned = self.documents.unwrap_or(0).max(documents);
@@ -156,12 +182,38 @@ impl Benchmark for DatasetBenchmark {
             let error = error.map_or_else(|| json!("N/A"), |error| json!(error));
             scores.insert(format!("{name}_stderr,none"), error);
         }
+        let mut report = DatasetReport::default();
+        let mut directions: BTreeMap<String, bool> =
+            values.keys().map(|name| (name.clone(), true)).collect();
+        let mut unlisted = BTreeSet::new();
+        for (name, found) in self.figures(&of_documents) {
+            let figures = match found {
+                Found::One(figure) => {
+                    report.figures.insert(name.to_owned(), figure);
+                    vec![(name.to_owned(), figure)]
+                }
+                Found::Each(each) => {
+                    let names = each.iter().map(|(value, _)| format!("{name}/{value}"));
+                    let named: Vec<_> = names.zip(each.iter().map(|(_, one)| *one)).collect();
+                    unlisted.extend(named.iter().map(|(name, _)| name.clone()));
+                    let each = each.into_iter().collect();
+                    report.by_value.insert(name.to_owned(), each);
+                    named
+                }
+            };
+            for (name, figure) in figures {
+                put_figure(&mut scores, &mut sizes, &name, &figure);
+                directions.insert(name, true);
+            }
+        }
+        self.add_headline(&mut report, &scores, &sizes);
         let evaluators: Vec<&str> = self.evaluators.iter().map(|e| e.name()).collect();
         let config = json!({
             "task": self.key,
             "dataset": self.tag,
             "evaluators": evaluators,
             "score_field": self.score_field,
+            "headline": report.headline,
             "repeats": repeats,
         });
         BenchmarkOutcome {
@@ -172,7 +224,11 @@ impl Benchmark for DatasetBenchmark {
                 sizes,
                 version: None,
                 num_fewshot: self.num_fewshot().map(Value::from),
-                higher_is_better: values.keys().map(|name| (name.clone(), true)).collect(),
+                higher_is_better: directions,
+                headline: (!report.is_row_mean)
+                    .then(|| report.headline.clone())
+                    .flatten(),
+                unlisted,
                 n_samples: (Some(counts.planned), counts.planned),
                 scores,
                 config: config.as_object().cloned().unwrap_or_default(),
@@ -181,13 +237,70 @@ impl Benchmark for DatasetBenchmark {
             samples,
             failed: Vec::new(),
             warnings: Vec::new(),
+            report: Some(report),
         }
     }
 }
 
+impl DatasetBenchmark {
+    /// The figures of the dataset over documents.
+    fn figures<'a>(
+        &'a self,
+        documents: &'a [Document<'_>],
+    ) -> impl Iterator<Item = (&'a str, Found)> {
+        let figures = self.reporting.figures.iter();
+        figures.map(|(name, figure)| (name.as_str(), figures::compute(figure, documents)))
+    }
+
+    /// What is quoted first of all, and the rule that it is by.
+    fn add_headline(
+        &self,
+        report: &mut DatasetReport,
+        scores: &Map<String, Value>,
+        sizes: &IndexMap<String, usize>,
+    ) {
+        report.rule.clone_from(&self.reporting.rule);
+        report.score_field.clone_from(&self.score_field);
+        let headline = self.reporting.headline.as_ref();
+        let Some(headline) = headline.or(self.score_field.as_ref()) else {
+            return;
+        };
+        report.headline = Some(headline.clone());
+        let is_figure = report.figures.contains_key(headline);
+        report.is_row_mean = !is_figure && Some(headline) == self.score_field.as_ref();
+        if !is_figure {
+            // The mean of a score.
+            let number = |key: String| scores.get(&key).and_then(Value::as_f64);
+            let mean = Measurement {
+                value: number(format!("{headline},none")),
+                stderr: number(format!("{headline}_stderr,none")),
+                n: Some(sizes.get(&format!("{headline},none")).copied().unwrap_or(0)),
+                ..Measurement::default()
+            };
+            report.figures.insert(headline.clone(), mean);
+        }
+        if let Some(at) = report.figures.get_index_of(headline) {
+            report.figures.move_index(at, 0);
+        }
+    }
+}
+
+/// Puts a figure among the scores of results; one of the same name is replaced.
+fn put_figure(
+    scores: &mut Map<String, Value>,
+    sizes: &mut IndexMap<String, usize>,
+    name: &str,
+    figure: &Measurement,
+) {
+    let error = figure.stderr.map_or_else(|| json!("N/A"), Value::from);
+    scores.insert(format!("{name},none"), json!(figure.value));
+    scores.insert(format!("{name}_stderr,none"), error);
+    sizes.insert(format!("{name},none"), figure.n.unwrap_or(0));
+}
+
 /// What is known so far of a dataset.
 #[derive(Default)]
-struct Found {
+struct Gathered<'a> {
     counts: DocumentCounts,
     values: IndexMap<String, Vec<f64>>,
     /// Per score the number of the example of each value, where examples have several.
@@ -196,11 +309,13 @@ struct Found {
     number: Option<u32>,
     samples: Vec<Map<String, Value>>,
     documents: usize,
+    /// What figures need to know of each document, where there are any.
+    of_documents: Vec<Document<'a>>,
 }
 
-impl Found {
+impl<'a> Gathered<'a> {
     /// Adds a document.
-    fn add(&mut self, benchmark: &DatasetBenchmark, rows: &[Answered<'_>], samples: bool) {
+    fn add(&mut self, benchmark: &DatasetBenchmark, rows: &[Answered<'a>], samples: bool) {
         self.documents += 1;
         let repeats = benchmark.repeats.max(1);
         let id = rows.first().map(|one| &one.row.example_id);
@@ -224,6 +339,15 @@ impl Found {
         if samples && !means.is_empty() {
             let sample = sample(self.samples.len(), rows, &means, benchmark.prompt.as_ref());
             self.samples.push(sample);
+        }
+        if !benchmark.reporting.figures.is_empty() {
+            let kept = rows.iter().find_map(|one| one.row.scores.get(FIELDS));
+            let next = u32::try_from(self.of_documents.len()).unwrap_or(u32::MAX);
+            self.of_documents.push(Document {
+                scores: means.clone(),
+                fields: kept.and_then(|kept| kept.as_evidence()?.as_object()),
+                cluster: self.number.unwrap_or(next),
+            });
         }
         for (name, mean) in means {
             if let Some(number) = self.number {

@@ -13,8 +13,10 @@ mod documents;
 mod evaluator;
 mod evidence;
 pub mod examples;
+mod figures;
 mod harness;
 mod outcome;
+mod reporting;
 pub mod response;
 mod suite;
 mod task;
@@ -36,6 +38,7 @@ pub use documents::TaskDocuments;
 pub use evaluator::SuiteEvaluator;
 pub use harness::{HarnessFacts, RunTime, TaskReport, file_name};
 pub use outcome::{BenchmarkOutcome, DocumentCounts, SuiteOutcome};
+pub use reporting::{DatasetReport, Reporting};
 pub use suite::{Suite, dataset_leaf};
 pub use task::TaskBenchmark;
 pub use unavailable::UnavailableBenchmark;
@@ -99,6 +102,11 @@ pub trait Benchmark: Send + Sync {
 
     /// The score that stands for a document.
     fn score_field(&self) -> Option<&str>;
+
+    /// What is reported of it beside the mean of each score, and by which rule.
+    fn reporting(&self) -> Option<&Reporting> {
+        None
+    }
 
     /// Whether systems are asked how likely texts are, and not for answers alone.
     fn asks_for_likelihoods(&self) -> bool {

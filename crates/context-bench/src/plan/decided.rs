@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::prompt_style::PromptStyle;
 use super::workers::Workers;
-use crate::benchmark::HarnessFacts;
+use crate::benchmark::{HarnessFacts, Reporting};
 use crate::model::PromptParts;
 
 /// The format of plans that this version writes.
@@ -128,6 +128,9 @@ pub struct PlannedBenchmark {
     /// layers and it makes prompts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context_field: Option<String>,
+    /// What is reported of it beside the mean of each score, and by which rule.
+    #[serde(skip_serializing_if = "Reporting::is_empty")]
+    pub reporting: Reporting,
     /// How many answers each document gets.
     pub repeats: usize,
     /// Examples per prompt, where prompts have any.

@@ -136,11 +136,13 @@ impl Planner<'_> {
             dataset = dataset.with_field(field, value);
         }
         let repeats = usize::try_from(self.spec.data.repeats.unwrap_or(1)).unwrap_or(usize::MAX);
+        let evaluators = scoring.evaluators(config)?;
         Ok(DatasetBenchmark {
             key: tag.to_owned(),
             tag: tag.to_owned(),
             alias: None,
-            evaluators: scoring.evaluators(config)?,
+            reporting: scoring.reporting(config, &evaluators),
+            evaluators,
             score_field: Some(scoring.field_of(config)),
             common_score: Some(SCORE.to_owned()),
             documents,

@@ -215,6 +215,7 @@ impl Planner<'_> {
                         repeats: planned.repeats,
                         is_open: planned.is_open,
                         keeps_ids: planned.keeps_ids,
+                        reporting: planned.reporting.clone(),
                         samples,
                         prompt: planned.prompt.take().and_then(prompt_of),
                         ..DatasetBenchmark::default()

@@ -121,6 +121,8 @@ impl Planner<'_> {
                 benchmark.score_field = Some(scoring.field_of(config.as_ref()));
                 fields.extend(benchmark.score_field.clone());
                 let evaluators = scoring.evaluators(config.as_ref());
+                let made = evaluators.as_deref().unwrap_or_default();
+                benchmark.reporting = scoring.reporting(config.as_ref(), made);
                 Rebuilt::Evaluators(evaluators.unwrap_or_else(|error| {
                     failure.get_or_insert(error);
                     Vec::new()
@@ -200,6 +202,7 @@ fn replanned(suite: &Suite, old: &RunPlan) -> Vec<PlannedBenchmark> {
         Some(PlannedBenchmark {
             evaluators: evaluators.map(|one| one.name().to_owned()).collect(),
             score_field: one.score_field().map(str::to_owned),
+            reporting: one.reporting().cloned().unwrap_or_default(),
             ..old.clone()
         })
     });

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use super::known::Known;
 use super::surroundings::Given;
-use super::{Notice, PlanError, defaults};
-use crate::benchmark::SCORE;
-use crate::dataset::catalogue::Config;
+use super::{Notice, PlanError, defaults, prompts};
+use crate::benchmark::{Reporting, SCORE};
+use crate::dataset::catalogue::{AppliedRule, Config, Deviation};
 use crate::evaluator::Evaluator;
-use crate::plan::{RunSpec, ScoringSpec};
+use crate::plan::{PromptStyle, RunSpec, ScoringSpec};
 use crate::registry::{Registry, SystemRef};
 
 /// The evaluator of datasets that say nothing about theirs, and its score.
@@ -25,6 +25,7 @@ pub(super) struct Scoring<'a> {
     given: &'a Given,
     has_judge: bool,
     names_judge: bool,
+    style: PromptStyle,
     made: Vec<(String, Arc<dyn Evaluator>)>,
 }
 
@@ -37,6 +38,7 @@ impl<'a> Scoring<'a> {
         let scoring = Self {
             has_judge: wants_judge(&spec.scoring)?,
             names_judge: names_judge(&spec.scoring)?,
+            style: prompts::style(spec),
             spec: &spec.scoring,
             registry: &known.registry,
             given,
@@ -89,6 +91,66 @@ impl<'a> Scoring<'a> {
             Some(field) => field.to_owned(),
             None => USUAL_SCORE.into(),
         }
+    }
+
+    /// What is reported of a dataset beside the mean of each score, and by which rule: as
+    /// its authors say, as far as it is scored that way.
+    pub(super) fn reporting(
+        &self,
+        config: Option<&Config>,
+        evaluators: &[Arc<dyn Evaluator>],
+    ) -> Reporting {
+        let Some(config) = config else {
+            return Reporting::default();
+        };
+        let deviation = self.deviation(config);
+        let is_given = |score: &str| {
+            let mut names = evaluators.iter().flat_map(|one| one.score_names());
+            names.any(|name| name.as_str() == score)
+        };
+        // Of evaluators that the user names, those that can be made.
+        let names_own = deviation == Some(Deviation::Evaluators);
+        let figures = config
+            .summary()
+            .filter(|(_, one)| !names_own || one.scores().into_iter().all(is_given));
+        let rule = config.rule().map(|rule| AppliedRule {
+            rule: rule.clone(),
+            deviation,
+        });
+        let quotes = !matches!(
+            deviation,
+            Some(Deviation::Evaluators) | Some(Deviation::Score)
+        );
+        Reporting {
+            figures: figures
+                .map(|(name, figure)| (name.to_owned(), figure.clone()))
+                .collect(),
+            headline: config.headline().filter(|_| quotes).map(str::to_owned),
+            rule,
+        }
+    }
+
+    /// What of the run keeps the scores of a dataset from being those of its rule.
+    fn deviation(&self, config: &Config) -> Option<Deviation> {
+        let own = config.score_field();
+        let named = self.spec.score_field.as_deref();
+        if self.spec.evaluators.is_some() {
+            Some(Deviation::Evaluators)
+        } else if Some(self.field_of(Some(config)).as_str()) != own.or(Some(USUAL_SCORE))
+            || named.is_some_and(|named| Some(named) != own)
+        {
+            Some(Deviation::Score)
+        } else if self.asks_plainly(config) {
+            Some(Deviation::PlainPrompt)
+        } else {
+            None
+        }
+    }
+
+    /// Whether models are asked in the neutral layout although the authors of a dataset ask
+    /// in a way of their own.
+    fn asks_plainly(&self, config: &Config) -> bool {
+        config.has_prompt() && self.style == PromptStyle::Plain
     }
 
     /// The score that the summary is made of: what the user asked for, else that of

@@ -224,3 +224,23 @@ fn joined(parts: Vec<String>, width: usize) -> String {
     }
     text
 }
+
+/// A text on lines that are no wider, cut between words; what goes on is indented.
+pub(super) fn wrapped(text: &str, width: usize) -> String {
+    let mut out = String::new();
+    let mut used = 0;
+    for word in text.split(' ') {
+        let n_chars = word.chars().count();
+        if out.is_empty() {
+            used = n_chars;
+        } else if used + 1 + n_chars <= width {
+            out.push(' ');
+            used += 1 + n_chars;
+        } else {
+            out.push_str("\n  ");
+            used = 2 + n_chars;
+        }
+        out.push_str(word);
+    }
+    out
+}

@@ -10,6 +10,7 @@ mod footer;
 mod grid;
 mod html;
 mod markdown;
+mod quoted;
 mod table;
 mod tasks;
 

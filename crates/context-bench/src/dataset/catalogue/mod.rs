@@ -45,7 +45,7 @@ pub(crate) use locate::{is_part, split_files};
 pub(crate) use raw::{Files, data_files, read_url};
 pub use raw::{RawRecords, RawTables};
 pub use remote::{CacheState, Fetched, HubAccess};
-pub use rule::{Basis, Rule, Standing};
+pub use rule::{AppliedRule, Basis, Deviation, Rule, Standing};
 pub use shots::{ConfigPrompt, MissingShots};
 pub use spec::{CATEGORIES, Config, Spec};
 pub use summary::Figure;

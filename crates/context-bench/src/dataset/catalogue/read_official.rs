@@ -3,10 +3,11 @@
 use context_bench_template::yaml::{self, Node};
 use serde_json::Value;
 
+use super::fields::Layout;
 use super::prompt::{PromptTemplates, Shots};
 use super::reader::{Read, Reader};
 use super::rule::{Basis, Rule, Standing};
-use super::spec::Variant;
+use super::spec::{Spec, Variant};
 use super::summary::Figure;
 use crate::text::suggest;
 
@@ -48,6 +49,42 @@ impl Reader<'_> {
         variant.headline = self.text(node, "headline")?;
         if let Some(node) = node.get("rule") {
             variant.rule = Some(self.rule(node)?);
+        }
+        Ok(())
+    }
+
+    /// Figures can go by fields of examples only, and a headline is one number.
+    pub(super) fn check_figures(&self, root: &Node, spec: &Spec) -> Read<()> {
+        let mut merged = vec![(root, spec.base.clone())];
+        for (name, own) in &spec.configs {
+            let mut variant = spec.base.clone();
+            variant.lay(own);
+            let node = root.get("configs").and_then(|configs| configs.get(name));
+            merged.push((node.map_or(root, |node| node), variant));
+        }
+        if !spec.configs.is_empty() {
+            merged.remove(0);
+        }
+        for (node, variant) in merged {
+            let layout = Layout::of(&variant);
+            let known: Vec<&str> = layout.names().collect();
+            for (name, figure) in &variant.summary {
+                let fields = figure.fields().into_iter().chain(figure.weight());
+                for field in fields.filter(|field| !known.contains(field)) {
+                    let what = format!("figure `{name}` goes by `{field}`, which is no field");
+                    let near = suggest::did_you_mean(field, known.iter().copied());
+                    let all = || format!("fields: {}", known.join(", "));
+                    return Err(self.wrong(node, what).hinted(near.unwrap_or_else(all)));
+                }
+            }
+            let headline = variant.headline.as_ref();
+            let figure = headline.and_then(|name| variant.summary.get(name));
+            if let (Some(name), Some(Figure::MeanBy { .. })) = (headline, figure) {
+                let what = format!("headline `{name}` is a figure for each value of a field");
+                return Err(self
+                    .wrong(node, what)
+                    .hinted("a headline is one number; `mean_of_means` is the mean of them"));
+            }
         }
         Ok(())
     }

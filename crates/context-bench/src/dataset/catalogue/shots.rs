@@ -43,11 +43,6 @@ enum Found {
 }
 
 impl Config {
-    /// Whether its file says how models are asked.
-    pub fn has_prompt(&self) -> bool {
-        self.variant.prompt.is_some()
-    }
-
     /// How models are asked about its examples, as the authors do; `None` when its file
     /// does not say. Worked examples come from where the records do.
     ///

@@ -1,12 +1,15 @@
 //! `Figure`: what is reported of a dataset beside the mean of each score.
 //!
 //! Some headlines are no mean over examples: the geometric mean of three means, the mean
-//! over kinds of questions, a mean over the harder part alone.
+//! over kinds of questions, a mean over the harder part alone. Plain data; computing it
+//! from rows is in `benchmark/figures.rs`.
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// How a figure is computed from the scores of rows.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Figure {
     /// The geometric mean of the means of these scores.
     GeometricMean(Vec<String>),
@@ -33,4 +36,33 @@ pub enum Figure {
         /// The field.
         by: String,
     },
+}
+
+impl Figure {
+    /// The scores of rows that it is made of.
+    pub fn scores(&self) -> Vec<&str> {
+        match self {
+            Self::GeometricMean(scores) => scores.iter().map(String::as_str).collect(),
+            Self::Mean { score, .. }
+            | Self::MeanBy { score, .. }
+            | Self::MeanOfMeans { score, .. } => vec![score],
+        }
+    }
+
+    /// The fields of examples whose values it goes by.
+    pub fn fields(&self) -> Vec<&str> {
+        match self {
+            Self::GeometricMean(_) => Vec::new(),
+            Self::Mean { only, .. } => only.iter().map(|(field, _)| field.as_str()).collect(),
+            Self::MeanBy { by, .. } | Self::MeanOfMeans { by, .. } => vec![by],
+        }
+    }
+
+    /// The field that says how often a row counts.
+    pub fn weight(&self) -> Option<&str> {
+        match self {
+            Self::Mean { weight, .. } => weight.as_deref(),
+            _ => None,
+        }
+    }
 }

@@ -149,6 +149,17 @@ fn every_evaluator_exists_and_gives_the_score_of_its_dataset() {
                 "{}: `{field}` is none of {scores:?}",
                 config.full_name()
             );
+            let headline = config.headline().expect("one");
+            let figures = config.summary().flat_map(|(_, figure)| figure.scores());
+            let is_figure = config.summary().any(|(name, _)| name == headline);
+            let headline = Some(headline).filter(|_| !is_figure);
+            for score in figures.chain(headline) {
+                assert!(
+                    scores.iter().any(|known| known == score),
+                    "{}: `{score}` of its figures is none of {scores:?}",
+                    config.full_name()
+                );
+            }
         }
     }
 }
