@@ -1,6 +1,6 @@
 //! From names to trees: loading tasks and groups, members, overrides.
 
-use std::cell::RefCell;
+use std::cell::{RefCell, RefMut};
 use std::path::{Path, PathBuf};
 
 use context_bench_template::place::{Place, Position};
@@ -52,8 +52,47 @@ pub(crate) struct Context {
     pub(crate) stack: Vec<String>,
 }
 
-/// What a resolution notices on its way.
-pub(crate) type Warnings = RefCell<Vec<Warning>>;
+/// What a resolution notices on its way. Who checks files goes on behind what is wrong
+/// with one member of a group, and is told all of it; who runs tasks stops there.
+#[derive(Debug, Default)]
+pub(crate) struct Warnings {
+    noticed: RefCell<Vec<Warning>>,
+    wrong: Option<RefCell<Vec<Error>>>,
+}
+
+impl Warnings {
+    /// Goes on behind errors and keeps them.
+    pub(crate) fn of_all() -> Self {
+        Self {
+            wrong: Some(RefCell::default()),
+            ..Self::default()
+        }
+    }
+
+    pub(crate) fn borrow_mut(&self) -> RefMut<'_, Vec<Warning>> {
+        self.noticed.borrow_mut()
+    }
+
+    pub(crate) fn into_inner(self) -> Vec<Warning> {
+        self.noticed.into_inner()
+    }
+
+    /// Keeps an error, or gives it back to end with.
+    fn tell(&self, error: Error) -> Result<()> {
+        match &self.wrong {
+            Some(wrong) => {
+                wrong.borrow_mut().push(error);
+                Ok(())
+            }
+            None => Err(error),
+        }
+    }
+
+    /// The errors since the last time.
+    pub(crate) fn errors(&self) -> Vec<Error> {
+        self.wrong.as_ref().map(RefCell::take).unwrap_or_default()
+    }
+}
 
 impl Catalog {
     /// A catalogue of an index.
@@ -268,7 +307,12 @@ impl Catalog {
             Some(place) => error.at(place),
             None => error,
         };
-        let mut handed = self.defaults(config, name, directory).map_err(wrong)?;
+        let (config, directory) = self.with_template(config, directory).map_err(wrong)?;
+        let (config, directory) = (&config, &*directory);
+        let mut handed = match self.defaults(config, name, directory).map_err(wrong) {
+            Ok(handed) => handed,
+            Err(error) => warnings.tell(error).map(|()| Config::new())?,
+        };
         handed.extend(&context.handed);
         let inner = Context {
             handed,
@@ -287,19 +331,30 @@ impl Catalog {
                 Some(place) => error.at(&place),
                 None => wrong(error),
             };
-            for node in self
-                .member(member, name, directory, config, &inner, warnings)
-                .map_err(of_member)?
-            {
-                add_child(&mut children, node, name, warnings).map_err(wrong)?;
+            let nodes = self.member(member, name, directory, config, &inner, warnings);
+            let nodes = match nodes.map_err(of_member) {
+                Ok(nodes) => nodes,
+                Err(error) => warnings.tell(error).map(|()| Vec::new())?,
+            };
+            for node in nodes {
+                if let Err(error) = add_child(&mut children, node, name, warnings) {
+                    warnings.tell(of_member(error))?;
+                }
+            }
+        }
+        let mut aggregate = Vec::new();
+        let entries = AggregateMetric::list(config, name, &mut warnings.borrow_mut());
+        for entry in entries {
+            match entry.map_err(wrong) {
+                Ok(entry) => aggregate.push(entry),
+                Err(error) => warnings.tell(error)?,
             }
         }
         let group = Group {
             id: id.to_owned(),
             name: name.to_owned(),
             alias: config.text("group_alias").map(str::to_owned),
-            aggregate: AggregateMetric::list(config, name, &mut warnings.borrow_mut())
-                .map_err(wrong)?,
+            aggregate,
             metadata: match config.get("metadata") {
                 Some(Value::Object(map)) => map.clone(),
                 Some(other) => Map::from_iter([("_metadata".to_owned(), other.clone())]),
@@ -309,6 +364,38 @@ impl Catalog {
         };
         warn_twice(&group, warnings);
         Ok(Node::Group(group))
+    }
+
+    /// A group with what its `include` says about groups, and the folder that its members
+    /// start at. A file that is included may be a template of groups; what it says about
+    /// tasks is for the tasks.
+    fn with_template(&self, config: &Config, directory: &Path) -> Result<(Config, PathBuf)> {
+        let mut whole = config.clone();
+        let mut folder = directory.to_owned();
+        let Some(paths @ (Value::String(_) | Value::Array(_))) = config.get("include") else {
+            return Ok((whole, folder));
+        };
+        for path in crate::file::include_paths(paths)? {
+            let path = self.loader.resolve(path, directory);
+            let file = self.loader.load(&path)?.config;
+            let has_members = file.get("task").is_some_and(Value::is_array);
+            let of_groups = ["group", "group_alias", "aggregate_metric_list"];
+            if !has_members && of_groups.iter().all(|key| file.get(key).is_none()) {
+                continue;
+            }
+            for key in ["group_alias", "aggregate_metric_list", "metadata", "task"] {
+                let Some(setting) = file.setting(key).filter(|_| config.get(key).is_none()) else {
+                    continue;
+                };
+                if key == "task" && has_members {
+                    folder = path.parent().unwrap_or(Path::new("")).to_owned();
+                } else if key == "task" {
+                    continue;
+                }
+                whole.set(key, setting.value.clone(), setting.origin.clone());
+            }
+        }
+        Ok((whole, folder))
     }
 
     /// What a group sets for all its tasks: its `include`, and keys that are not its own.

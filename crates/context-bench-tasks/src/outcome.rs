@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::error::{Error, Result, Warning};
 use crate::function::Host;
-use crate::metric::{Aggregation, AggregationKind, Metric, repeats};
+use crate::metric::{Aggregation, AggregationKind, Metric, MetricKind, repeats};
 use crate::python::value::{float, plain};
 use crate::scoring::TaskScores;
 use crate::task::Task;
@@ -139,10 +139,13 @@ impl Task {
         let mut directions = BTreeMap::new();
         for metric in &self.metrics {
             directions.insert(metric.name.clone(), metric.higher_is_better);
-            for k in repeats::default_ks(self.repeats)
-                .into_iter()
-                .filter(|_| self.repeats > 1)
-            {
+            let MetricKind::Exact(exact) = &metric.kind else {
+                continue;
+            };
+            if self.repeats < 2 || exact.reduction == repeats::Reduction::First {
+                continue;
+            }
+            for k in exact.reduction.ks(self.repeats) {
                 directions.insert(repeats::name(k, &metric.name), metric.higher_is_better);
             }
         }

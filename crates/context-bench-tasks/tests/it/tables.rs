@@ -30,7 +30,7 @@ fn node(member: &Value) -> Node {
             let config = Config::from_json(map.as_object().unwrap(), &Origin::other("case"));
             Node::Group(Group {
                 alias: config.text("group_alias").map(str::to_owned),
-                aggregate: AggregateMetric::list(&config, &name, &mut Vec::new()).unwrap(),
+                aggregate: aggregates(&config, &name),
                 metadata: map["metadata"].as_object().cloned().unwrap_or_default(),
                 children: map["task"].as_array().unwrap().iter().map(node).collect(),
                 id: name.clone(),
@@ -38,6 +38,11 @@ fn node(member: &Value) -> Node {
             })
         }
     }
+}
+
+fn aggregates(config: &Config, group: &str) -> Vec<AggregateMetric> {
+    let entries = AggregateMetric::list(config, group, &mut Vec::new());
+    entries.into_iter().map(Result::unwrap).collect()
 }
 
 fn results(case: &Value) -> Results {
@@ -87,7 +92,7 @@ fn members_count_the_same_whatever_is_in_them() {
         let config =
             json!({"aggregate_metric_list": [{"metric": "acc", "aggregation": aggregation}]});
         let config = Config::from_json(config.as_object().unwrap(), &Origin::other("case"));
-        AggregateMetric::list(&config, "g", &mut Vec::new()).unwrap()
+        aggregates(&config, "g")
     };
     let scores = |acc: f64, n: u64| {
         let scores = json!({"acc,none": acc, "acc_stderr,none": 0.1, "sample_len": n});
