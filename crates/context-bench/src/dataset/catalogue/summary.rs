@@ -19,6 +19,18 @@ pub enum Figure {
         /// A row counts as often as this field says: a number, or the length of a list.
         weight: Option<String>,
     },
+    /// The mean of all values of these scores together: each counts the same, and those that
+    /// a row lacks are left out.
+    MeanOfAll(Vec<String>),
+    /// The win rate at equal length, fitted to these scores of rows.
+    LengthControlled {
+        /// How far the model is preferred to the baseline, from 0 to 1.
+        score: String,
+        /// How many characters its answers are longer than the baseline's.
+        length: String,
+        /// How difficult instructions are, where rows have that.
+        difficulty: String,
+    },
     /// The mean of a score for each value of a field.
     MeanBy {
         /// The score.

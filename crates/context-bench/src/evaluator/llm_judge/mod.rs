@@ -258,7 +258,7 @@ impl Evaluator for LlmJudge {
 }
 
 /// The reference answer; several accepted ones stand one per line.
-fn reference(example: &Example) -> Cow<'_, str> {
+pub(super) fn reference(example: &Example) -> Cow<'_, str> {
     if has_field(example, "answer") {
         return example.stringified("answer");
     }
