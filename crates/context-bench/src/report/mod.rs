@@ -10,6 +10,7 @@ mod footer;
 mod grid;
 mod html;
 mod markdown;
+mod swebench;
 mod table;
 mod tasks;
 
@@ -19,6 +20,7 @@ pub(crate) use failures::odd_answers;
 pub use files::{CsvReport, JsonReport, JsonlReport};
 pub use html::HtmlTable;
 pub use markdown::MarkdownReport;
+pub use swebench::{Predictions, swebench_predictions};
 pub use table::TableReport;
 
 use crate::result::EvalResult;
