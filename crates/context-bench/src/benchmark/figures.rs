@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 
 use crate::dataset::catalogue::Figure;
 use crate::model::{Example, Measurement, Score, Scores, Unit};
-use crate::stats::{Mean, clustered_mean, mean};
+use crate::stats::{JudgedPair, Mean, clustered_mean, length_controlled, mean};
 use crate::text::stringify::python_str;
 
 /// The name of the evidence of a row that figures go by.
@@ -83,6 +83,17 @@ pub(super) enum Found {
 pub(super) fn compute(figure: &Figure, documents: &[Document<'_>]) -> Found {
     Found::One(match figure {
         Figure::GeometricMean(scores) => geometric_mean(scores, documents),
+        Figure::MeanOfAll(scores) => mean_of_all(scores, documents),
+        Figure::LengthControlled {
+            score,
+            length,
+            difficulty,
+        } => length_controlled_rate(score, length, difficulty, documents),
+        Figure::MicroF1 {
+            correct,
+            predicted,
+            expected,
+        } => micro_f1(correct, predicted, expected, documents),
         Figure::Mean {
             score,
             only,
@@ -155,22 +166,77 @@ fn weighted_mean(score: &str, weight: &str, documents: &[&Document<'_>]) -> Meas
         Value::Array(list) => Some(list.len() as f64),
         other => other.as_f64().filter(|weight| *weight >= 0.0),
     };
-    let own: Vec<(f64, f64, u32)> = documents
-        .iter()
-        .filter_map(|one| Some((one.score(score)?, weight_of(one)?, one.cluster)))
-        .collect();
-    let total: f64 = own.iter().map(|(_, weight, _)| weight).sum();
+    let own = documents.iter().filter_map(|one| {
+        let weight = weight_of(one)?;
+        Some((one.score(score)? * weight, weight, one.cluster))
+    });
+    ratio(&own.collect::<Vec<_>>())
+}
+
+/// F1 of what was right, predicted and there in all documents together.
+fn micro_f1(
+    correct: &str,
+    predicted: &str,
+    expected: &str,
+    documents: &[Document<'_>],
+) -> Measurement {
+    let own = documents.iter().filter_map(|one| {
+        let all = one.score(predicted)? + one.score(expected)?;
+        Some((2.0 * one.score(correct)?, all, one.cluster))
+    });
+    ratio(&own.collect::<Vec<_>>())
+}
+
+/// The ratio of two sums over documents, each with its cluster.
+fn ratio(own: &[(f64, f64, u32)]) -> Measurement {
+    let total: f64 = own.iter().map(|(_, below, _)| below).sum();
     if total <= 0.0 {
         return Measurement::missing(Unit::Number);
     }
-    let sum: f64 = own.iter().map(|(value, weight, _)| value * weight).sum();
-    let value = sum / total;
-    let residuals = own.iter().map(|(x, weight, _)| weight * (x - value));
+    let value = own.iter().map(|(above, ..)| above).sum::<f64>() / total;
+    let residuals = own.iter().map(|(above, below, _)| above - value * below);
     let residuals: Vec<f64> = residuals.collect();
     let clusters: Vec<u32> = own.iter().map(|(.., cluster)| *cluster).collect();
     let usual = total / own.len() as f64;
     let stderr = error_of(&residuals, &clusters).and_then(|mean| mean.stderr);
     measured(value, own.len(), stderr.map(|error| error / usual))
+}
+
+/// The mean of all values of some scores; those of one document belong together.
+fn mean_of_all(scores: &[String], documents: &[Document<'_>]) -> Measurement {
+    let values = documents.iter().flat_map(|document| {
+        let own = scores.iter().filter_map(|score| document.score(score));
+        own.map(|value| (value, document.cluster))
+    });
+    let (values, clusters): (Vec<f64>, Vec<u32>) = values.unzip();
+    match error_of(&values, &clusters) {
+        Some(mean) => measured(mean.value, values.len(), mean.stderr),
+        None => Measurement::missing(Unit::Number),
+    }
+}
+
+/// The win rate at equal length. Its error would have to tell how sure the fit is, so there
+/// is none.
+fn length_controlled_rate(
+    score: &str,
+    length: &str,
+    difficulty: &str,
+    documents: &[Document<'_>],
+) -> Measurement {
+    let pairs = documents.iter().filter_map(|document| {
+        Some(JudgedPair {
+            preference: document.score(score)?,
+            // Rows tell how much longer the model's answer is.
+            length: -document.score(length)?,
+            difficulty: document.score(difficulty),
+        })
+    });
+    let pairs: Vec<JudgedPair> = pairs.collect();
+    let rates = length_controlled(&pairs).unwrap_or_default();
+    match mean(&rates) {
+        Some(mean) => measured(mean.value, rates.len(), None),
+        None => Measurement::missing(Unit::Number),
+    }
 }
 
 fn mean_of_means(means: &[Measurement]) -> Measurement {
@@ -383,5 +449,55 @@ mod tests {
             ..Document::default()
         };
         assert_eq!(found(&[lacking]).value, None);
+    }
+
+    #[test]
+    fn sums_and_values_of_all_documents_together() {
+        let document = |cluster: u32, values: &[(&'static str, f64)]| Document {
+            scores: values.to_vec(),
+            fields: None,
+            cluster,
+        };
+        let found = |figure: &Figure, documents: &[Document<'_>]| match compute(figure, documents) {
+            Found::One(one) => one,
+            Found::Each(_) => panic!("one figure"),
+        };
+        // 2 · 3 / (4 + 5), where the mean of the rows' own F1 would be 0.5.
+        let f1 = Figure::MicroF1 {
+            correct: "c".into(),
+            predicted: "p".into(),
+            expected: "e".into(),
+        };
+        let counts = [
+            document(0, &[("c", 3.0), ("p", 3.0), ("e", 3.0)]),
+            document(1, &[("c", 0.0), ("p", 1.0), ("e", 2.0)]),
+        ];
+        assert!(near(found(&f1, &counts).value, 2.0 / 3.0));
+        let nothing = document(0, &[("c", 0.0), ("p", 0.0), ("e", 0.0)]);
+        assert_eq!(found(&f1, &[nothing]).value, None);
+        // A rating that is missing is left out, and not its document.
+        let all = Figure::MeanOfAll(vec!["a".into(), "b".into()]);
+        let turns = [
+            document(0, &[("a", 8.0), ("b", 6.0)]),
+            document(1, &[("a", 4.0)]),
+        ];
+        let rated = found(&all, &turns);
+        assert!(near(rated.value, 6.0) && rated.n == Some(3), "{rated:?}");
+        // Length that decides everything leaves nothing to choose between the two.
+        let at_equal_length = Figure::LengthControlled {
+            score: "s".into(),
+            length: "l".into(),
+            difficulty: "d".into(),
+        };
+        let judged: Vec<Document<'_>> = (0..40)
+            .map(|n| match n % 4 {
+                0 => document(n, &[("s", 0.0), ("l", -100.0)]),
+                _ => document(n, &[("s", 1.0), ("l", 100.0)]),
+            })
+            .collect();
+        let rate = found(&at_equal_length, &judged);
+        let (value, raw) = (rate.value.unwrap_or(1.0), 0.75);
+        assert!(value < raw && rate.n == Some(40), "{rate:?}");
+        assert_eq!(found(&at_equal_length, &judged[..4]).value, None);
     }
 }

@@ -8,14 +8,14 @@ use super::surroundings::Given;
 use super::{Notice, PlanError, defaults, prompts};
 use crate::benchmark::{Reporting, SCORE};
 use crate::dataset::catalogue::{AppliedRule, Config, Deviation};
-use crate::evaluator::Evaluator;
+use crate::evaluator::{AwaitedEvaluator, Evaluator, JudgeRule, SwebenchReport};
 use crate::plan::{PromptStyle, RunSpec, ScoringSpec};
 use crate::registry::{Registry, SystemRef};
 
 /// The evaluator of datasets that say nothing about theirs, and its score.
 const USUAL_EVALUATOR: &str = "answer_quality";
 pub(super) const USUAL_SCORE: &str = "f1";
-/// The evaluator that asks a model, for which the user names an address.
+/// The judge of datasets that have none of their own.
 pub(super) const JUDGE: &str = "llm_judge";
 
 /// Makes the evaluators of datasets, each once.
@@ -36,8 +36,8 @@ impl<'a> Scoring<'a> {
         given: &'a Given,
     ) -> Result<Self, PlanError> {
         let scoring = Self {
-            has_judge: wants_judge(&spec.scoring)?,
-            names_judge: names_judge(&spec.scoring)?,
+            has_judge: spec.scoring.judge_url.is_some(),
+            names_judge: names_judge(&spec.scoring),
             style: prompts::style(spec),
             spec: &spec.scoring,
             registry: &known.registry,
@@ -63,34 +63,43 @@ impl<'a> Scoring<'a> {
             }
             None => {
                 let own = config.map_or(&[][..], Config::evaluators);
-                let own = own.iter().filter(|name| *name != JUDGE);
-                let mut names: Vec<String> = own.cloned().collect();
+                let mut names = own.to_vec();
                 if names.is_empty() {
                     names.push(USUAL_EVALUATOR.into());
                 }
-                names.extend(self.has_judge.then(|| JUDGE.to_owned()));
+                // A dataset's own judge is the one whose figures are published.
+                if self.has_judge && !names.iter().any(|name| is_judge(name)) {
+                    names.push(JUDGE.into());
+                }
                 names
             }
         };
         let mut evaluators: Vec<Arc<dyn Evaluator>> = Vec::new();
+        let is_own = self.spec.evaluators.is_none();
         for name in &names {
-            let evaluator = self.one(name)?;
+            let evaluator = match self.lacks(name).filter(|_| is_own) {
+                Some(lack) => Arc::new(AwaitedEvaluator::new(name, lack.scores)) as _,
+                None => self.one(name)?,
+            };
             check_names(&evaluators, &*evaluator)?;
             evaluators.push(evaluator);
         }
         Ok(evaluators)
     }
 
-    /// The score that stands for a dataset.
+    /// The score that stands for a dataset: its own, unless the user names evaluators that
+    /// do not give it. Asked for when the evaluators are made.
     pub(super) fn field_of(&self, config: Option<&Config>) -> String {
-        if self.spec.evaluators.is_some() {
-            return USUAL_SCORE.into();
-        }
-        match config.and_then(Config::score_field) {
-            Some("judge_score") if !self.has_judge => USUAL_SCORE.into(),
-            Some(field) => field.to_owned(),
-            None => USUAL_SCORE.into(),
-        }
+        let own = config.and_then(Config::score_field);
+        let is_given = |field: &&str| match &self.spec.evaluators {
+            None => true,
+            Some(names) => {
+                let made = self.made.iter().filter(|(name, _)| names.contains(name));
+                let mut scores = made.flat_map(|(_, evaluator)| evaluator.score_names());
+                scores.any(|name| name.as_str() == *field)
+            }
+        };
+        own.filter(is_given).unwrap_or(USUAL_SCORE).to_owned()
     }
 
     /// What is reported of a dataset beside the mean of each score, and by which rule: as
@@ -167,14 +176,38 @@ impl<'a> Scoring<'a> {
         }
     }
 
-    /// What to say about a dataset that lacks its judge.
+    /// What to say about a dataset that lacks what its score needs.
     pub(super) fn notice(&self, tag: &str, config: Option<&Config>) -> Option<Notice> {
+        if self.spec.evaluators.is_some() {
+            return None;
+        }
         let own = config.map_or(&[][..], Config::evaluators);
-        let lacks = !self.has_judge && own.iter().any(|name| name == JUDGE);
-        lacks.then(|| {
-            Notice::new(format!(
-                "`{tag}` is meant to be scored by a judge; pass `--judge-url URL`"
-            ))
+        let lack = own.iter().find_map(|name| self.lacks(name))?;
+        let score = lack.scores.first().copied().unwrap_or_default();
+        let what = format!("`{tag}` gets no `{score}`: {}", lack.why);
+        Some(Notice::new(what).with_hint(lack.hint))
+    }
+
+    /// What an evaluator of a dataset needs and the run was not given.
+    fn lacks(&self, name: &str) -> Option<Lack> {
+        let name = name.parse::<SystemRef>().ok()?.name;
+        if name == SwebenchReport::NAME {
+            return Some(Lack {
+                scores: &[SwebenchReport::SCORE],
+                why: "the harness of SWE-bench gives it, which runs tests in containers",
+                hint: "`context-bench export last --output swebench` writes what it takes, \
+                       `rescore last --evaluator swebench_report:file=REPORT` reads its report",
+            });
+        }
+        let scores = match JudgeRule::named(&name) {
+            Some(rule) => rule.score_names(),
+            None if name == JUDGE => &["judge_score"],
+            None => return None,
+        };
+        (!self.has_judge).then_some(Lack {
+            scores,
+            why: "a judge gives it, and the run has none",
+            hint: "pass `--judge-url URL` (and `--judge-model NAME`), now or to `rescore`",
         })
     }
 
@@ -210,20 +243,28 @@ impl<'a> Scoring<'a> {
     }
 }
 
-/// Whether the run has a judge: by its address, or as an evaluator.
-pub(super) fn wants_judge(spec: &ScoringSpec) -> Result<bool, PlanError> {
-    Ok(spec.judge_url.is_some() || names_judge(spec)?)
+/// What is missing for a score.
+struct Lack {
+    /// The scores that are left out, the main one first.
+    scores: &'static [&'static str],
+    why: &'static str,
+    hint: &'static str,
 }
 
-fn names_judge(spec: &ScoringSpec) -> Result<bool, PlanError> {
-    let mut named = false;
-    for typed in spec.evaluators.iter().flatten() {
-        // What a program brings along may be called anything.
-        named |= typed
-            .parse::<SystemRef>()
-            .is_ok_and(|one| one.name == JUDGE);
-    }
-    Ok(named)
+/// Whether the run has a judge: by its address, or as an evaluator.
+pub(super) fn wants_judge(spec: &ScoringSpec) -> bool {
+    spec.judge_url.is_some() || names_judge(spec)
+}
+
+fn names_judge(spec: &ScoringSpec) -> bool {
+    spec.evaluators.iter().flatten().any(|name| is_judge(name))
+}
+
+/// Whether what is typed describes a judge. What a program brings along may be called
+/// anything.
+fn is_judge(typed: &str) -> bool {
+    let described = typed.parse::<SystemRef>();
+    described.is_ok_and(|one| one.name == JUDGE || JudgeRule::named(&one.name).is_some())
 }
 
 /// Two judges under one name would overwrite each other's scores.

@@ -3,12 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{BuildError, DatasetRequest, EvaluatorFactory, Params, Registry, SystemContext, judge};
+use super::{
+    BuildError, DatasetRequest, EvaluatorFactory, Params, Registry, SystemContext, judge, swebench,
+};
 use crate::dataset;
 use crate::evaluator::{
     AnswerQuality, CallFormat, ChoiceExtraction, CodeExecution, CodeExecutionSettings, Evaluator,
-    FunctionCallMatch, IfEvalChecker, LlmJudgeSettings, MathEquivalence, MultipleChoiceAccuracy,
-    NliLabelMatch, OfficialRule, OfficialScore, SummarizationQuality,
+    FunctionCallMatch, IfEvalChecker, JudgeRule, LlmJudgeSettings, MathEquivalence,
+    MultipleChoiceAccuracy, NliLabelMatch, OfficialRule, OfficialScore, PatchOverlap,
+    SummarizationQuality, SwebenchReport,
 };
 use crate::metric::{
     CompressionRatio, CostOfPass, DEFAULT_THRESHOLD, Latency, MeanScore, Metric, PassRate,
@@ -222,6 +225,12 @@ fn evaluators(registry: &mut Registry) {
             Ok(Arc::new(FunctionCallMatch::new(format)))
         },
     );
+    add(
+        "patch_overlap",
+        "overlap of a patch with the gold one, which is no score of SWE-bench: patch_overlap",
+        |_| Ok(Arc::new(PatchOverlap)),
+    );
+    add(SwebenchReport::NAME, swebench::ABOUT, swebench::make);
     for (rule, name, about) in OfficialRule::ALL {
         registry.evaluators.register(
             name,
@@ -252,6 +261,10 @@ fn evaluators(registry: &mut Registry) {
         judge::ABOUT,
         judge::llm_judge(LlmJudgeSettings::new("")),
     );
+    for (rule, name, about) in JudgeRule::ALL {
+        let factory = judge::official_judge(rule, LlmJudgeSettings::new(""));
+        registry.evaluators.register(name, about, factory);
+    }
 }
 
 /// A factory for `code_execution` with these settings, which its parameters

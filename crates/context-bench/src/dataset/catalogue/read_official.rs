@@ -22,7 +22,11 @@ const OF_PROMPT: &[&str] = &[
 const OF_SHOTS: &[&str] = &["split", "config", "count", "by", "fields"];
 const OF_FIGURE: &[&str] = &[
     "geometric_mean",
+    "length_controlled",
+    "length",
+    "difficulty",
     "mean",
+    "mean_of_all",
     "mean_of_means",
     "only",
     "weight",
@@ -140,6 +144,20 @@ impl Reader<'_> {
         let by = self.text(node, "by")?;
         if let Some(scores) = node.get("geometric_mean") {
             return Ok(Figure::GeometricMean(self.texts(scores, "geometric_mean")?));
+        }
+        if let Some(scores) = node.get("mean_of_all") {
+            return Ok(Figure::MeanOfAll(self.texts(scores, "mean_of_all")?));
+        }
+        if let Some(score) = self.text(node, "length_controlled")? {
+            let needed = |key: &str| {
+                let name = self.text(node, key)?;
+                name.ok_or_else(|| self.wrong(node, format!("`length_controlled` needs `{key}`")))
+            };
+            return Ok(Figure::LengthControlled {
+                score,
+                length: needed("length")?,
+                difficulty: needed("difficulty")?,
+            });
         }
         if let Some(score) = self.text(node, "mean_of_means")? {
             let by = by.ok_or_else(|| self.wrong(node, "`mean_of_means` needs `by`"))?;

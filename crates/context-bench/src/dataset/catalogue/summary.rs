@@ -22,6 +22,27 @@ pub enum Figure {
         /// A row counts as often as this field says: a number, or the length of a list.
         weight: Option<String>,
     },
+    /// The mean of all values of these scores together: each counts the same, and those that
+    /// a row lacks are left out.
+    MeanOfAll(Vec<String>),
+    /// The win rate at equal length, fitted to these scores of rows.
+    LengthControlled {
+        /// How far the model is preferred to the baseline, from 0 to 1.
+        score: String,
+        /// How many characters its answers are longer than the baseline's.
+        length: String,
+        /// How difficult instructions are, where rows have that.
+        difficulty: String,
+    },
+    /// F1 of sums over all rows: 2 · correct / (predicted + expected).
+    MicroF1 {
+        /// The score that counts what is right.
+        correct: String,
+        /// The score that counts what was predicted.
+        predicted: String,
+        /// The score that counts what there is.
+        expected: String,
+    },
     /// The mean of a score for each value of a field.
     MeanBy {
         /// The score.
@@ -42,7 +63,16 @@ impl Figure {
     /// The scores of rows that it is made of.
     pub fn scores(&self) -> Vec<&str> {
         match self {
-            Self::GeometricMean(scores) => scores.iter().map(String::as_str).collect(),
+            Self::GeometricMean(scores) | Self::MeanOfAll(scores) => {
+                scores.iter().map(String::as_str).collect()
+            }
+            // Difficulties count where rows have them.
+            Self::LengthControlled { score, length, .. } => vec![score, length],
+            Self::MicroF1 {
+                correct,
+                predicted,
+                expected,
+            } => vec![correct, predicted, expected],
             Self::Mean { score, .. }
             | Self::MeanBy { score, .. }
             | Self::MeanOfMeans { score, .. } => vec![score],
@@ -52,7 +82,10 @@ impl Figure {
     /// The fields of examples whose values it goes by.
     pub fn fields(&self) -> Vec<&str> {
         match self {
-            Self::GeometricMean(_) => Vec::new(),
+            Self::GeometricMean(_)
+            | Self::MeanOfAll(_)
+            | Self::LengthControlled { .. }
+            | Self::MicroF1 { .. } => Vec::new(),
             Self::Mean { only, .. } => only.iter().map(|(field, _)| field.as_str()).collect(),
             Self::MeanBy { by, .. } | Self::MeanOfMeans { by, .. } => vec![by],
         }

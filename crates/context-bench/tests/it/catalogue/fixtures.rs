@@ -9,7 +9,8 @@ use serde_json::{Map, Value};
 use super::{fixture, is_update, load, untagged};
 
 /// What is loaded besides the usual config of each dataset.
-const FURTHER: [&str; 13] = [
+const FURTHER: [&str; 15] = [
+    "alpaca-eval:alpaca_eval",
     "bbh:word_sorting",
     "gsm8k:socratic",
     "infinitebench:longbook_choice_eng",
@@ -17,6 +18,7 @@ const FURTHER: [&str; 13] = [
     "locomo:qa",
     "longbench:gov_report",
     "longbench:trec",
+    "longmemeval:qa",
     "mbpp:full",
     "mgsm:en,de",
     "mmlu:anatomy",
@@ -118,13 +120,18 @@ fn shuffled_options_can_be_kept_in_the_order_of_the_source() {
 
 #[test]
 fn every_evaluator_exists_and_gives_the_score_of_its_dataset() {
+    use context_bench::evaluator::JudgeRule;
     use context_bench::registry::{Registry, SystemRef};
     let registry = Registry::builtin();
-    // These need a model, which the user names.
-    let judges = [
+    // These need what the user names: a model, or a report.
+    let mut judges = vec![
         ("llm_judge", "judge_score"),
-        ("memory_judge", "memory_judge"),
+        ("swebench_report", "resolved"),
     ];
+    let own = JudgeRule::ALL
+        .iter()
+        .map(|(rule, name, _)| (*name, rule.score_names()[0]));
+    judges.extend(own);
     for name in registry.catalogue.names() {
         let spec = registry.catalogue.get(name).expect("valid");
         let configs = match spec.config_names().next() {
