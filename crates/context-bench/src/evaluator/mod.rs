@@ -16,7 +16,7 @@ mod nli_label_match;
 mod official;
 mod summarization_quality;
 
-pub use answer_quality::AnswerQuality;
+pub use answer_quality::{AnswerQuality, NormalOrder, OrderedAnswerQuality};
 pub use code_execution::{CodeExecution, CodeExecutionSettings};
 pub use function::{FnEvaluator, from_fn};
 pub use function_call::{CallFormat, FunctionCallMatch};
@@ -27,7 +27,7 @@ pub use llm_judge::{
 pub use math_equivalence::MathEquivalence;
 pub use multiple_choice::{ChoiceExtraction, MultipleChoiceAccuracy};
 pub use nli_label_match::NliLabelMatch;
-pub use official::{LongBenchRule, OfficialRule, OfficialScore};
+pub use official::{LongBenchRule, OfficialRule, OfficialScore, ResponseCut};
 pub use summarization_quality::SummarizationQuality;
 
 use async_trait::async_trait;

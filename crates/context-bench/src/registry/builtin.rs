@@ -8,7 +8,7 @@ use crate::dataset;
 use crate::evaluator::{
     AnswerQuality, CallFormat, ChoiceExtraction, CodeExecution, CodeExecutionSettings, Evaluator,
     FunctionCallMatch, IfEvalChecker, LlmJudgeSettings, MathEquivalence, MultipleChoiceAccuracy,
-    NliLabelMatch, OfficialRule, OfficialScore, SummarizationQuality,
+    NliLabelMatch, NormalOrder, OfficialRule, OfficialScore, ResponseCut, SummarizationQuality,
 };
 use crate::metric::{
     CompressionRatio, CostOfPass, DEFAULT_THRESHOLD, Latency, MeanScore, Metric, PassRate,
@@ -158,8 +158,23 @@ fn evaluators(registry: &mut Registry) {
     };
     add(
         "answer_quality",
-        "token overlap with the gold answer: f1, exact_match, recall, contains",
-        |_| Ok(Arc::new(AnswerQuality)),
+        "token overlap with the gold answer: f1, exact_match, recall, contains; order=original|official",
+        |params| {
+            let order = match params.take("order").as_deref() {
+                None | Some("original") => NormalOrder::Original,
+                Some("official") => NormalOrder::Official,
+                Some(other) => {
+                    return Err(BuildError::Other {
+                        what: format!("parameter `order` of `answer_quality` cannot be `{other}`"),
+                        hint: Some(
+                            "use `original`, or `official` to remove punctuation before articles"
+                                .into(),
+                        ),
+                    });
+                }
+            };
+            Ok(Arc::new(AnswerQuality::in_order(order)))
+        },
     );
     add(
         "summarization_quality",
@@ -168,7 +183,7 @@ fn evaluators(registry: &mut Registry) {
     );
     add(
         "multiple_choice",
-        "whether the gold option is chosen: extraction=decisive|mmlu_pro",
+        "whether the gold option is chosen: extraction=decisive|mmlu_pro, score=mc_accuracy",
         |params| {
             let extraction = match params.take("extraction").as_deref() {
                 None | Some("decisive") => ChoiceExtraction::Decisive,
@@ -182,7 +197,11 @@ fn evaluators(registry: &mut Registry) {
                     });
                 }
             };
-            Ok(Arc::new(MultipleChoiceAccuracy::new(extraction)))
+            let evaluator = MultipleChoiceAccuracy::new(extraction);
+            Ok(match params.take("score") {
+                Some(score) => Arc::new(evaluator.named(score)),
+                None => Arc::new(evaluator),
+            })
         },
     );
     add(
@@ -202,7 +221,7 @@ fn evaluators(registry: &mut Registry) {
     );
     add(
         "function_call_match",
-        "calls of functions by BFCL's and xLAM's rules: call_accuracy; format=any|bfcl",
+        "calls of functions by BFCL's and xLAM's rules: call_accuracy; format=any|bfcl, score=call_accuracy",
         |params| {
             let format = match params.take("format").as_deref() {
                 None | Some("any") => CallFormat::Any,
@@ -219,7 +238,11 @@ fn evaluators(registry: &mut Registry) {
                     });
                 }
             };
-            Ok(Arc::new(FunctionCallMatch::new(format)))
+            let evaluator = FunctionCallMatch::new(format);
+            Ok(match params.take("score") {
+                Some(score) => Arc::new(evaluator.named(score)),
+                None => Arc::new(evaluator),
+            })
         },
     );
     for (rule, name, about) in OfficialRule::ALL {
@@ -228,17 +251,22 @@ fn evaluators(registry: &mut Registry) {
             about,
             Arc::new(move |mut params: Params| {
                 let cut = match params.take("cut").as_deref() {
-                    None | Some("none") => false,
-                    Some("first_line") => true,
+                    None | Some("none") => ResponseCut::Whole,
+                    Some("first_line") => ResponseCut::FirstLine,
+                    Some("answer_line") => ResponseCut::AnswerLine,
                     Some(other) => {
                         return Err(BuildError::Other {
                             what: format!("parameter `cut` of `{name}` cannot be `{other}`"),
-                            hint: Some("use `first_line` to score the first line only".into()),
+                            hint: Some(
+                                "use `first_line` to score the first line only, or `answer_line` \
+                                 for what stands after `Answer:`"
+                                    .into(),
+                            ),
                         });
                     }
                 };
                 params.finish()?;
-                Ok(Arc::new(OfficialScore::new(rule).first_line(cut)))
+                Ok(Arc::new(OfficialScore::new(rule).cut(cut)))
             }),
         );
     }

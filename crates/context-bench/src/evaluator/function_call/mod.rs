@@ -24,6 +24,9 @@ use super::{Evaluator, EvaluatorError};
 use crate::model::{Example, Identity, Output, Score, ScoreName, Scores};
 use crate::text::stringify::python_str;
 
+/// The score, unless it is given another name.
+const NAME: &str = "call_accuracy";
+
 /// In which notations calls are accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CallFormat {
@@ -63,8 +66,15 @@ impl Default for FunctionCallMatch {
 impl FunctionCallMatch {
     /// An evaluator that accepts calls in these notations.
     pub fn new(format: CallFormat) -> Self {
-        let names = ["call_accuracy".into()];
+        let names = [NAME.into()];
         Self { format, names }
+    }
+
+    /// Under another name, so that a run can have several readings.
+    #[must_use]
+    pub fn named(mut self, score: impl Into<ScoreName>) -> Self {
+        self.names = [score.into()];
+        self
     }
 
     /// Scores a reply: text, or native tool calls.
@@ -125,7 +135,11 @@ impl Evaluator for FunctionCallMatch {
     }
 
     fn identity(&self) -> Option<Identity> {
-        Some(Identity::new(self.name(), 1, format!("{:?}", self.format)))
+        let mut settings = format!("{:?}", self.format);
+        if self.names[0].as_str() != NAME {
+            settings.push_str(&format!(" as {}", self.names[0]));
+        }
+        Some(Identity::new(self.name(), 1, settings))
     }
 
     fn required_fields(&self) -> &[&[&str]] {
