@@ -14,6 +14,7 @@ mod math_equivalence;
 mod multiple_choice;
 mod nli_label_match;
 mod official;
+mod scifact;
 mod summarization_quality;
 
 pub use answer_quality::{AnswerQuality, NormalOrder, OrderedAnswerQuality};
@@ -28,6 +29,7 @@ pub use math_equivalence::MathEquivalence;
 pub use multiple_choice::{ChoiceExtraction, MultipleChoiceAccuracy};
 pub use nli_label_match::NliLabelMatch;
 pub use official::{LongBenchRule, OfficialRule, OfficialScore, ResponseCut};
+pub use scifact::{SciFactEvidence, SciFactLabels};
 pub use summarization_quality::SummarizationQuality;
 
 use async_trait::async_trait;

@@ -16,6 +16,7 @@ pub mod longbench;
 pub mod math;
 pub mod numbers;
 pub mod rouge_sets;
+pub mod scifact;
 pub mod triviaqa;
 pub mod truthfulqa;
 

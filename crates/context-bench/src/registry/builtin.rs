@@ -8,7 +8,8 @@ use crate::dataset;
 use crate::evaluator::{
     AnswerQuality, CallFormat, ChoiceExtraction, CodeExecution, CodeExecutionSettings, Evaluator,
     FunctionCallMatch, IfEvalChecker, LlmJudgeSettings, MathEquivalence, MultipleChoiceAccuracy,
-    NliLabelMatch, NormalOrder, OfficialRule, OfficialScore, ResponseCut, SummarizationQuality,
+    NliLabelMatch, NormalOrder, OfficialRule, OfficialScore, ResponseCut, SciFactEvidence,
+    SciFactLabels, SummarizationQuality,
 };
 use crate::metric::{
     CompressionRatio, CostOfPass, DEFAULT_THRESHOLD, Latency, MeanScore, Metric, PassRate,
@@ -244,6 +245,17 @@ fn evaluators(registry: &mut Registry) {
                 None => Arc::new(evaluator),
             })
         },
+    );
+    add(
+        "scifact",
+        "abstracts, labels and rationales of a claim (Wadden et al. 2020): scifact_rationale_f1, \
+         scifact_abstract_f1, scifact_sentence_f1, and what micro F1 is made of",
+        |_| Ok(Arc::new(SciFactEvidence)),
+    );
+    add(
+        "scifact_labels",
+        "what F1 over SUPPORT and CONTRADICT is made of: label_correct, label_predicted, label_expected",
+        |_| Ok(Arc::new(SciFactLabels)),
     );
     for (rule, name, about) in OfficialRule::ALL {
         registry.evaluators.register(

@@ -26,6 +26,15 @@ pub enum Figure {
         /// The field.
         by: String,
     },
+    /// F1 of sums over all rows: 2 · correct / (predicted + expected).
+    MicroF1 {
+        /// The score that counts what is right.
+        correct: String,
+        /// The score that counts what was predicted.
+        predicted: String,
+        /// The score that counts what there is.
+        expected: String,
+    },
     /// The mean of those means, each counting the same.
     MeanOfMeans {
         /// The score.

@@ -5,6 +5,7 @@
 //! here knows about sources or examples.
 
 mod bfcl;
+mod drop;
 mod ifeval;
 mod locomo;
 mod longmemeval;
@@ -31,8 +32,9 @@ pub(super) struct Prepare {
     function: Function,
 }
 
-const ALL: [Prepare; 9] = [
+const ALL: [Prepare; 10] = [
     prepare("bfcl", bfcl::prepare),
+    prepare("drop", drop::prepare),
     prepare("ifeval", ifeval::prepare),
     prepare("locomo", locomo::prepare),
     prepare("longmemeval", longmemeval::prepare),
