@@ -9,9 +9,10 @@ use serde_json::{Map, Value};
 use super::{fixture, is_update, load, untagged};
 
 /// What is loaded besides the usual config of each dataset.
-const FURTHER: [&str; 13] = [
+const FURTHER: [&str; 17] = [
     "bbh:word_sorting",
     "gsm8k:socratic",
+    "hotpotqa:fullwiki",
     "infinitebench:longbook_choice_eng",
     "infinitebench:passkey",
     "locomo:qa",
@@ -20,7 +21,10 @@ const FURTHER: [&str; 13] = [
     "mbpp:full",
     "mgsm:en,de",
     "mmlu:anatomy",
+    "musique:full",
     "narrativeqa:story",
+    "scifact:rationale",
+    "triviaqa:rc.nocontext",
     "triviaqa:rc.wikipedia",
     "gpqa@train",
 ];
