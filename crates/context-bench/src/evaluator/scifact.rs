@@ -80,9 +80,8 @@ impl Evaluator for SciFactEvidence {
     }
 }
 
-static LABELS: LazyLock<[ScoreName; 3]> = LazyLock::new(|| {
-    ["label_correct", "label_predicted", "label_expected"].map(ScoreName::from)
-});
+static LABELS: LazyLock<[ScoreName; 3]> =
+    LazyLock::new(|| ["label_correct", "label_predicted", "label_expected"].map(ScoreName::from));
 
 /// Whether a response supports or contradicts a claim, and whether it should: what F1 over
 /// these two labels is made of (`micro_f1`). A claim that is left open counts for neither.
@@ -137,7 +136,10 @@ mod tests {
         assert!(!SciFactEvidence.applies_to(&Example::new().with("answer", "SUPPORT")));
         let response = r#"{"11": {"label": "SUPPORT", "sentences": [0]}}"#;
         let output = Output::reply(&example, response);
-        let scores = SciFactEvidence.score(&example, &output).await.expect("scores");
+        let scores = SciFactEvidence
+            .score(&example, &output)
+            .await
+            .expect("scores");
         for (name, expected) in [
             ("scifact_abstract_f1", 1.0),
             ("scifact_rationale_f1", 0.0),
@@ -161,7 +163,10 @@ mod tests {
         ] {
             let example = Example::new().with("answer", gold);
             let output = Output::reply(&example, response);
-            let scores = SciFactLabels.score(&example, &output).await.expect("scores");
+            let scores = SciFactLabels
+                .score(&example, &output)
+                .await
+                .expect("scores");
             let found = LABELS.each_ref().map(|name| scores.value(name.as_str()));
             assert_eq!(found, expected.map(Some), "{gold}: {response}");
         }

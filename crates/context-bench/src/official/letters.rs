@@ -108,7 +108,11 @@ mod tests {
             ("so\nanswer :\n  $B$", Some("$B$"), None),
             ("Answer: $B$", Some("$B$"), Some('B')),
             ("Answer: c", Some("c"), Some('C')),
-            ("Answer: E, no, Answer: D", Some("E, no, Answer: D"), Some('D')),
+            (
+                "Answer: E, no, Answer: D",
+                Some("E, no, Answer: D"),
+                Some('D'),
+            ),
             ("It is B.", None, None),
         ] {
             assert_eq!(answer_line(output), line, "{output}");

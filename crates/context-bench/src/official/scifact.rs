@@ -157,7 +157,9 @@ impl ClaimCounts {
         for said in predicted {
             counts.abstracts.predicted += 1;
             counts.sentences.predicted += said.sentences().len();
-            let right = gold.iter().find(|gold| gold.abstract_id == said.abstract_id);
+            let right = gold
+                .iter()
+                .find(|gold| gold.abstract_id == said.abstract_id);
             let Some(right) = right.filter(|right| right.label == said.label) else {
                 continue;
             };

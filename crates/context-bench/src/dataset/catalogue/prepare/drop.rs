@@ -87,8 +87,14 @@ mod tests {
     fn an_answer_is_a_number_spans_or_a_date() {
         let empty_date = json!({"day": "", "month": "", "year": ""});
         for (answer, expected) in [
-            (json!({"number": "4", "date": empty_date, "spans": []}), vec!["4"]),
-            (json!({"number": "", "date": empty_date, "spans": ["Ida", "Bo"]}), vec!["Ida", "Bo"]),
+            (
+                json!({"number": "4", "date": empty_date, "spans": []}),
+                vec!["4"],
+            ),
+            (
+                json!({"number": "", "date": empty_date, "spans": ["Ida", "Bo"]}),
+                vec!["Ida", "Bo"],
+            ),
             (
                 json!({"number": "", "date": {"day": "3", "month": "May", "year": "1990"}, "spans": []}),
                 vec!["3 May 1990"],
@@ -97,7 +103,10 @@ mod tests {
                 json!({"number": "", "date": {"day": "", "month": "May", "year": ""}, "spans": []}),
                 vec!["May"],
             ),
-            (json!({"number": "", "date": empty_date, "spans": []}), vec![]),
+            (
+                json!({"number": "", "date": empty_date, "spans": []}),
+                vec![],
+            ),
         ] {
             assert_eq!(spans(&answer), expected, "{answer}");
         }
