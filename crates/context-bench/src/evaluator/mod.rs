@@ -16,10 +16,11 @@ mod multiple_choice;
 mod nli_label_match;
 mod official;
 mod official_judge;
+mod scifact;
 mod summarization_quality;
 mod swebench;
 
-pub use answer_quality::AnswerQuality;
+pub use answer_quality::{AnswerQuality, NormalOrder, OrderedAnswerQuality};
 pub use awaited::AwaitedEvaluator;
 pub use code_execution::{CodeExecution, CodeExecutionSettings};
 pub use function::{FnEvaluator, from_fn};
@@ -31,8 +32,9 @@ pub use llm_judge::{
 pub use math_equivalence::MathEquivalence;
 pub use multiple_choice::{ChoiceExtraction, MultipleChoiceAccuracy};
 pub use nli_label_match::NliLabelMatch;
-pub use official::{LongBenchRule, OfficialRule, OfficialScore};
+pub use official::{LongBenchRule, OfficialRule, OfficialScore, ResponseCut};
 pub use official_judge::{JudgeRule, OfficialJudge, OfficialJudgeSettings};
+pub use scifact::{SciFactEvidence, SciFactLabels};
 pub use summarization_quality::SummarizationQuality;
 pub use swebench::{PatchOverlap, SwebenchOutcome, SwebenchReport};
 

@@ -40,6 +40,8 @@ pub enum OfficialRule {
     LongBenchV2,
     /// "answer is (B)" and its kin.
     Gpqa,
+    /// The letter after "Answer:".
+    AnswerLetter,
     /// One of the right names is there, case as written.
     NoLiMa,
     /// Overlap of stems by kind of question.
@@ -86,7 +88,7 @@ impl LongBenchRule {
 
 impl OfficialRule {
     /// All of them, with the name of the evaluator, what it says, and where it is from.
-    pub const ALL: [(Self, &'static str, &'static str); 30] = {
+    pub const ALL: [(Self, &'static str, &'static str); 31] = {
         use InfiniteBenchRule as I;
         use LongBenchRule as L;
         [
@@ -211,6 +213,11 @@ impl OfficialRule {
                 "`answer is (B)` and its kin (Rein et al. 2023)",
             ),
             (
+                Self::AnswerLetter,
+                "answer_letter",
+                "the letter after `Answer:` (simple-evals, for MMLU and its kin)",
+            ),
+            (
                 Self::NoLiMa,
                 "nolima",
                 "a right name is there, case as written (Modarressi et al. 2025)",
@@ -262,6 +269,7 @@ impl OfficialRule {
             Self::LongBench(_) => &["longbench"],
             Self::LongBenchV2 => &["longbench_v2"],
             Self::Gpqa => &["gpqa"],
+            Self::AnswerLetter => &["answer_letter"],
             Self::NoLiMa => &["nolima"],
             Self::LoCoMo => &["locomo"],
             Self::Gsm8k => &["gsm8k"],
@@ -276,7 +284,7 @@ impl OfficialRule {
         match self {
             Self::Drop => &[&["annotators", "answers", "answer"]],
             Self::LongBench(LongBenchRule::Class) => &[ANSWERS, &["classes"]],
-            Self::LongBenchV2 | Self::Gpqa => &[&["correct_letter"]],
+            Self::LongBenchV2 | Self::Gpqa | Self::AnswerLetter => &[&["correct_letter"]],
             Self::InfiniteBench(InfiniteBenchRule::Choice | InfiniteBenchRule::Debug) => {
                 &[ANSWERS, &["correct_letter"]]
             }
@@ -301,7 +309,31 @@ impl fmt::Display for OfficialRule {
 pub struct OfficialScore {
     rule: OfficialRule,
     names: Vec<ScoreName>,
-    first_line: bool,
+    cut: ResponseCut,
+}
+
+/// Which part of a response is scored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum ResponseCut {
+    /// All of it.
+    #[default]
+    Whole,
+    /// Its first line, as LongBench does where examples stand in the prompt.
+    FirstLine,
+    /// What stands after the first `Answer:` on that line, as simple-evals does; all of it
+    /// when there is none.
+    AnswerLine,
+}
+
+impl ResponseCut {
+    /// The part of a response.
+    pub fn of(self, response: &str) -> &str {
+        match self {
+            Self::Whole => response,
+            Self::FirstLine => longbench::first_line(response),
+            Self::AnswerLine => letters::answer_line(response).unwrap_or(response),
+        }
+    }
 }
 
 impl OfficialScore {
@@ -311,15 +343,14 @@ impl OfficialScore {
         Self {
             rule,
             names: names.collect(),
-            first_line: false,
+            cut: ResponseCut::default(),
         }
     }
 
-    /// Scores only the first line of a response, as LongBench does where examples stand in
-    /// the prompt.
+    /// Scores only a part of a response.
     #[must_use]
-    pub fn first_line(mut self, first_line: bool) -> Self {
-        self.first_line = first_line;
+    pub fn cut(mut self, cut: ResponseCut) -> Self {
+        self.cut = cut;
         self
     }
 
@@ -336,7 +367,16 @@ impl OfficialScore {
         Ok(match self.rule {
             OfficialRule::Bbh => vec![each(&|gold| bbh::score(output, gold))],
             OfficialRule::HotpotQa => pair(&|gold| hotpotqa::score(output, gold)),
-            OfficialRule::TriviaQa => pair(&|gold| triviaqa::score(output, gold)),
+            OfficialRule::TriviaQa => {
+                // What the authors' script compares with, where a record has it.
+                let aliases = list(example.get("normalized_aliases"));
+                let aliases = if aliases.is_empty() { &golds } else { &aliases };
+                let scores = aliases.iter().map(|gold| triviaqa::score(output, gold));
+                let (exact, f1) = scores.fold((0.0_f64, 0.0_f64), |best, one| {
+                    (best.0.max(one.0), best.1.max(one.1))
+                });
+                vec![exact, f1]
+            }
             OfficialRule::Squad => pair(&|gold| {
                 let overlap = Overlap::official(output, gold);
                 (overlap.f1, overlap.exact_match)
@@ -363,6 +403,13 @@ impl OfficialScore {
             }
             OfficialRule::LongBenchV2 => vec![is_letter(letters::longbench_v2(output), example)],
             OfficialRule::Gpqa => vec![is_letter(letters::gpqa(output), example)],
+            OfficialRule::AnswerLetter => {
+                let n = list(example.get("choices")).len();
+                // Without options there may be ten, as in MMLU-Pro.
+                let last = if n == 0 { 10 } else { n.min(26) };
+                let last = u8::try_from(last - 1).map_or('Z', |at| char::from(b'A' + at));
+                vec![is_letter(letters::answer_letter(output, last), example)]
+            }
             OfficialRule::NoLiMa => vec![letters::contains(output, &golds)],
             OfficialRule::LoCoMo => {
                 let kind = example.stringified("type");
@@ -388,7 +435,14 @@ impl OfficialScore {
                     one(said.as_deref() == Some(&*gold.replace(',', "")))
                 })]
             }
-            OfficialRule::Math => vec![each(&|gold| math::score(output, gold))],
+            OfficialRule::Math => {
+                // The authors compare with the last box of the worked solution.
+                let solution = example.stringified("solution");
+                vec![match math::last_box(&solution) {
+                    Some(gold) => math::score(output, gold),
+                    None => each(&|gold| math::score(output, gold)),
+                }]
+            }
         })
     }
 }
@@ -447,17 +501,17 @@ impl Evaluator for OfficialScore {
     }
 
     fn identity(&self) -> Option<Identity> {
-        let cut = if self.first_line { "first line" } else { "" };
+        let cut = match self.cut {
+            ResponseCut::Whole => "",
+            ResponseCut::FirstLine => "first line",
+            ResponseCut::AnswerLine => "answer line",
+        };
         Some(Identity::new(self.name(), 1, cut))
     }
 
     async fn score(&self, example: &Example, output: &Output) -> Result<Scores, EvaluatorError> {
         let response = output.response();
-        let response = match self.first_line {
-            true => longbench::first_line(&response),
-            false => &response,
-        };
-        let values = self.values(example, response)?;
+        let values = self.values(example, self.cut.of(&response))?;
         let scores = values.into_iter().map(Score::value);
         Ok(self.names.iter().cloned().zip(scores).collect())
     }
@@ -534,6 +588,18 @@ mod tests {
                 OfficialRule::LongBenchV2,
                 json!({"correct_letter": "C"}),
                 "The correct answer is (C)",
+                1.0,
+            ),
+            (
+                OfficialRule::AnswerLetter,
+                json!({"correct_letter": "B", "choices": ["x", "y"]}),
+                "Answer: C, no\nAnswer: $B$",
+                1.0,
+            ),
+            (
+                OfficialRule::Math,
+                json!({"answer": "3", "solution": "so \\boxed{3}, thus \\boxed{4}"}),
+                "\\boxed{4}",
                 1.0,
             ),
             (

@@ -20,6 +20,7 @@ pub mod math;
 pub mod mt_bench;
 pub mod numbers;
 pub mod rouge_sets;
+pub mod scifact;
 pub mod swebench;
 pub mod triviaqa;
 pub mod truthfulqa;

@@ -28,6 +28,7 @@ const OF_FIGURE: &[&str] = &[
     "mean",
     "mean_of_all",
     "mean_of_means",
+    "micro_f1",
     "only",
     "weight",
     "by",
@@ -159,13 +160,28 @@ impl Reader<'_> {
                 difficulty: needed("difficulty")?,
             });
         }
+        if let Some(scores) = node.get("micro_f1") {
+            let Ok([correct, predicted, expected]) =
+                <[String; 3]>::try_from(self.texts(scores, "micro_f1")?)
+            else {
+                return Err(self
+                    .wrong(scores, "`micro_f1` needs three scores")
+                    .hinted("write `micro_f1: [CORRECT, PREDICTED, EXPECTED]`"));
+            };
+            return Ok(Figure::MicroF1 {
+                correct,
+                predicted,
+                expected,
+            });
+        }
         if let Some(score) = self.text(node, "mean_of_means")? {
             let by = by.ok_or_else(|| self.wrong(node, "`mean_of_means` needs `by`"))?;
             return Ok(Figure::MeanOfMeans { score, by });
         }
         let Some(score) = self.text(node, "mean")? else {
             return Err(self.wrong(node, "a figure needs a mean").hinted(
-                "write `mean: SCORE`, `mean_of_means: SCORE` or `geometric_mean: [SCORE, …]`",
+                "write `mean: SCORE`, `mean_of_means: SCORE`, `geometric_mean: [SCORE, …]` or \
+                 `micro_f1: [CORRECT, PREDICTED, EXPECTED]`",
             ));
         };
         if let Some(by) = by {

@@ -9,10 +9,11 @@ use serde_json::{Map, Value};
 use super::{fixture, is_update, load, untagged};
 
 /// What is loaded besides the usual config of each dataset.
-const FURTHER: [&str; 15] = [
+const FURTHER: [&str; 19] = [
     "alpaca-eval:alpaca_eval",
     "bbh:word_sorting",
     "gsm8k:socratic",
+    "hotpotqa:fullwiki",
     "infinitebench:longbook_choice_eng",
     "infinitebench:passkey",
     "locomo:qa",
@@ -22,7 +23,10 @@ const FURTHER: [&str; 15] = [
     "mbpp:full",
     "mgsm:en,de",
     "mmlu:anatomy",
+    "musique:full",
     "narrativeqa:story",
+    "scifact:rationale",
+    "triviaqa:rc.nocontext",
     "triviaqa:rc.wikipedia",
     "gpqa@train",
 ];

@@ -6,6 +6,7 @@
 
 mod bfcl;
 mod dialogsum;
+mod drop;
 mod ifeval;
 mod locomo;
 mod longmemeval;
@@ -32,9 +33,10 @@ pub(super) struct Prepare {
     function: Function,
 }
 
-const ALL: [Prepare; 10] = [
+const ALL: [Prepare; 11] = [
     prepare("bfcl", bfcl::prepare),
     prepare("dialogsum", dialogsum::prepare),
+    prepare("drop", drop::prepare),
     prepare("ifeval", ifeval::prepare),
     prepare("locomo", locomo::prepare),
     prepare("longmemeval", longmemeval::prepare),
