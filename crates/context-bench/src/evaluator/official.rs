@@ -16,8 +16,10 @@ use crate::official::{
     bbh, best, drop, hotpotqa, letters, locomo, longbench, math, numbers, one, rouge_sets,
     triviaqa, truthfulqa,
 };
+use crate::text::chinese::words;
 use crate::text::overlap::Overlap;
 use crate::text::stringify::python_str;
+use crate::text::words::trim;
 
 /// A rule that a benchmark's authors score by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,6 +71,10 @@ pub enum LongBenchRule {
     Code,
     /// ROUGE-L over sets of words.
     Rouge,
+    /// F1 over Chinese words.
+    ChineseOverlap,
+    /// ROUGE-L over sets of Chinese words.
+    ChineseRouge,
 }
 
 impl LongBenchRule {
@@ -80,13 +86,17 @@ impl LongBenchRule {
             Self::Class => longbench::class(output, gold, classes),
             Self::Code => longbench::code(output, gold),
             Self::Rouge => rouge_sets::score(output, gold),
+            Self::ChineseOverlap => longbench::chinese_f1(&words(output), &words(gold)),
+            Self::ChineseRouge => {
+                rouge_sets::score(&words(output).join(" "), &words(gold).join(" "))
+            }
         }
     }
 }
 
 impl OfficialRule {
     /// All of them, with the name of the evaluator, what it says, and where it is from.
-    pub const ALL: [(Self, &'static str, &'static str); 30] = {
+    pub const ALL: [(Self, &'static str, &'static str); 32] = {
         use InfiniteBenchRule as I;
         use LongBenchRule as L;
         [
@@ -201,6 +211,16 @@ impl OfficialRule {
                 "ROUGE-L of the package `rouge` (Bai et al. 2023)",
             ),
             (
+                Self::LongBench(L::ChineseOverlap),
+                "longbench_chinese",
+                "F1 over Chinese words, best reference (Bai et al. 2023)",
+            ),
+            (
+                Self::LongBench(L::ChineseRouge),
+                "longbench_chinese_rouge",
+                "ROUGE-L of the package `rouge` over Chinese words (Bai et al. 2023)",
+            ),
+            (
                 Self::LongBenchV2,
                 "longbench_v2",
                 "`The correct answer is (B)` (Bai et al. 2024)",
@@ -280,6 +300,9 @@ impl OfficialRule {
             Self::InfiniteBench(InfiniteBenchRule::Choice | InfiniteBenchRule::Debug) => {
                 &[ANSWERS, &["correct_letter"]]
             }
+            Self::InfiniteBench(InfiniteBenchRule::Calculation) => {
+                &[&["values", "answers", "answer"]]
+            }
             // Of what was not said there is no answer.
             Self::LoCoMo => &[&["type"]],
             Self::TruthfulQa => &[ANSWERS, &["incorrect_answers"]],
@@ -301,7 +324,45 @@ impl fmt::Display for OfficialRule {
 pub struct OfficialScore {
     rule: OfficialRule,
     names: Vec<ScoreName>,
-    first_line: bool,
+    cut: Cut,
+}
+
+/// What of a response is scored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Cut {
+    /// All of it.
+    #[default]
+    Nothing,
+    /// The first line, as LongBench has it where examples stand in the prompt.
+    FirstLine,
+    /// The last line, as NoLiMa has it after a chain of thought.
+    LastLine,
+}
+
+impl Cut {
+    /// All of them, with their names as parameters.
+    pub const NAMED: [(&'static str, Self); 3] = [
+        ("none", Self::Nothing),
+        ("first_line", Self::FirstLine),
+        ("last_line", Self::LastLine),
+    ];
+
+    fn apply(self, response: &str) -> &str {
+        match self {
+            Self::Nothing => response,
+            Self::FirstLine => longbench::first_line(response),
+            Self::LastLine => trim(response).rsplit('\n').next().unwrap_or_default(),
+        }
+    }
+
+    /// How the identity of an evaluator tells it.
+    fn told(self) -> &'static str {
+        match self {
+            Self::Nothing => "",
+            Self::FirstLine => "first line",
+            Self::LastLine => "last line",
+        }
+    }
 }
 
 impl OfficialScore {
@@ -311,15 +372,14 @@ impl OfficialScore {
         Self {
             rule,
             names: names.collect(),
-            first_line: false,
+            cut: Cut::default(),
         }
     }
 
-    /// Scores only the first line of a response, as LongBench does where examples stand in
-    /// the prompt.
+    /// Scores only a part of a response.
     #[must_use]
-    pub fn first_line(mut self, first_line: bool) -> Self {
-        self.first_line = first_line;
+    pub fn cut(mut self, cut: Cut) -> Self {
+        self.cut = cut;
         self
     }
 
@@ -353,6 +413,11 @@ impl OfficialScore {
                         .take(1)
                         .chain([letter.into_owned()])
                         .collect(),
+                    // A list of answers has none twice, a list of values may.
+                    InfiniteBenchRule::Calculation => match example.get("values") {
+                        Some(Value::Array(values)) => texts(values),
+                        _ => golds,
+                    },
                     _ => golds,
                 };
                 vec![infinitebench::score(rule, output, &golds)]
@@ -369,7 +434,9 @@ impl OfficialScore {
                 let category = locomo::Category::named(&kind)
                     .ok_or_else(|| format!("there is no kind of question `{kind}` in LoCoMo"))?;
                 let gold = golds.first().map_or("", String::as_str);
-                vec![locomo::score(category, output, gold)]
+                let options = list(example.get("choices"));
+                let said = locomo::chosen(output, &options).unwrap_or(output);
+                vec![locomo::score(category, said, gold)]
             }
             OfficialRule::TruthfulQa => {
                 let wrong = list(example.get("incorrect_answers"));
@@ -447,17 +514,17 @@ impl Evaluator for OfficialScore {
     }
 
     fn identity(&self) -> Option<Identity> {
-        let cut = if self.first_line { "first line" } else { "" };
-        Some(Identity::new(self.name(), 1, cut))
+        let version = match self.rule {
+            // 2: the values of a calculation as they are, a letter for its option.
+            OfficialRule::InfiniteBench(InfiniteBenchRule::Calculation) | OfficialRule::LoCoMo => 2,
+            _ => 1,
+        };
+        Some(Identity::new(self.name(), version, self.cut.told()))
     }
 
     async fn score(&self, example: &Example, output: &Output) -> Result<Scores, EvaluatorError> {
         let response = output.response();
-        let response = match self.first_line {
-            true => longbench::first_line(&response),
-            false => &response,
-        };
-        let values = self.values(example, response)?;
+        let values = self.values(example, self.cut.apply(&response))?;
         let scores = values.into_iter().map(Score::value);
         Ok(self.names.iter().cloned().zip(scores).collect())
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::{BuildError, DatasetRequest, EvaluatorFactory, Params, Registry, SystemContext, judge};
 use crate::dataset;
 use crate::evaluator::{
-    AnswerQuality, CallFormat, ChoiceExtraction, CodeExecution, CodeExecutionSettings, Evaluator,
+    AnswerQuality, CallFormat, ChoiceExtraction, CodeExecution, CodeExecutionSettings, Cut, Evaluator,
     FunctionCallMatch, IfEvalChecker, LlmJudgeSettings, MathEquivalence, MultipleChoiceAccuracy,
     NliLabelMatch, OfficialRule, OfficialScore, SummarizationQuality,
 };
@@ -227,18 +227,19 @@ fn evaluators(registry: &mut Registry) {
             name,
             about,
             Arc::new(move |mut params: Params| {
-                let cut = match params.take("cut").as_deref() {
-                    None | Some("none") => false,
-                    Some("first_line") => true,
-                    Some(other) => {
-                        return Err(BuildError::Other {
-                            what: format!("parameter `cut` of `{name}` cannot be `{other}`"),
-                            hint: Some("use `first_line` to score the first line only".into()),
-                        });
-                    }
+                let typed = params.take("cut");
+                let typed = typed.as_deref().unwrap_or("none");
+                let found = Cut::NAMED.iter().find(|(name, _)| *name == typed);
+                let Some((_, cut)) = found else {
+                    return Err(BuildError::Other {
+                        what: format!("parameter `cut` of `{name}` cannot be `{typed}`"),
+                        hint: Some(
+                            "use `first_line` or `last_line` to score that line only".into(),
+                        ),
+                    });
                 };
                 params.finish()?;
-                Ok(Arc::new(OfficialScore::new(rule).first_line(cut)))
+                Ok(Arc::new(OfficialScore::new(rule).cut(*cut)))
             }),
         );
     }
