@@ -6,9 +6,9 @@ use std::time::Duration;
 use super::{BuildError, DatasetRequest, EvaluatorFactory, Params, Registry, SystemContext, judge};
 use crate::dataset;
 use crate::evaluator::{
-    AnswerQuality, CallFormat, ChoiceExtraction, CodeExecution, CodeExecutionSettings, Cut, Evaluator,
-    FunctionCallMatch, IfEvalChecker, LlmJudgeSettings, MathEquivalence, MultipleChoiceAccuracy,
-    NliLabelMatch, OfficialRule, OfficialScore, SummarizationQuality,
+    AnswerQuality, CallFormat, ChoiceExtraction, CodeExecution, CodeExecutionSettings, Cut,
+    Evaluator, FunctionCallMatch, IfEvalChecker, LlmJudgeSettings, MathEquivalence,
+    MultipleChoiceAccuracy, NliLabelMatch, OfficialRule, OfficialScore, SummarizationQuality,
 };
 use crate::metric::{
     CompressionRatio, CostOfPass, DEFAULT_THRESHOLD, Latency, MeanScore, Metric, PassRate,

@@ -23,7 +23,10 @@ pub(super) fn add(spec: &mut Spec, text: &str, file: &Path) -> Read<()> {
         let at = error.place().position;
         CatalogueError::BadSpec {
             problem: error.message().to_owned(),
-            at: at.map_or_else(|| Location::file(file), |at| place(file, at.line, at.column)),
+            at: at.map_or_else(
+                || Location::file(file),
+                |at| place(file, at.line, at.column),
+            ),
             hint: error.hint(),
         }
     })?;

@@ -9,13 +9,18 @@ use serde_json::{Map, Value};
 use super::{fixture, is_update, load, untagged};
 
 /// What is loaded besides the usual config of each dataset.
-const FURTHER: [&str; 13] = [
+const FURTHER: [&str; 18] = [
     "bbh:word_sorting",
     "gsm8k:socratic",
+    "infinitebench:code_debug",
+    "infinitebench:code_run",
     "infinitebench:longbook_choice_eng",
+    "infinitebench:math_calc",
+    "infinitebench:math_find",
     "infinitebench:passkey",
     "locomo:qa",
     "longbench:gov_report",
+    "longbench:multifieldqa_zh",
     "longbench:trec",
     "mbpp:full",
     "mgsm:en,de",

@@ -55,8 +55,7 @@ impl Haystack {
             .get_or_init(|| Tokenizer::Cl100kBase.ends(&self.text));
         let deep = |length: usize| {
             let last = n_depths.saturating_sub(1).max(1);
-            usize::try_from(length as u128 * nth.min(last) as u128 / last as u128)
-                .unwrap_or(length)
+            usize::try_from(length as u128 * nth.min(last) as u128 / last as u128).unwrap_or(length)
         };
         let byte = |token: usize| match token.min(ends.len()) {
             0 => 0,
