@@ -16,6 +16,7 @@ mod multiple_choice;
 mod nli_label_match;
 mod official;
 mod official_judge;
+mod response_cut;
 mod scifact;
 mod summarization_quality;
 mod swebench;
@@ -32,8 +33,9 @@ pub use llm_judge::{
 pub use math_equivalence::MathEquivalence;
 pub use multiple_choice::{ChoiceExtraction, MultipleChoiceAccuracy};
 pub use nli_label_match::NliLabelMatch;
-pub use official::{LongBenchRule, OfficialRule, OfficialScore, ResponseCut};
+pub use official::{LongBenchRule, OfficialRule, OfficialScore};
 pub use official_judge::{JudgeRule, OfficialJudge, OfficialJudgeSettings};
+pub use response_cut::ResponseCut;
 pub use scifact::{SciFactEvidence, SciFactLabels};
 pub use summarization_quality::SummarizationQuality;
 pub use swebench::{PatchOverlap, SwebenchOutcome, SwebenchReport};

@@ -9,13 +9,14 @@ use std::fmt;
 use async_trait::async_trait;
 use serde_json::Value;
 
-use super::{Evaluator, EvaluatorError};
+use super::{Evaluator, EvaluatorError, ResponseCut};
 use crate::model::{Example, Identity, Output, Score, ScoreName, Scores};
 use crate::official::infinitebench::{self, Rule as InfiniteBenchRule};
 use crate::official::{
     bbh, best, drop, hotpotqa, letters, locomo, longbench, math, numbers, one, rouge_sets,
     triviaqa, truthfulqa,
 };
+use crate::text::chinese::words;
 use crate::text::overlap::Overlap;
 use crate::text::stringify::python_str;
 
@@ -71,6 +72,10 @@ pub enum LongBenchRule {
     Code,
     /// ROUGE-L over sets of words.
     Rouge,
+    /// F1 over Chinese words.
+    ChineseOverlap,
+    /// ROUGE-L over sets of Chinese words.
+    ChineseRouge,
 }
 
 impl LongBenchRule {
@@ -82,13 +87,17 @@ impl LongBenchRule {
             Self::Class => longbench::class(output, gold, classes),
             Self::Code => longbench::code(output, gold),
             Self::Rouge => rouge_sets::score(output, gold),
+            Self::ChineseOverlap => longbench::chinese_f1(&words(output), &words(gold)),
+            Self::ChineseRouge => {
+                rouge_sets::score(&words(output).join(" "), &words(gold).join(" "))
+            }
         }
     }
 }
 
 impl OfficialRule {
     /// All of them, with the name of the evaluator, what it says, and where it is from.
-    pub const ALL: [(Self, &'static str, &'static str); 31] = {
+    pub const ALL: [(Self, &'static str, &'static str); 33] = {
         use InfiniteBenchRule as I;
         use LongBenchRule as L;
         [
@@ -203,6 +212,16 @@ impl OfficialRule {
                 "ROUGE-L of the package `rouge` (Bai et al. 2023)",
             ),
             (
+                Self::LongBench(L::ChineseOverlap),
+                "longbench_chinese",
+                "F1 over Chinese words, best reference (Bai et al. 2023)",
+            ),
+            (
+                Self::LongBench(L::ChineseRouge),
+                "longbench_chinese_rouge",
+                "ROUGE-L of the package `rouge` over Chinese words (Bai et al. 2023)",
+            ),
+            (
                 Self::LongBenchV2,
                 "longbench_v2",
                 "`The correct answer is (B)` (Bai et al. 2024)",
@@ -288,6 +307,9 @@ impl OfficialRule {
             Self::InfiniteBench(InfiniteBenchRule::Choice | InfiniteBenchRule::Debug) => {
                 &[ANSWERS, &["correct_letter"]]
             }
+            Self::InfiniteBench(InfiniteBenchRule::Calculation) => {
+                &[&["values", "answers", "answer"]]
+            }
             // Of what was not said there is no answer.
             Self::LoCoMo => &[&["type"]],
             Self::TruthfulQa => &[ANSWERS, &["incorrect_answers"]],
@@ -310,30 +332,6 @@ pub struct OfficialScore {
     rule: OfficialRule,
     names: Vec<ScoreName>,
     cut: ResponseCut,
-}
-
-/// Which part of a response is scored.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum ResponseCut {
-    /// All of it.
-    #[default]
-    Whole,
-    /// Its first line, as LongBench does where examples stand in the prompt.
-    FirstLine,
-    /// What stands after the first `Answer:` on that line, as simple-evals does; all of it
-    /// when there is none.
-    AnswerLine,
-}
-
-impl ResponseCut {
-    /// The part of a response.
-    pub fn of(self, response: &str) -> &str {
-        match self {
-            Self::Whole => response,
-            Self::FirstLine => longbench::first_line(response),
-            Self::AnswerLine => letters::answer_line(response).unwrap_or(response),
-        }
-    }
 }
 
 impl OfficialScore {
@@ -393,6 +391,11 @@ impl OfficialScore {
                         .take(1)
                         .chain([letter.into_owned()])
                         .collect(),
+                    // A list of answers has none twice, a list of values may.
+                    InfiniteBenchRule::Calculation => match example.get("values") {
+                        Some(Value::Array(values)) => texts(values),
+                        _ => golds,
+                    },
                     _ => golds,
                 };
                 vec![infinitebench::score(rule, output, &golds)]
@@ -416,7 +419,9 @@ impl OfficialScore {
                 let category = locomo::Category::named(&kind)
                     .ok_or_else(|| format!("there is no kind of question `{kind}` in LoCoMo"))?;
                 let gold = golds.first().map_or("", String::as_str);
-                vec![locomo::score(category, output, gold)]
+                let options = list(example.get("choices"));
+                let said = locomo::chosen(output, &options).unwrap_or(output);
+                vec![locomo::score(category, said, gold)]
             }
             OfficialRule::TruthfulQa => {
                 let wrong = list(example.get("incorrect_answers"));
@@ -501,12 +506,12 @@ impl Evaluator for OfficialScore {
     }
 
     fn identity(&self) -> Option<Identity> {
-        let cut = match self.cut {
-            ResponseCut::Whole => "",
-            ResponseCut::FirstLine => "first line",
-            ResponseCut::AnswerLine => "answer line",
+        let version = match self.rule {
+            // 2: the values of a calculation as they are, a letter for its option.
+            OfficialRule::InfiniteBench(InfiniteBenchRule::Calculation) | OfficialRule::LoCoMo => 2,
+            _ => 1,
         };
-        Some(Identity::new(self.name(), 1, cut))
+        Some(Identity::new(self.name(), version, self.cut.identity()))
     }
 
     async fn score(&self, example: &Example, output: &Output) -> Result<Scores, EvaluatorError> {

@@ -11,6 +11,7 @@
 
 mod agreement_bfcl;
 mod agreement_ifeval;
+mod agreement_long;
 mod agreement_math;
 mod agreement_text;
 mod catalogue;

@@ -71,6 +71,14 @@ pub enum CatalogueError {
         /// The dataset.
         dataset: String,
     },
+    /// Of a dataset that is made in the length asked for, something that is no length.
+    #[error("`{typed}` is no length of `{dataset}`")]
+    BadLength {
+        /// The dataset.
+        dataset: String,
+        /// The length as typed.
+        typed: String,
+    },
     /// A dataset does not say where its records are.
     #[error("dataset `{dataset}` has no source of its own")]
     NoSource {
@@ -126,6 +134,9 @@ impl Hint for CatalogueError {
             Self::NoFile { found, .. } => Some(format!(
                 "found {}; name the file itself if it is one of them",
                 suggest::quoted_list(found, "and")
+            )),
+            Self::BadLength { dataset, .. } => Some(format!(
+                "write a number of tokens: `{dataset}@250`, `{dataset}@1k`, `{dataset}@32k`"
             )),
             Self::Hub(error) => error.hint(),
             Self::NoShots { source, .. } => Some(match source.hint() {

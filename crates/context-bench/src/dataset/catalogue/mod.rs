@@ -15,6 +15,7 @@ mod load;
 mod locate;
 mod prepare;
 mod prompt;
+mod prompt_texts;
 mod raw;
 mod read;
 mod read_official;

@@ -9,15 +9,20 @@ use serde_json::{Map, Value};
 use super::{fixture, is_update, load, untagged};
 
 /// What is loaded besides the usual config of each dataset.
-const FURTHER: [&str; 19] = [
+const FURTHER: [&str; 24] = [
     "alpaca-eval:alpaca_eval",
     "bbh:word_sorting",
     "gsm8k:socratic",
     "hotpotqa:fullwiki",
+    "infinitebench:code_debug",
+    "infinitebench:code_run",
     "infinitebench:longbook_choice_eng",
+    "infinitebench:math_calc",
+    "infinitebench:math_find",
     "infinitebench:passkey",
     "locomo:qa",
     "longbench:gov_report",
+    "longbench:multifieldqa_zh",
     "longbench:trec",
     "longmemeval:qa",
     "mbpp:full",

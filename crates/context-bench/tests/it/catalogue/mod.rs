@@ -1,7 +1,9 @@
 //! The dataset catalogue: fixtures of our own, real samples, worked cases, errors.
 
+mod bbh_prompts;
 mod errors;
 mod fixtures;
+mod official_rules;
 mod own_files;
 mod real_samples;
 mod reference;
