@@ -1,9 +1,8 @@
 //! From names to trees: loading tasks and groups, members, overrides.
 
-use std::cell::{RefCell, RefMut};
 use std::path::{Path, PathBuf};
 
-use context_bench_template::place::{Place, Position};
+use context_bench_template::place::Place;
 use serde_json::{Map, Value};
 
 use crate::aggregate::AggregateMetric;
@@ -12,7 +11,8 @@ use crate::error::{Error, Result, Warning};
 use crate::file::{Kind, Loader, kind};
 use crate::given::Given;
 use crate::index::{Entry, Index};
-use crate::member::{add_child, leaf, members, name_of, passed_down, warn_twice};
+use crate::member::{add_child, leaf, member_place, members, name_of, passed_down, warn_twice};
+use crate::noticed::Warnings;
 use crate::suggest::{did_you_mean, quoted_list};
 use crate::tree::{Group, Node};
 
@@ -50,48 +50,6 @@ pub(crate) struct Context {
     pub(crate) format: Option<String>,
     /// The groups it lies in, to notice cycles.
     pub(crate) stack: Vec<String>,
-}
-
-/// What a resolution notices on its way. Who checks files goes on behind what is wrong
-/// with one member of a group, and is told all of it; who runs tasks stops there.
-#[derive(Debug, Default)]
-pub(crate) struct Warnings {
-    noticed: RefCell<Vec<Warning>>,
-    wrong: Option<RefCell<Vec<Error>>>,
-}
-
-impl Warnings {
-    /// Goes on behind errors and keeps them.
-    pub(crate) fn of_all() -> Self {
-        Self {
-            wrong: Some(RefCell::default()),
-            ..Self::default()
-        }
-    }
-
-    pub(crate) fn borrow_mut(&self) -> RefMut<'_, Vec<Warning>> {
-        self.noticed.borrow_mut()
-    }
-
-    pub(crate) fn into_inner(self) -> Vec<Warning> {
-        self.noticed.into_inner()
-    }
-
-    /// Keeps an error, or gives it back to end with.
-    fn tell(&self, error: Error) -> Result<()> {
-        match &self.wrong {
-            Some(wrong) => {
-                wrong.borrow_mut().push(error);
-                Ok(())
-            }
-            None => Err(error),
-        }
-    }
-
-    /// The errors since the last time.
-    pub(crate) fn errors(&self) -> Vec<Error> {
-        self.wrong.as_ref().map(RefCell::take).unwrap_or_default()
-    }
 }
 
 impl Catalog {
@@ -307,8 +265,8 @@ impl Catalog {
             Some(place) => error.at(place),
             None => error,
         };
-        let (config, directory) = self.with_template(config, directory).map_err(wrong)?;
-        let (config, directory) = (&config, &*directory);
+        let (config, folder) = self.with_template(config, directory).map_err(wrong)?;
+        let config = &config;
         let mut handed = match self.defaults(config, name, directory).map_err(wrong) {
             Ok(handed) => handed,
             Err(error) => warnings.tell(error).map(|()| Config::new())?,
@@ -331,7 +289,7 @@ impl Catalog {
                 Some(place) => error.at(&place),
                 None => wrong(error),
             };
-            let nodes = self.member(member, name, directory, config, &inner, warnings);
+            let nodes = self.member(member, name, &folder, config, &inner, warnings);
             let nodes = match nodes.map_err(of_member) {
                 Ok(nodes) => nodes,
                 Err(error) => warnings.tell(error).map(|()| Vec::new())?,
@@ -446,34 +404,4 @@ impl Catalog {
         });
         Error::new(format!("group `{group}` has an unknown member `{name}`")).with_hint(hint)
     }
-}
-
-/// The line of a file on which a group names a member: the first below its `task` with
-/// that name in it. Values do not keep where they stood, and this is for messages only.
-fn member_place(config: &Config, member: &Value) -> Option<Place> {
-    let place = config.place("task")?;
-    let name = match member {
-        Value::String(name) => name.as_str(),
-        other => ["task", "group"]
-            .iter()
-            .find_map(|key| other.get(key)?.as_str())?,
-    };
-    let text = std::fs::read_to_string(&*place.file).ok()?;
-    let from = usize::try_from(place.position?.line).ok()?;
-    let is_inside = |c: char| c.is_alphanumeric() || "_-@:.".contains(c);
-    let names = |line: &str| {
-        let found = line.match_indices(name).find(|(at, _)| {
-            let before = line[..*at].chars().next_back();
-            let after = line[at + name.len()..].chars().next();
-            !before.is_some_and(is_inside) && !after.is_some_and(is_inside)
-        });
-        found.map(|(at, _)| line[..at].chars().count() + 1)
-    };
-    let mut lines = (from..).zip(text.lines().skip(from.saturating_sub(1)));
-    let (line, column) = lines.find_map(|(at, line)| Some((at, names(line)?)))?;
-    let position = Position {
-        line: u32::try_from(line).ok()?,
-        column: u32::try_from(column).ok()?,
-    };
-    Some(Place::new(place.file.clone(), position))
 }

@@ -1,7 +1,8 @@
 //! `group::sub::task`: from a group down to one of its members.
 
-use crate::catalog::{Catalog, Warnings};
+use crate::catalog::Catalog;
 use crate::error::{Error, Result};
+use crate::noticed::Warnings;
 use crate::suggest::{did_you_mean, quoted_list};
 use crate::tree::Node;
 

@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use context_bench_template::place::Place;
 use indexmap::IndexMap;
 
-use crate::catalog::{Catalog, Warnings};
+use crate::catalog::Catalog;
 use crate::error::{Error, Result, Warning};
 use crate::fields::check_keys;
 use crate::file::Kind;
 use crate::function::{Function, Host};
+use crate::noticed::Warnings;
 use crate::pattern;
 use crate::problems::problems;
 use crate::registered;

@@ -44,3 +44,4 @@ mod task_runs;
 mod tasks;
 mod tasks_broken;
 mod tasks_examples;
+mod wild_tree;

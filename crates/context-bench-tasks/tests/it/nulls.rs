@@ -55,7 +55,7 @@ fn built(files: &Value) -> String {
     config.retain(|_, value| !value.is_null());
     config.sort_keys();
     let mut task = Task::build(leaf).unwrap();
-    task.config = context_bench_tasks::Config::new();
+    task.config = context_bench_tasks::config::Config::new();
     let shown = format!("{config:?} {task:?}");
     shown.replace(&*folder.path().to_string_lossy(), "FOLDER")
 }

@@ -192,8 +192,7 @@ impl Planner<'_> {
             ))
             .with_hint("leave out `--apply-chat-template`"));
         }
-        let unsafe_code = leaf.config.get("unsafe_code").and_then(Value::as_bool);
-        self.check_unsafe(&leaf.name, unsafe_code.unwrap_or(false))?;
+        self.check_unsafe(&leaf.name, leaf.is_unsafe())?;
         let given = self.around.given.records.get(&leaf.name);
         let made = ClassObject::make(
             leaf,

@@ -3,8 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use context_bench_tasks::Host;
 use context_bench_tasks::python::{PythonPool, PythonSettings};
+use context_bench_tasks::{Host, Object};
 use serde_json::{Map, Value, json};
 
 use super::{Fixture, function};
