@@ -3,6 +3,7 @@
 mod errors;
 mod fixtures;
 mod own_files;
+mod prompts;
 mod real_samples;
 mod reference;
 mod remote;
