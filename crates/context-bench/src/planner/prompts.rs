@@ -100,7 +100,7 @@ pub(super) fn unused_limit(plan: &RunPlan, spec: &RunSpec) -> Option<Notice> {
     let is_unused = spec.prompts.max_prompt_tokens.is_some() && !has_prompt;
     is_unused.then(|| {
         Notice::new("`--max-prompt-tokens` has no effect: no dataset has an official prompt here")
-            .with_hint("`--system truncate:keep=ends,budget=N` shortens contexts")
+            .with_hint("`--system truncate:keep=middle,tokens=N` shortens contexts")
     })
 }
 
