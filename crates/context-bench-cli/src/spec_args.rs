@@ -276,6 +276,7 @@ impl PromptArgs {
             apply_chat_template,
             fewshot_as_multiturn: self.fewshot_as_multiturn,
             system_instruction: self.system_instruction.clone(),
+            max_prompt_tokens: self.max_prompt_tokens,
             ..PromptSpec::default()
         })
     }

@@ -27,6 +27,10 @@ pub(crate) struct PromptArgs {
     /// question alone; the default with --layout).
     #[arg(long = "prompt", value_name = "PROMPT", help_heading = "Requests")]
     pub(crate) style: Option<PromptStyle>,
+    /// Most tokens of the message that an official prompt makes; the middle of longer ones is left
+    /// out. Default: no limit.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Requests", allow_negative_numbers = true)]
+    pub(crate) max_prompt_tokens: Option<u64>,
     /// Examples in each prompt; tasks that say 0 stay without.
     #[arg(
         short = 'f',

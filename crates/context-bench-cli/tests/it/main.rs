@@ -27,6 +27,7 @@ mod partial;
 mod plain_files;
 mod print_config;
 mod program;
+mod prompts;
 #[cfg(unix)]
 mod read_only;
 mod render;

@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::Arc;
 
 use context_bench_template::jinja::{self, Template};
 use indexmap::IndexMap;
@@ -57,7 +58,22 @@ pub struct PromptParts {
     /// The template of the temperature.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub temperature: Option<String>,
+    /// How long the message of the user may be; longer ones are cut in the middle.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<PromptLimit>,
 }
+
+/// How long a prompt may be.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PromptLimit {
+    /// So many tokens.
+    pub tokens: u64,
+    /// As this counts them.
+    pub tokenizer: String,
+}
+
+/// Shortens a text that is too long; `None` for one that is not.
+pub type Shorten = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
 impl PromptParts {
     /// What tells them from all others: templates, texts, worked examples and settings.
@@ -85,6 +101,7 @@ pub struct Prompt {
     config: Value,
     /// The worked examples by the value of the field that they are chosen by.
     shots: HashMap<String, Value>,
+    shorten: Option<Shorten>,
     digest: String,
 }
 
@@ -98,6 +115,8 @@ pub struct RenderedPrompt {
     /// How the answer is generated, in the words of tasks: `max_gen_toks`, `until`,
     /// `temperature`.
     pub generation: Map<String, Value>,
+    /// Whether the message of the user was too long, and was cut.
+    pub is_cut: bool,
 }
 
 impl RenderedPrompt {
@@ -135,9 +154,17 @@ impl Prompt {
                 .collect(),
             config: parts.config.clone().into(),
             shots: chosen(&parts),
+            shorten: None,
             digest: parts.digest(),
             parts,
         })
+    }
+
+    /// Cuts what is too long with this, which does what the limit of its parts says.
+    #[must_use]
+    pub fn with_shorten(mut self, shorten: Shorten) -> Self {
+        self.shorten = Some(shorten);
+        self
     }
 
     /// What it is made of.
@@ -180,11 +207,19 @@ impl Prompt {
             };
             value.transpose().map(|value| value.map(text))
         };
-        Ok(RenderedPrompt {
+        let mut rendered = RenderedPrompt {
             system: text(&self.system)?.filter(|text| !text.is_empty()),
             user: text(&self.user)?,
             generation: self.generation(&scope)?,
-        })
+            is_cut: false,
+        };
+        if let (Some(user), Some(shorten)) = (&mut rendered.user, &self.shorten)
+            && let Some(shorter) = shorten(user)
+        {
+            *user = shorter;
+            rendered.is_cut = true;
+        }
+        Ok(rendered)
     }
 
     fn generation(&self, scope: &Scope<'_>) -> Result<Map<String, Value>, PromptError> {
@@ -372,6 +407,7 @@ mod tests {
                     .as_object()
                     .cloned()
                     .unwrap_or_default(),
+                is_cut: false,
             };
             assert_eq!(rendered, expected, "{parts}");
         }
@@ -414,6 +450,7 @@ mod tests {
             json!({"user": "x", "max_tokens": 1}),
             json!({"user": "x", "stop": ["1"]}),
             json!({"user": "x", "temperature": "1"}),
+            json!({"user": "x", "limit": {"tokens": 8, "tokenizer": "whitespace"}}),
         ]
         .into_iter()
         .map(|parts| prompt(parts).digest().to_owned())
@@ -422,6 +459,21 @@ mod tests {
             for (j, other) in digests.iter().enumerate() {
                 assert_eq!(one == other, i == j, "{i} and {j}");
             }
+        }
+    }
+
+    #[test]
+    fn what_is_too_long_is_cut_after_it_was_made() {
+        let shorten: Shorten = Arc::new(|text| (text.len() > 3).then(|| text[..3].to_owned()));
+        for (context, expected) in [("a", ("<a>", false)), ("abc", ("<ab", true))] {
+            let prompt = prompt(json!({"user": "<{{ context }}>"}));
+            let prompt = prompt.with_shorten(Arc::clone(&shorten));
+            let rendered = prompt.render(&example(json!({"context": context})));
+            let rendered = rendered.expect("rendered");
+            assert_eq!(
+                (rendered.user.as_deref(), rendered.is_cut),
+                (Some(expected.0), expected.1)
+            );
         }
     }
 

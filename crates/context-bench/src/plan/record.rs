@@ -105,6 +105,10 @@ impl RunRecord {
                 if !parts.stop.is_empty() {
                     how["stop"] = json!(parts.stop);
                 }
+                if let Some(limit) = &parts.limit {
+                    how["max_prompt_tokens"] = json!(limit.tokens);
+                    how["tokenizer"] = json!(limit.tokenizer);
+                }
                 // What the authors show and a local copy does not have.
                 if parts.n_shots() < parts.count {
                     how["shots_wanted"] = json!(parts.count);

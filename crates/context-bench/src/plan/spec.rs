@@ -46,7 +46,7 @@ pub struct RunSpec {
     /// Where records come from and how many are used.
     #[serde(skip_serializing_if = "is_default")]
     pub data: DataSpec,
-    /// How the prompts of tasks are made.
+    /// How prompts are made.
     #[serde(skip_serializing_if = "is_default")]
     pub prompts: PromptSpec,
     /// How every endpoint is asked. Systems may have the same keys for themselves.
@@ -266,7 +266,7 @@ pub struct DataSpec {
     pub keep_order: Option<bool>,
 }
 
-/// How the prompts of tasks are made.
+/// How prompts are made: those of tasks and, where it says so, those of datasets.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PromptSpec {
@@ -288,6 +288,11 @@ pub struct PromptSpec {
     /// The most tokens of an answer, where a task does not say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_gen_toks: Option<u64>,
+    /// The most tokens of the message that an official prompt makes, as `scoring.tokenizer`
+    /// counts them: of longer ones the middle is left out, half of the tokens stay at each
+    /// end. Default: no limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_prompt_tokens: Option<u64>,
     /// A text that ends every answer, with the stops of its task.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub eos: Option<String>,

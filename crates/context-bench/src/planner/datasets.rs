@@ -77,11 +77,11 @@ impl Planner<'_> {
             }
             let dataset = limited(opened.dataset, options.limit)?;
             let prompt = match &opened.config {
-                Some((config, settings)) => self.prompt(&opened.tag, config, settings)?,
+                Some(config) => self.prompt(&opened.tag, config, &opened.settings)?,
                 None => None,
             };
             let dataset = prompted(&opened.tag, dataset, prompt.as_ref())?;
-            let config = opened.config.as_ref().map(|(config, _)| config);
+            let config = opened.config.as_ref();
             let benchmark =
                 self.dataset_benchmark(&opened.tag, dataset, config, options, scoring)?;
             let benchmark = DatasetBenchmark {

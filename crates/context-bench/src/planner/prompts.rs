@@ -5,11 +5,29 @@
 
 use std::sync::Arc;
 
-use super::{Notice, PlanError, Planner};
+use super::{Given, Notice, PlanError, Planner};
 use crate::dataset::Dataset;
 use crate::dataset::catalogue::{Config, LoadSettings, MissingShots};
-use crate::model::Prompt;
-use crate::plan::{PromptStyle, RunSpec};
+use crate::model::{Prompt, PromptError, PromptLimit, PromptParts, Shorten};
+use crate::plan::{PlannedSystem, PromptStyle, RunPlan, RunSpec};
+use crate::system::Layout;
+use crate::system::transform::without_middle;
+use crate::tokens::{TokenCounter, Tokenizer};
+
+/// What a run says about how it asks, with what systems that a program brings along say.
+pub(super) fn said(spec: &RunSpec, given: &Given) -> RunSpec {
+    let mut said = RunSpec {
+        prompt: spec.prompt,
+        systems: spec.systems.clone(),
+        requests: spec.requests.clone(),
+        prompts: spec.prompts.clone(),
+        ..RunSpec::default()
+    };
+    if given.systems.values().any(|system| system.has_layout) {
+        said.requests.layout.get_or_insert(Layout::default());
+    }
+    said
+}
 
 /// How a run asks: as it says, else officially. Whoever says where the context is to stand
 /// means the plain messages.
@@ -34,14 +52,79 @@ impl Planner<'_> {
         config: &Config,
         settings: &LoadSettings,
     ) -> Result<Option<Arc<Prompt>>, PlanError> {
-        let (prompt, notices) = dataset_prompt(self.spec, tag, config, settings)?;
+        let spec = said(self.spec, &self.around.given);
+        let (prompt, notices) = dataset_prompt(&spec, tag, config, settings)?;
         for notice in notices {
             if !self.notices.contains(&notice) {
                 self.notices.push(notice);
             }
         }
-        Ok(prompt)
+        let (Some(prompt), Some(tokens)) = (&prompt, spec.prompts.max_prompt_tokens) else {
+            return Ok(prompt);
+        };
+        let counter = self.counter()?;
+        let parts = PromptParts {
+            limit: Some(PromptLimit {
+                tokens,
+                tokenizer: counter.name().to_owned(),
+            }),
+            ..prompt.parts().clone()
+        };
+        let limited = shortening(parts, counter);
+        let limited = limited.map_err(|error| PlanError::new(error.to_string()))?;
+        Ok(Some(Arc::new(limited)))
     }
+}
+
+/// A prompt that cuts what is longer than its parts say.
+fn shortening(parts: PromptParts, counter: Arc<dyn TokenCounter>) -> Result<Prompt, PromptError> {
+    let limit = parts.limit.as_ref().map_or(u64::MAX, |limit| limit.tokens);
+    let shorten: Shorten = Arc::new(move |text| without_middle(text, limit, &*counter));
+    Ok(Prompt::new(parts)?.with_shorten(shorten))
+}
+
+/// The prompt that a plan keeps, made again.
+pub(super) fn prompt_of(parts: &PromptParts) -> Option<Arc<Prompt>> {
+    let limit = parts.limit.as_ref();
+    let known = limit.and_then(|limit| limit.tokenizer.parse::<Tokenizer>().ok());
+    let prompt = match known {
+        Some(tokenizer) => shortening(parts.clone(), tokenizer.counter()),
+        None => Prompt::new(parts.clone()),
+    };
+    prompt.ok().map(Arc::new)
+}
+
+/// That nothing is cut, because no prompt is the run's to cut.
+pub(super) fn unused_limit(plan: &RunPlan, spec: &RunSpec) -> Option<Notice> {
+    let has_prompt = plan.benchmarks.iter().any(|one| one.prompt.is_some());
+    let is_unused = spec.prompts.max_prompt_tokens.is_some() && !has_prompt;
+    is_unused.then(|| {
+        Notice::new("`--max-prompt-tokens` has no effect: no dataset has an official prompt here")
+            .with_hint("`--system truncate:keep=middle,tokens=N` shortens contexts")
+    })
+}
+
+/// That some systems are asked as authors ask and others, which get the fields of examples
+/// alone, may not be: their scores would be compared all the same.
+pub(super) fn asked_unlike(plan: &RunPlan) -> Option<Notice> {
+    let dataset = plan.benchmarks.iter().find(|one| one.prompt.is_some())?;
+    let asked = |system: &&PlannedSystem| system.endpoint.is_some();
+    let own = |system: &&PlannedSystem| {
+        system.endpoint.is_none() && ["command", "given"].contains(&system.kind.as_str())
+    };
+    plan.systems.iter().find(asked)?;
+    let own = plan.systems.iter().find(own)?;
+    Some(
+        Notice::new(format!(
+            "`{}` gets the fields of `{}` and asks in its own way, where others ask with the \
+             official prompt",
+            own.name, dataset.tag
+        ))
+        .with_hint(
+            "`--prompt plain` has all asked alike; a system in Python can use \
+             `datasets.prompt(NAME)`",
+        ),
+    )
 }
 
 /// The prompt that models are asked with about a dataset of the catalogue, and what users

@@ -11,6 +11,7 @@ use context_bench_tasks::{Host, Leaf, Options, Task, Tree};
 
 use super::earlier;
 use super::known::task_data;
+use super::prompts::prompt_of;
 use super::run::scored;
 use super::surroundings::Surroundings;
 use super::{PlanError, Planner};
@@ -21,7 +22,6 @@ use crate::benchmark::{
 use crate::chat::Pace;
 use crate::evaluate::evaluate;
 use crate::evaluator::Evaluator;
-use crate::model::{Prompt, PromptParts};
 use crate::plan::{BenchmarkKind, PLAN_VERSION, PlannedBenchmark, PlannedChat, RunPlan, RunRecord};
 use crate::replay::Replay;
 use crate::result::EvalResult;
@@ -217,7 +217,7 @@ impl Planner<'_> {
                         keeps_ids: planned.keeps_ids,
                         reporting: planned.reporting.clone(),
                         samples,
-                        prompt: planned.prompt.take().and_then(prompt_of),
+                        prompt: planned.prompt.as_ref().and_then(prompt_of),
                         ..DatasetBenchmark::default()
                     })
                 }
@@ -247,11 +247,6 @@ impl Planner<'_> {
         }
         rebuilt
     }
-}
-
-/// The prompt that a plan keeps; one of a later version may not be a template any more.
-pub(super) fn prompt_of(parts: PromptParts) -> Option<Arc<Prompt>> {
-    Prompt::new(parts).ok().map(Arc::new)
 }
 
 fn task_benchmark(

@@ -10,7 +10,7 @@ use super::layout::message;
 use super::openai::instructions;
 use super::{Layout, SystemError, generation, messages};
 use crate::chat::Endpoint;
-use crate::model::{Example, FailureKind, PromptError, RenderedPrompt};
+use crate::model::{Example, FailureKind, PROMPT_CUT, PromptError, RenderedPrompt};
 
 /// What an example asks for.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -104,6 +104,13 @@ impl Asked {
             members.shift_remove("temperature");
         }
         members
+    }
+
+    /// What is to be known of the prompt beside the reply.
+    pub(super) fn remarks(&self) -> Map<String, Value> {
+        let is_cut = self.prompt.as_ref().is_some_and(|prompt| prompt.is_cut);
+        let cut = is_cut.then(|| (PROMPT_CUT.to_owned(), Value::Bool(true)));
+        cut.into_iter().collect()
     }
 
     /// The answer up to the first stop of the prompt: endpoints take a few stops only, and

@@ -264,6 +264,7 @@ impl OpenAiProxy {
         }
         let reply = reply?;
         let mut remarks = reply.remarks();
+        remarks.extend(asked.remarks());
         if self.has_usual_temperature() && !self.sends_usual_temperature() {
             remarks.insert("without_temperature".into(), json!(true));
         }

@@ -87,6 +87,12 @@ impl Config {
         }))
     }
 
+    /// Itself as the config that the worked examples of its prompts are in, if they have any.
+    pub(super) fn shots_config(&self) -> Option<Self> {
+        let shots = self.variant.shots.as_ref().filter(|_| self.has_prompt());
+        shots.map(|shots| self.of_shots(shots))
+    }
+
     fn shots(&self, shots: &Shots, settings: &LoadSettings) -> Result<Found, DatasetError> {
         let config = self.of_shots(shots);
         let own = self.local_path(settings)?;

@@ -5,6 +5,7 @@ mod errors;
 mod fixtures;
 mod official_rules;
 mod own_files;
+mod prompts;
 mod real_samples;
 mod reference;
 mod remote;
