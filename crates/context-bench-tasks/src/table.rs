@@ -95,8 +95,9 @@ fn lines(entry: &Entry, depth: usize) -> Vec<Row> {
         .collect();
     keys.sort();
     if let Some(task) = &entry.task {
+        // The value of a field may have a comma of its own.
         let metric = |key: &str| {
-            key.split_once(',')
+            key.rsplit_once(',')
                 .map_or(key, |(metric, _)| metric)
                 .to_owned()
         };

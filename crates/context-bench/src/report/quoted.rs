@@ -213,3 +213,113 @@ pub(super) fn is_tabled(result: &EvalResult) -> bool {
     let mut reports = result.tasks.values();
     reports.any(|report: &TaskReport| report.is_shown)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dataset::catalogue::{AppliedRule, Basis, Deviation, Rule, Standing};
+    use crate::model::{Summary, Unit};
+    use crate::report::{HtmlTable, MarkdownReport, TableReport};
+
+    fn rule(deviation: Option<Deviation>) -> AppliedRule {
+        AppliedRule {
+            rule: Rule {
+                name: "geometric <mean>".into(),
+                source: "ours".into(),
+                basis: Basis::Paper,
+                verified: None,
+                ours: Standing::Same,
+                why: None,
+                official: None,
+            },
+            deviation,
+        }
+    }
+
+    fn result(systems: &[&str], deviation: Option<Deviation>) -> EvalResult {
+        let mut result = EvalResult::default();
+        for (at, system) in systems.iter().enumerate() {
+            let value = |value: f64| Measurement {
+                n: Some(7),
+                stderr: Some(0.01),
+                ..Measurement::new(value, Unit::Number)
+            };
+            let of_place = at as f64 / 100.0;
+            let report = DatasetReport {
+                headline: Some("geo".into()),
+                score_field: Some("rouge".into()),
+                is_row_mean: false,
+                figures: [
+                    ("geo".to_owned(), value(0.25 + of_place)),
+                    ("hard".to_owned(), Measurement::missing(Unit::Number)),
+                ]
+                .into_iter()
+                .collect(),
+                by_value: [(
+                    "by_kind".to_owned(),
+                    (0..20)
+                        .map(|n| (format!("kind{n:02}"), value(0.5)))
+                        .collect(),
+                )]
+                .into_iter()
+                .collect(),
+                rule: Some(rule(deviation)),
+            };
+            let tasks = TaskReport {
+                datasets: [("own".to_owned(), report)].into_iter().collect(),
+                ..TaskReport::default()
+            };
+            result.tasks.insert((*system).to_owned(), tasks);
+            let summary = Summary::new().with("mean_score", value(0.5));
+            result.summary.insert((*system).to_owned(), summary);
+        }
+        result
+    }
+
+    #[test]
+    fn every_report_has_the_headline_and_the_rule() {
+        for systems in [&["a"][..], &["a", "b"], &["a", "b", "c"]] {
+            let result = result(systems, None);
+            let table = TableReport::default().render(&result);
+            let markdown = MarkdownReport.render(&result);
+            let html = HtmlTable.render(&result);
+            for (report, name) in [(&table, "mean>"), (&markdown, "mean>"), (&html, "mean&gt;")] {
+                assert!(report.contains("geo (headline)"), "{report}");
+                for at in 0..systems.len() {
+                    let value = format!("0.{} ±0.010 (n 7)", 250 + 10 * at);
+                    assert!(report.contains(&value), "{value}: {report}");
+                }
+                assert!(report.contains("quote `geo` for own"), "{report}");
+                assert!(
+                    report.contains(&format!("{name} (ours): official rule")),
+                    "{report}"
+                );
+            }
+            assert!(
+                table.lines().all(|line| line.chars().count() <= 80),
+                "{table}"
+            );
+            assert!(
+                table.contains("and 8 more") && !table.contains("kind19"),
+                "{table}"
+            );
+            assert!(markdown.contains("| kind19 | 0.500"), "{markdown}");
+            assert!(html.contains("<th>kind19</th>"), "{html}");
+        }
+    }
+
+    #[test]
+    fn a_run_of_ones_own_claims_no_official_rule() {
+        for (deviation, expected) in [
+            (Deviation::Evaluators, "the evaluators are your choice"),
+            (Deviation::Score, "another score stands for it"),
+            (
+                Deviation::PlainPrompt,
+                "official rule, plain prompt: not comparable with published figures",
+            ),
+        ] {
+            let rules = rules(&result(&["a"], Some(deviation)));
+            assert!(rules[0].ends_with(expected), "{rules:?}");
+        }
+    }
+}
