@@ -177,6 +177,37 @@ fn without_a_judge_the_main_score_is_left_out_and_a_notice_says_so() {
     .is_error(&["`frames_judge` has no endpoint to ask", "--judge-url"]);
 }
 
+#[test]
+fn a_stored_run_gets_its_judge_later() {
+    let stored = Stored(tempfile::tempdir().unwrap());
+    let model = ChatServer::start(handlers::constant("40"));
+    let judge = ChatServer::start(handlers::constant("Decision: TRUE"));
+    let (typed, url) = (fixture("frames"), model.url());
+    let base = [
+        "run",
+        "--proxy",
+        &url,
+        "--name",
+        "p",
+        "--dataset",
+        &typed,
+        "-q",
+    ];
+    assert_eq!(stored.command(&base).code, 0);
+    let asked = model.request_count();
+    let later = [
+        "rescore",
+        "last",
+        "--judge-url",
+        &judge.url(),
+        "--output",
+        "json",
+    ];
+    let result = stored.command(&later).json();
+    assert_eq!(result["summary"]["p"]["mean_score"], 1.0, "{result}");
+    assert_eq!((model.request_count(), judge.request_count()), (asked, 1));
+}
+
 /// A folder with a store, for commands that follow each other.
 struct Stored(tempfile::TempDir);
 

@@ -301,7 +301,7 @@ fn published_verdicts_are_read_as_published() {
     if !verdicts.is_empty() {
         for one in &verdicts {
             let said = one["evaluation"].as_str().unwrap();
-            assert_eq!(longmemeval::verdict(said), said == "yes");
+            assert_eq!(longmemeval::verdict(said), said.eq_ignore_ascii_case("yes"));
             let (id, kind) = (one["question_id"].as_str(), one["question_type"].as_str());
             assert!(
                 longmemeval::Kind::of(id.unwrap(), kind.unwrap()).is_some(),
