@@ -21,6 +21,7 @@ mod judge;
 mod models;
 mod named;
 mod notices;
+mod official_judges;
 mod outputs;
 #[cfg(unix)]
 mod partial;

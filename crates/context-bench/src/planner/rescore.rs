@@ -151,6 +151,9 @@ impl Planner<'_> {
         decided.score_field = (has_score || names_evaluators).then_some(field);
         decided.evaluators = spec.scoring.evaluators.clone().unwrap_or_default();
         decided.judge = scoring.judge();
+        let evaluators = scoring.into_evaluators();
+        let cautions = evaluators.iter().filter_map(|one| one.caution());
+        self.notices.extend(cautions.map(Notice::new));
         decided.threshold = spec.scoring.threshold.unwrap_or(decided.threshold);
         decided.baseline = spec.scoring.baseline.clone().or(decided.baseline.take());
         let iterations = spec.scoring.bootstrap_iters;

@@ -77,10 +77,7 @@ impl<'a> Scoring<'a> {
         let mut evaluators: Vec<Arc<dyn Evaluator>> = Vec::new();
         let is_own = self.spec.evaluators.is_none();
         for name in &names {
-            let evaluator = match self.lacks(name).filter(|_| is_own) {
-                Some(lack) => Arc::new(AwaitedEvaluator::new(name, lack.scores)) as _,
-                None => self.one(name)?,
-            };
+            let evaluator = self.one(name, is_own)?;
             check_names(&evaluators, &*evaluator)?;
             evaluators.push(evaluator);
         }
@@ -226,13 +223,16 @@ impl<'a> Scoring<'a> {
             .collect()
     }
 
-    fn one(&mut self, name: &str) -> Result<Arc<dyn Evaluator>, PlanError> {
+    /// An evaluator by its name; of those of a dataset, also one that lacks something.
+    fn one(&mut self, name: &str, is_own: bool) -> Result<Arc<dyn Evaluator>, PlanError> {
         if let Some((_, known)) = self.made.iter().find(|(known, _)| known == name) {
             return Ok(Arc::clone(known));
         }
-        let evaluator = match self.given.evaluators.get(name) {
-            Some(brought) => Arc::clone(brought),
-            None => {
+        let lack = self.lacks(name).filter(|_| is_own);
+        let evaluator = match (self.given.evaluators.get(name), lack) {
+            (Some(brought), _) => Arc::clone(brought),
+            (None, Some(lack)) => Arc::new(AwaitedEvaluator::new(name, lack.scores)) as _,
+            (None, None) => {
                 let reference: SystemRef = name.parse()?;
                 let factory = self.registry.evaluators.get(&reference.name)?;
                 factory(reference.params)?

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::{BuildError, EvaluatorFactory, Params};
 use crate::evaluator::{
     JudgeMode, JudgeRule, JudgeTemplate, LlmJudge, LlmJudgeError, LlmJudgeSettings, OfficialJudge,
-    OfficialJudgeSettings, Reference,
+    OfficialJudgeSettings, Reference, SwebenchReport,
 };
 use crate::text::suggest;
 use crate::text::verdict::Scale;
@@ -40,6 +40,12 @@ pub fn official_judge(rule: JudgeRule, settings: LlmJudgeSettings) -> EvaluatorF
         let judge = OfficialJudge::new(settings).map_err(|error| BuildError::other(&error))?;
         Ok(Arc::new(judge) as _)
     })
+}
+
+/// Whether an evaluator needs what only the user can name, a judge or a report, so that it
+/// cannot be made of its name alone.
+pub fn needs_more(name: &str) -> bool {
+    name == GENERAL || name == SwebenchReport::NAME || JudgeRule::named(name).is_some()
 }
 
 /// The settings of a benchmark's judge after parameters as they are written everywhere:

@@ -32,8 +32,9 @@ pub struct JudgedPair {
 }
 
 /// The chance that the model is preferred, per pair, had both answers the same
-/// length. Difficulties count when all pairs have one. `None` for fewer than five
-/// pairs, of which a model says nothing.
+/// length. Difficulties count when all pairs have one. `None` for fewer than five pairs, of
+/// which a model says nothing, and where the authors' own check calls the fit a failure: of
+/// answers that are nearly all longer, or all shorter, it can only guess.
 pub fn length_controlled(pairs: &[JudgedPair]) -> Option<Vec<f64>> {
     if pairs.len() < FOLDS {
         return None;
@@ -61,7 +62,21 @@ pub fn length_controlled(pairs: &[JudgedPair]) -> Option<Vec<f64>> {
         terms[LENGTH] = 0.0;
         logistic(product(&weights, &terms))
     });
-    Some(at_equal_length.collect())
+    let at_equal_length: Vec<f64> = at_equal_length.collect();
+    let raw: Vec<f64> = rows.iter().map(|row| row.preference).collect();
+    (!is_extreme(mean(&raw), mean(&at_equal_length))).then_some(at_equal_length)
+}
+
+/// Whether a win rate changes by so much that the authors call it a sign of failure: by ten
+/// points and by a quarter of the way to 0 or to 1.
+fn is_extreme(before: f64, after: f64) -> bool {
+    let low = (before - before / 4.0).min(before - 0.1);
+    let high = (before + (1.0 - before) / 4.0).max(before + 0.1);
+    !(low..=high).contains(&after)
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
 }
 
 /// What the model is fitted to.
@@ -164,7 +179,7 @@ fn spread(values: &[f64]) -> f64 {
     if n < 2.0 {
         return 0.0;
     }
-    let mean = values.iter().sum::<f64>() / n;
+    let mean = mean(values);
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
     (squares / (n - 1.0)).sqrt()
 }
@@ -215,6 +230,20 @@ mod tests {
         let none = rate(&wordy(50, None));
         assert_eq!(lacking, none);
         assert!(known.is_some());
+    }
+
+    #[test]
+    fn a_guess_is_no_number() {
+        for (before, after, expected) in [
+            (0.2, 0.09, true),
+            (0.2, 0.39, false),
+            (0.2, 0.41, true),
+            (0.5, 0.38, false),
+            (0.5, 0.37, true),
+            (0.5, 0.63, true),
+        ] {
+            assert_eq!(is_extreme(before, after), expected, "{before} {after}");
+        }
     }
 
     #[test]

@@ -22,6 +22,7 @@ mod llm_judge;
 mod math;
 mod multiple_choice;
 mod nli;
+mod official_judge;
 mod openai;
 mod patience;
 mod properties;
