@@ -20,7 +20,13 @@ use crate::embedded::embedded;
 const EMBEDDED: &[(&str, &str)] = embedded![
     "tasks":
     "_mmlu",
+    "arc_challenge_likelihood",
     "bbh",
+    "bfcl_live",
+    "bfcl_non_live",
+    "bfcl_simple_languages",
+    "bfcl_single_turn",
+    "hellaswag_likelihood",
     "infinitebench",
     "longbench",
     "mgsm",
@@ -29,6 +35,8 @@ const EMBEDDED: &[(&str, &str)] = embedded![
     "mmlu_other",
     "mmlu_social_sciences",
     "mmlu_stem",
+    "truthfulqa_mc1",
+    "winogrande_likelihood",
 ];
 
 /// The folder of files that come with the program; no folder on disk has this name.

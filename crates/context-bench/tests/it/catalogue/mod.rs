@@ -2,6 +2,7 @@
 
 mod errors;
 mod fixtures;
+mod official_cases;
 mod own_files;
 mod real_samples;
 mod reference;
