@@ -32,10 +32,14 @@ class AnswerQuality(NativeEvaluator):
     ``recall``, ``contains``.
 
     An empty answer is always right (all 1.0), an empty response always wrong.
+
+    Args:
+        order: ``"original"`` removes articles before punctuation, as the original tool does;
+            ``"official"`` punctuation first, as SQuAD's own script does.
     """
 
-    def __init__(self) -> None:
-        super().__init__("answer_quality")
+    def __init__(self, order: str | None = None) -> None:
+        super().__init__("answer_quality", order=order)
 
 
 class SummarizationQuality(NativeEvaluator):
@@ -56,10 +60,11 @@ class MultipleChoiceAccuracy(NativeEvaluator):
 
     Args:
         extraction: ``"decisive"``, or ``"mmlu_pro"`` for the reading of that benchmark.
+        score: Another name of the score, so that two readings can stand side by side.
     """
 
-    def __init__(self, extraction: str | None = None) -> None:
-        super().__init__("multiple_choice", extraction=extraction)
+    def __init__(self, extraction: str | None = None, score: str | None = None) -> None:
+        super().__init__("multiple_choice", extraction=extraction, score=score)
 
 
 class CodeExecution(NativeEvaluator):

@@ -20,9 +20,15 @@ use crate::embedded::embedded;
 const EMBEDDED: &[(&str, &str)] = embedded![
     "tasks":
     "_mmlu",
+    "arc_challenge_likelihood",
     "bbh",
     "bbh_logical_deduction",
     "bbh_tracking_shuffled_objects",
+    "bfcl_live",
+    "bfcl_non_live",
+    "bfcl_simple_languages",
+    "bfcl_single_turn",
+    "hellaswag_likelihood",
     "infinitebench",
     "longbench",
     "longbench_code",
@@ -38,6 +44,8 @@ const EMBEDDED: &[(&str, &str)] = embedded![
     "mmlu_other",
     "mmlu_social_sciences",
     "mmlu_stem",
+    "truthfulqa_mc1",
+    "winogrande_likelihood",
 ];
 
 /// The folder of files that come with the program; no folder on disk has this name.

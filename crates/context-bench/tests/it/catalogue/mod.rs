@@ -3,6 +3,7 @@
 mod bbh_prompts;
 mod errors;
 mod fixtures;
+mod official_cases;
 mod official_rules;
 mod own_files;
 mod prompts;
