@@ -15,6 +15,8 @@ mod load;
 mod locate;
 mod prepare;
 mod prompt;
+#[cfg(test)]
+mod prompt_cases;
 mod prompt_texts;
 mod raw;
 mod read;

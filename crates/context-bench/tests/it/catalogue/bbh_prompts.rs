@@ -59,8 +59,8 @@ fn every_task_has_three_that_are_read_as_they_are_meant() {
             assert_eq!(one.thoughts.matches("answer is ").count(), 1, "{name}");
             assert!(!one.thoughts.contains("\n\n"), "{name}");
             // What the options are, the answer is one of.
-            let options: Vec<&str> = one.question.lines().filter_map(option).collect();
-            if !options.is_empty() {
+            if let Some((_, options)) = one.question.split_once("\nOptions:\n") {
+                let options: Vec<&str> = options.lines().filter_map(option).collect();
                 assert!(
                     options.contains(&one.answer.as_str()),
                     "{name}: {}",

@@ -190,7 +190,7 @@ mod tests {
     fn row(value: Value) -> Row {
         Row {
             record: value.as_object().unwrap().clone().into(),
-            at: Location::file("sets.json"),
+            at: Location::file(std::path::Path::new("sets.json")),
         }
     }
 
