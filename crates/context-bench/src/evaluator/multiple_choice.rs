@@ -110,7 +110,8 @@ impl Evaluator for MultipleChoiceAccuracy {
     fn identity(&self) -> Option<Identity> {
         Some(Identity::new(
             self.name(),
-            1,
+            // 2: letters in single quotes, and options that are rejected in words.
+            2,
             format!("{:?}", self.extraction),
         ))
     }
