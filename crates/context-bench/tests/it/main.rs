@@ -9,10 +9,6 @@
     reason = "tests"
 )]
 
-mod agreement_bfcl;
-mod agreement_ifeval;
-mod agreement_math;
-mod agreement_text;
 mod catalogue;
 mod command;
 mod context_layers;
