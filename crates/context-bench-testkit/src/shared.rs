@@ -11,14 +11,22 @@ use serde_json::Value;
 /// The folder is `../shared` seen from the root of the repo, or what
 /// `CONTEXT_BENCH_SHARED` names.
 pub fn path(relative: &str) -> Option<PathBuf> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
-    let root = std::env::var_os("CONTEXT_BENCH_SHARED").map_or(beside, PathBuf::from);
-    let path = root.join(relative);
+    let path = root().join(relative);
     if !path.exists() {
         eprintln!("skipped: shared file `{relative}` is not present");
         return None;
     }
     Some(path)
+}
+
+/// Whether a path is there, without a message.
+pub fn has(relative: &str) -> bool {
+    root().join(relative).exists()
+}
+
+fn root() -> PathBuf {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
+    std::env::var_os("CONTEXT_BENCH_SHARED").map_or(beside, PathBuf::from)
 }
 
 /// The worked cases of a component, or none (with a message) when the file is absent.

@@ -60,7 +60,8 @@ impl Evaluator for MathEquivalence {
     }
 
     fn identity(&self) -> Option<Identity> {
-        Some(Identity::new(self.name(), 1, serde_json::Value::Null))
+        // 2: `ABC` equals `abc`.
+        Some(Identity::new(self.name(), 2, serde_json::Value::Null))
     }
 
     fn required_fields(&self) -> &[&[&str]] {

@@ -127,7 +127,8 @@ impl Evaluator for MultipleChoiceAccuracy {
         if self.names[0].as_str() != NAME {
             settings.push_str(&format!(" as {}", self.names[0]));
         }
-        Some(Identity::new(self.name(), 1, settings))
+        // 2: letters in single quotes, and options that are rejected in words.
+        Some(Identity::new(self.name(), 2, settings))
     }
 
     fn required_fields(&self) -> &[&[&str]] {

@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use async_trait::async_trait;
+use serde_json::Value;
 
 use super::{Evaluator, EvaluatorError};
 use crate::model::{Example, Identity, Output, Score, ScoreName, Scores};
@@ -18,7 +19,8 @@ static NAMES: LazyLock<[ScoreName; 1]> = LazyLock::new(|| ["nli_accuracy".into()
 /// given literally.
 ///
 /// A blank gold scores 1, checked first; then a blank response scores 0. In a
-/// run, examples without `answer` are not applicable.
+/// run, examples without `answer` are not applicable; one with `null`, where annotators
+/// did not agree, is none in a run and unscored when it is asked for.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NliLabelMatch;
 
@@ -63,7 +65,8 @@ impl Evaluator for NliLabelMatch {
     }
 
     fn identity(&self) -> Option<Identity> {
-        Some(Identity::new(self.name(), 1, serde_json::Value::Null))
+        // 2: what is said of a label counts, and so does one before its reason.
+        Some(Identity::new(self.name(), 2, Value::Null))
     }
 
     fn required_fields(&self) -> &[&[&str]] {
@@ -71,7 +74,10 @@ impl Evaluator for NliLabelMatch {
     }
 
     async fn score(&self, example: &Example, output: &Output) -> Result<Scores, EvaluatorError> {
-        let score = Self::compare(&output.response(), &example.stringified("answer"));
+        let score = match example.get("answer") {
+            Some(Value::Null) => Score::unscored("the example has no gold label"),
+            _ => Self::compare(&output.response(), &example.stringified("answer")),
+        };
         Ok([(NAMES[0].clone(), score)].into_iter().collect())
     }
 }
@@ -79,6 +85,20 @@ impl Evaluator for NliLabelMatch {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn a_null_label_is_none() {
+        let example = Example::new().with("answer", Value::Null);
+        assert!(!NliLabelMatch.applies_to(&example));
+        let output = Output::reply(&example, "neutral");
+        let scores = NliLabelMatch
+            .score(&example, &output)
+            .await
+            .expect("scores");
+        assert_eq!(scores.value("nli_accuracy"), None);
+        let reason = scores.get("nli_accuracy").and_then(Score::reason);
+        assert_eq!(reason, Some("the example has no gold label"));
+    }
 
     #[test]
     fn labels_match_by_meaning() {
@@ -96,6 +116,10 @@ mod tests {
             ("not_entailment", "contradiction", 1.0),
             ("half-true", "Half true.", 1.0),
             ("half-true", "true", 0.0),
+            ("Contradiction", "Entailment is impossible.", 0.0),
+            ("SUPPORTS", "Yes and no.", 0.0),
+            ("REFUTES", "Yes and no.", 0.0),
+            ("NOT ENOUGH INFO", "Not mentioned or unknown", 1.0),
         ] {
             let score = NliLabelMatch::compare(response, gold);
             assert_eq!(score.get(), Some(expected), "{gold}: {response}");

@@ -9,6 +9,7 @@
 mod answer;
 mod approx;
 mod bracket;
+mod case;
 mod command;
 mod complex;
 mod either;
@@ -48,5 +49,15 @@ pub fn equivalent(a: &str, b: &str) -> bool {
     if a == b {
         return true;
     }
-    equal::answers_equal(&answer::Answer::read(a), &answer::Answer::read(b))
+    let same =
+        |a: &str, b: &str| equal::answers_equal(&answer::Answer::read(a), &answer::Answer::read(b));
+    if same(a, b) {
+        return true;
+    }
+    // Only between the spellings: of two words in capitals the order of letters counts.
+    match (case::folded(a), case::folded(b)) {
+        (Some(folded), None) if !case::mixes_cases(b) => same(&folded, b),
+        (None, Some(folded)) if !case::mixes_cases(a) => same(a, &folded),
+        _ => false,
+    }
 }

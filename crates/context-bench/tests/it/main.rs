@@ -9,11 +9,8 @@
     reason = "tests"
 )]
 
-mod agreement_bfcl;
-mod agreement_ifeval;
 mod agreement_long;
-mod agreement_math;
-mod agreement_text;
+mod bfcl_languages;
 mod catalogue;
 mod command;
 mod context_layers;

@@ -31,6 +31,31 @@ fn pairs_are_equal_or_not_in_both_directions() {
     assert_eq!(missed, N_MISSED_BY_MATH_VERIFY);
 }
 
+/// Letters that are written together: case does not count between the spellings, the order
+/// of capitals does.
+#[test]
+fn case_of_letters() {
+    for (a, b, equal) in [
+        ("ABC", "abc", true),
+        ("AB", "ab", true),
+        ("XYZ", "xyz", true),
+        ("Abc", "abc", true),
+        ("2AB", "2ab", true),
+        ("AB + C", "ab + c", true),
+        ("(ABC, 2)", "(abc, 2)", true),
+        (r"\triangle ABC", r"\triangle abc", true),
+        ("x", "X", true),
+        ("BAC", "ABC", false),
+        ("HTH", "HHT", false),
+        ("aAB", "abb", false),
+        ("x + X", "2x", false),
+        ("ABC", "abd", false),
+    ] {
+        assert_eq!(equivalent(a, b), equal, "{a} and {b}");
+        assert_eq!(equivalent(b, a), equal, "{b} and {a}");
+    }
+}
+
 /// Gold, response, whether its final answer is the gold.
 const RESPONSES: &[(&str, &str, bool)] = &[
     ("42", "The answer is 42.", true),

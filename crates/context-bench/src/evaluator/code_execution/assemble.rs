@@ -7,8 +7,8 @@
 
 use serde_json::Value;
 
-use super::extract::{defines, readings};
-use super::statements::{is_name, statements, uses};
+use super::extract::{defines, implements, readings};
+use super::statements::{is_body, is_name, statements, uses};
 use crate::model::Example;
 use crate::sandbox::Program;
 use crate::text::stringify::python_str;
@@ -160,20 +160,32 @@ fn candidates(response: &str, prompt: &str, wanted: &[&str]) -> Vec<String> {
         if prompt.is_empty() {
             add(code);
             add(flush);
-        } else if defines(&flush, wanted) {
+            continue;
+        }
+        let is_whole = defines(&flush, wanted);
+        if !is_whole || continues(&code, &flush, wanted) {
+            for body in continuations(prompt, &code) {
+                add(body);
+            }
+        }
+        if is_whole {
             // The whole function; the prompt may have imports and helpers.
             let before = before_definition(prompt, wanted);
             if !before.trim().is_empty() {
                 add(format!("{}\n\n{flush}", before.trim_end()));
             }
             add(flush);
-        } else {
-            for body in continuations(prompt, &code) {
-                add(body);
-            }
         }
     }
     all
+}
+
+/// Whether code that binds a wanted name still goes on where the prompt ends: the name is
+/// that of a local variable or function. Code that returns is the inside of a function,
+/// and so is what is indented and only assigns the name.
+fn continues(code: &str, flush: &str, wanted: &[&str]) -> bool {
+    let is_indented = code != flush;
+    is_body(code) || is_indented && !implements(flush, wanted)
 }
 
 /// What stands in a prompt before the function that it begins.
@@ -295,6 +307,28 @@ mod tests {
             format!("{header}{function}")
         );
         assert_eq!(first("  \n"), "");
+    }
+
+    #[test]
+    fn a_local_variable_may_have_the_name_of_the_function() {
+        for body in [
+            "    f = x\n    return f\n",
+            "    f = x\n    print(f)\n    return f\n",
+            "    f, y = x, 1\n    if y:\n        return f\n",
+            "    from operator import pos as f\n    return f(x)\n",
+            "    def f(y):\n        return y\n    return f(x)\n",
+            "    f = [x]\n    yield from f\n",
+            "    f = x\n    global y\n    y = f\n",
+        ] {
+            assert_eq!(first(body), format!("{PROMPT}{body}"), "{body:?}");
+            let fenced = format!("Sure:\n```python\n{body}```");
+            assert_eq!(first(&fenced), format!("{PROMPT}{body}"), "{body:?}");
+        }
+        let body = format!("{PROMPT}    f = x\n    return f\n");
+        assert_eq!(first("f = x\nreturn f\n"), body);
+        let header = "import math\n\ndef helper(): pass\n\n";
+        let value = "f = lambda x: x\n";
+        assert_eq!(first(value), format!("{header}{value}"));
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! only listed.
 
 use super::fences::{Block, blocks};
-use super::statements::{Statement, statements, uses};
+use super::statements::{Statement, is_body, statements, uses};
 
 /// More blocks than are looked at.
 const MAX_BLOCKS: usize = 40;
@@ -82,6 +82,13 @@ pub(super) fn readings(response: &str, wanted: &[&str]) -> Vec<String> {
 /// Whether a text defines one of the names, as a function, class or variable.
 pub(super) fn defines(text: &str, wanted: &[&str]) -> bool {
     let mut names = statements(text).into_iter().flat_map(|s| s.binds());
+    names.any(|name| wanted.contains(&name))
+}
+
+/// Whether a text brings one of the names as a function or class, not as a variable.
+pub(super) fn implements(text: &str, wanted: &[&str]) -> bool {
+    let all = statements(text);
+    let mut names = all.iter().filter_map(Statement::definition);
     names.any(|name| wanted.contains(&name))
 }
 
@@ -174,7 +181,8 @@ fn keep<'a>(code: &'a str, keeps: impl Fn(&Statement<'a>) -> bool) -> String {
 
 /// Without what only tries the code out: prints, assertions, the main part.
 fn without_examples(code: &str, wanted: &[&str]) -> String {
-    if !defines(code, wanted) {
+    // Of a body every line counts, also one that prints.
+    if !defines(code, wanted) || is_body(code) {
         return code.to_owned();
     }
     keep(code, |s| !s.is_example())

@@ -158,6 +158,32 @@ impl<'a> Statement<'a> {
     }
 }
 
+/// Whether a text can only be the inside of a function: a `return` or `yield` stands
+/// outside of every function that it defines itself, which no module may have.
+pub(super) fn is_body(text: &str) -> bool {
+    let mut scanner = Scanner::default();
+    // The indentation of the definition that the lines are in.
+    let mut definition: Option<usize> = None;
+    for line in text.split_inclusive('\n') {
+        let was_inside = scanner.is_inside();
+        scanner.line(line);
+        let code = line.trim();
+        if was_inside || code.is_empty() || code.starts_with('#') {
+            continue;
+        }
+        let indent = line.len() - line.trim_start().len();
+        if definition.is_some_and(|above| indent > above) {
+            continue;
+        }
+        definition = definition_on(code).map(|_| indent);
+        let leaves = matches!(first_word(code), "return" | "yield");
+        if leaves && definition.is_none() && is_plain(code) {
+            return true;
+        }
+    }
+    false
+}
+
 /// Whether a text uses a name, as a whole word.
 pub(super) fn uses(text: &str, name: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
@@ -284,6 +310,30 @@ mod tests {
             .filter_map(Statement::definition)
             .collect();
         assert_eq!(names, ["f"]);
+    }
+
+    #[test]
+    fn bodies_are_told_from_modules() {
+        let cases = [
+            ("return 1\n", true),
+            ("    f = 1\n    return f\n", true),
+            ("f = 1\nif f:\n    return f\n", true),
+            ("for x in y:\n    yield x", true),
+            ("def g(y):\n    return y\n\nreturn g(x)\n", true),
+            (
+                "def f(x):\n    if x:\n        return 1\n    return x\n",
+                false,
+            ),
+            ("class A:\n    def f(self):\n        return 1\n", false),
+            ("f = lambda x: x\n", false),
+            ("text = '''\nreturn 1\n'''\n", false),
+            ("# return 1\nreturned = 1\n", false),
+            ("return the sum of both to whoever asks for it.", false),
+            ("", false),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(is_body(text), expected, "{text:?}");
+        }
     }
 
     #[test]

@@ -89,15 +89,86 @@ pub(super) static VERBS: Lexicon = Lexicon::new(|| {
     )
 });
 
-/// Verbs that strike options out.
+/// Verbs that strike options out; `rule out` is two words and found apart.
 pub(super) static ELIMINATES: Lexicon = Lexicon::new(|| {
     words(
         "
-         eliminate eliminates eliminating exclude excluding discard reject rule out
-         dismiss 排 除
+         eliminate eliminates eliminated eliminating exclude excludes excluded excluding
+         discard discards discarding reject rejects rejected rejecting dismiss dismissing
+         avoid avoiding eliminiere eliminieren verwerfe verwerfen ausschließen
+         ausschliessen élimine éliminer j'élimine exclus exclure j'exclus écarte écarter
+         j'écarte descarto descartar elimino eliminar excluyo excluir escludo escludere
+         eliminare scarto scartare excluo исключаем исключаю исключить отбрасываем
+         отбрасываю uitsluiten odrzucam wykluczam 除 제외
         ",
     )
 });
+
+/// What says that somebody holds something to be so.
+pub(super) static BELIEFS: Lexicon = Lexicon::new(|| {
+    words(
+        "
+         think believe say suppose feel expect that it it's this glaube denke dass crois
+         pense que creo pienso credo penso che acho думаю считаю что
+        ",
+    )
+});
+
+/// Verbs that may begin what is said about an option.
+pub(super) static PREDICATES: Lexicon = Lexicon::new(|| {
+    words(
+        "
+         is are was were isn't aren't wasn't seems appears looks sounds remains can cannot
+         can't could couldn't would wouldn't will won't must mustn't should shouldn't does
+         doesn't do don't did didn't has makes fails fail failed falls kann passt stimmt
+         trifft gilt kommt scheidet entfällt fällt scheint ne peut convient semble puede
+         queda está parece può sembra pode kan может подходит
+        ",
+    )
+});
+
+/// Verbs that alone reject what they speak of.
+pub(super) static FAILS: Lexicon = Lexicon::new(|| words("fails fail failed scheidet entfällt"));
+
+/// What rejects the option right before it in scripts without spaces, and in Korean.
+pub(super) const CJK_DENIALS: &[&str] = &[
+    "不",
+    "错",
+    "錯",
+    "误",
+    "誤",
+    "有误",
+    "有誤",
+    "没有",
+    "可以排除",
+    "被排除",
+    "排除",
+    "ではな",
+    "ではあり",
+    "じゃな",
+    "じゃあり",
+    "は間違",
+    "は誤",
+    "は違",
+    "が間違",
+    "は不",
+    "は正しくな",
+    "は正解ではな",
+    "가 아니",
+    "가 아닙",
+    "이 아니",
+    "이 아닙",
+    "는 아니",
+    "는 아닙",
+    "은 아니",
+    "은 아닙",
+    "는 틀",
+    "은 틀",
+    "가 틀",
+    "이 틀",
+    "는 정답이 아",
+    "은 정답이 아",
+];
 
 /// Verbs of the list above that need one of these right after them.
 pub(super) static PARTICLES: Lexicon = Lexicon::new(|| words("with for on toward towards"));
@@ -155,10 +226,13 @@ pub(super) static CONFIRMS: Lexicon = Lexicon::new(|| {
 pub(super) static REJECTS: Lexicon = Lexicon::new(|| {
     words(
         "
-         incorrect wrong eliminated ruled impossible invalid irrelevant excluded
-         inaccurate falsch ausgeschlossen incorrecte fausse faux incorrecta incorrecto
-         errata sbagliata incorreta errada неверный неверно неправильный неправильно
-         onjuist 错 錯 误 誤 排 틀
+         incorrect wrong eliminated ruled impossible invalid irrelevant excluded rejected
+         discarded dismissed inaccurate untrue mistake mistaken error falsch falsche
+         unmöglich ausgeschlossen incorrecte fausse faux exclu exclue éliminée écartée
+         impossible incorrecta incorrecto falsa falso descartada descartado excluida
+         imposible errata sbagliata sbagliato esclusa escluso incorreta incorreto errada
+         errado descartado неверный неверно неверен неправильный неправильно ошибочный
+         исключён исключен onjuist fout błędna felaktigt 错 錯 误 誤 排 틀
         ",
     )
 });

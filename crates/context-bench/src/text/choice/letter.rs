@@ -11,6 +11,8 @@ use super::token::{Kind, Token};
 pub(super) struct Letters {
     /// Upper case, in the order written, each once.
     pub(super) letters: Vec<char>,
+    /// Where each stands in the text.
+    pub(super) places: Vec<usize>,
     /// Joined by `or` or a slash: no decision.
     pub(super) alternatives: bool,
     /// In brackets, quotes, bold or a box.
@@ -21,9 +23,13 @@ pub(super) struct Letters {
     pub(super) next: usize,
 }
 
-const OPENERS: &str = "([{（［【「『〈《«“‘\"'`*_$:：#<";
-const CLOSERS: &str = ")]}）］】」』〉》»”’\"'`*_$>";
-const MARKS: &str = "([{（［【「『〈《«“‘\"'`*_";
+const OPENERS: &str = "([{（［【「『〈《«»‹›“”„‚‛‘’\"'`*_$:：#<";
+const CLOSERS: &str = ")]}）］】」』〉》»«›‹”“’‘\"'`*_$>";
+const MARKS: &str = "([{（［【「『〈《«»‹›“”„‚‛‘’\"'`*_";
+/// Signs that open here and close there, as languages have it: `„B“`, `“B”`, `»B«`.
+const EITHER: &str = "“‘«‹";
+/// What may open a letter that a single quote closes.
+const SINGLE: &str = "'‘’‚‛‹`";
 
 /// The option letter that a token is, whatever surrounds it.
 fn letter_of(token: &Token<'_>) -> Option<(char, bool)> {
@@ -58,6 +64,14 @@ pub(super) fn lone_letter(tokens: &[Token<'_>], i: usize) -> Option<(char, bool)
     let Some(after) = tokens.get(i + 1).filter(|after| after.kind == Kind::Sign) else {
         return Some(letter);
     };
+    // `'B'` is quoted, `B'` is another point than `B`.
+    let opened = i
+        .checked_sub(1)
+        .map(|j| &tokens[j])
+        .is_some_and(|before| before.is_any(SINGLE) && before.end == token.start);
+    if opened && after.is_any("'’‘") && after.start == token.end {
+        return Some(letter);
+    }
     if after.end > after.start && after.start == token.end {
         let glued = tokens
             .get(i + 2)
@@ -102,6 +116,14 @@ fn skip_openers(tokens: &[Token<'_>], mut i: usize) -> (usize, bool) {
 pub(super) fn skip_closers(tokens: &[Token<'_>], mut i: usize) -> usize {
     loop {
         match tokens.get(i) {
+            // A sign that may open as well closes only what it touches.
+            Some(token) if token.is_any(EITHER) => {
+                let touches = i > 0 && tokens[i - 1].end == token.start;
+                if !touches {
+                    return i;
+                }
+                i += 1;
+            }
             Some(token) if token.is_any(CLOSERS) => i += 1,
             Some(token) if token.is('\\') && tokens.get(i + 1).is_some_and(|t| t.is_any(")]")) => {
                 i += 2;
@@ -111,14 +133,29 @@ pub(super) fn skip_closers(tokens: &[Token<'_>], mut i: usize) -> usize {
     }
 }
 
+/// One letter with the signs around it.
+struct One {
+    letter: char,
+    place: usize,
+    marked: bool,
+    /// The first token after its closing signs.
+    next: usize,
+}
+
 /// Reads one letter at `i`, with the signs around it.
-fn one(tokens: &[Token<'_>], i: usize) -> Option<(char, bool, usize)> {
+fn one(tokens: &[Token<'_>], i: usize) -> Option<One> {
     let (at, marked) = skip_openers(tokens, i);
     let (letter, capital) = lone_letter(tokens, at)?;
     let next = skip_closers(tokens, at + 1);
     let marked = marked || next > at + 1 && tokens[at + 1].is_any(")）]】");
+    let found = One {
+        letter,
+        place: tokens[at].start,
+        marked,
+        next,
+    };
     if marked {
-        return Some((letter, true, next));
+        return Some(found);
     }
     let follower = tokens.get(next).filter(|token| token.is_word());
     let article = matches!(letter, 'A' | 'I') || !capital;
@@ -126,7 +163,7 @@ fn one(tokens: &[Token<'_>], i: usize) -> Option<(char, bool, usize)> {
         // `The answer is A because` but `Answer: A tale of two cities`.
         Some(word) if article && !word.in_set(&AFTER_LETTER) => None,
         Some(word) if is_roman(word.text) => None,
-        _ => Some((letter, false, next)),
+        _ => Some(found),
     }
 }
 
@@ -140,9 +177,15 @@ const MAX_LIST: usize = 32;
 
 /// Reads a letter or a list of letters at `i`: `B`, `**(B)**`, `A, C and D`.
 pub(super) fn letters_at(tokens: &[Token<'_>], i: usize) -> Option<Letters> {
-    let (first, marked, mut next) = one(tokens, i)?;
+    let One {
+        letter: first,
+        place,
+        marked,
+        mut next,
+    } = one(tokens, i)?;
     let mut read = Letters {
         letters: vec![first],
+        places: vec![place],
         alternatives: false,
         marked,
         closed: tokens[next - 1].is_any(CLOSERS),
@@ -160,21 +203,22 @@ pub(super) fn letters_at(tokens: &[Token<'_>], i: usize) -> Option<Letters> {
             // `I and II only`, `I, II`: numerals, not letters.
             return (first != 'I' || marked).then_some(read);
         }
-        let Some((letter, also_marked, after)) = one(tokens, joiner) else {
+        let Some(also) = one(tokens, joiner) else {
             return Some(read);
         };
         // `The answer is B, C is wrong`: a new statement begins.
         let new_statement = tokens
-            .get(after)
+            .get(also.next)
             .is_some_and(|token| token.in_list(&["is", "was", "would", "seems"]));
-        if also_marked != marked || new_statement && !alternatives {
+        if also.marked != marked || new_statement && !alternatives {
             return Some(read);
         }
-        if !read.letters.contains(&letter) {
-            read.letters.push(letter);
+        if !read.letters.contains(&also.letter) {
+            read.letters.push(also.letter);
+            read.places.push(also.place);
         }
         read.alternatives |= alternatives;
-        next = after;
+        next = also.next;
         read.next = next;
     }
     Some(read)

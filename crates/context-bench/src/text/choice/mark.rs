@@ -3,6 +3,7 @@
 
 use super::cue::{AFTER_LETTER, FILLERS, NAMES, NEGATIONS};
 use super::letter::{Letters, letters_at, lone_letter, skip_closers};
+use super::rejection::Rejections;
 use super::token::{Kind, Token};
 use crate::text::lexicon::{Lexicon, words};
 
@@ -24,7 +25,7 @@ pub(super) struct Mark {
 }
 
 /// The letter that a line begins with: `B`, `(B) Paris`, `- **B.** Paris`, `Option B`.
-pub(super) fn mark(line: &[Token<'_>]) -> Option<Mark> {
+pub(super) fn mark(line: &[Token<'_>], rejections: &Rejections) -> Option<Mark> {
     let mut i = 0;
     while line.get(i).is_some_and(|token| token.is_any("-•#>–—✅")) {
         i += 1;
@@ -59,6 +60,7 @@ pub(super) fn mark(line: &[Token<'_>]) -> Option<Mark> {
     if lower_case && line.len() > 40 {
         return None;
     }
+    let read = rejections.without(read)?;
     Some(Mark {
         letters: read.letters,
         alternatives: read.alternatives,
@@ -88,7 +90,7 @@ fn lists_options(line: &[Token<'_>]) -> bool {
 }
 
 /// Bold and bracketed letters of a line, each once.
-pub(super) fn highlighted(line: &[Token<'_>]) -> Vec<char> {
+pub(super) fn highlighted(line: &[Token<'_>], rejections: &Rejections) -> Vec<char> {
     let mut found = Vec::new();
     let mut i = 0;
     while i < line.len() {
@@ -96,8 +98,9 @@ pub(super) fn highlighted(line: &[Token<'_>]) -> Vec<char> {
             && (i == 0 || line[i - 1].end < line[i].start || !line[i - 1].is_word());
         match opens.then(|| letters_at(line, i)).flatten() {
             Some(read) if read.marked && read.closed => {
-                found.extend(read.letters);
                 i = read.next.max(i + 1);
+                let kept = rejections.without(read);
+                found.extend(kept.into_iter().flat_map(|read| read.letters));
             }
             _ => i += 1,
         }
@@ -112,7 +115,7 @@ static SUBJECT_OF: Lexicon =
 
 /// Capital letters that stand alone in a short last line, each once. Articles,
 /// pronouns, names (`vitamin C`) and formulas are none.
-pub(super) fn lone_capitals(line: &[Token<'_>]) -> Vec<char> {
+pub(super) fn lone_capitals(line: &[Token<'_>], rejections: &Rejections) -> Vec<char> {
     let n_words = line.iter().filter(|token| token.is_word()).count();
     if n_words > 15 {
         return Vec::new();
@@ -120,6 +123,9 @@ pub(super) fn lone_capitals(line: &[Token<'_>]) -> Vec<char> {
     let mut found: Vec<char> = (0..line.len())
         .filter_map(|i| {
             let (letter, capital) = lone_letter(line, i)?;
+            if rejections.at(line[i].start) {
+                return None;
+            }
             let before = i.checked_sub(1).map(|j| &line[j]);
             let name = before.is_some_and(|token| {
                 token.in_set(&NAMES) || token.in_set(&NEGATIONS) || token.is('$')

@@ -12,6 +12,7 @@ mod mark;
 mod mmlu_pro;
 mod option_text;
 mod refusal;
+mod rejection;
 mod statement;
 mod token;
 
@@ -19,6 +20,7 @@ use std::fmt;
 
 use mark::Mark;
 use option_text::OptionTexts;
+use rejection::Rejections;
 use statement::Statement;
 use token::Token;
 
@@ -189,7 +191,9 @@ pub fn extract(response: &str, options: &ChoiceOptions) -> Result<Choice, NoChoi
         return Err(NoChoice::Empty);
     };
     let one_line = lines.len() == 1;
-    let marks: Vec<Option<Mark>> = lines.iter().map(|line| mark::mark(line)).collect();
+    let rejections = Rejections::of(response, &tokens, &options.texts);
+    let marks = lines.iter().map(|line| mark::mark(line, &rejections));
+    let marks: Vec<Option<Mark>> = marks.collect();
     if one_line {
         if let Some(whole) = marks[0].clone().filter(|mark| mark.alone) {
             return settle(whole.letters, whole.alternatives, Rule::Whole, options);
@@ -205,7 +209,7 @@ pub fn extract(response: &str, options: &ChoiceOptions) -> Result<Choice, NoChoi
         return settle(vec![letter], false, Rule::WholeText, options);
     }
 
-    let said = statement::statements(response, &tokens, &options.texts);
+    let said = statement::statements(response, &tokens, &options.texts, &rejections);
     if let Some(stated) = latest(&said.stated) {
         // `The answer is (B) … For the last question I cannot provide an answer.`
         if refusal::declines(&tokens).is_some_and(|at| at > stated.at) {
@@ -267,10 +271,13 @@ pub fn extract(response: &str, options: &ChoiceOptions) -> Result<Choice, NoChoi
     }
 
     let kept = |mut letters: Vec<char>| {
-        letters.retain(|letter| options.has(*letter) && !said.ruled_out.contains(letter));
+        letters.retain(|letter| {
+            let out = said.ruled_out.contains(letter) || rejections.has(*letter);
+            options.has(*letter) && !out
+        });
         letters
     };
-    let highlighted = kept(mark::highlighted(last));
+    let highlighted = kept(mark::highlighted(last, &rejections));
     if let [letter] = highlighted[..] {
         return settle(vec![letter], false, Rule::Highlighted, options);
     }
@@ -291,7 +298,7 @@ pub fn extract(response: &str, options: &ChoiceOptions) -> Result<Choice, NoChoi
     if let [letter] = kept(options.texts.within(concluding_sentence(response, last)))[..] {
         return settle(vec![letter], false, Rule::OptionText, options);
     }
-    let lone = kept(mark::lone_capitals(last));
+    let lone = kept(mark::lone_capitals(last, &rejections));
     match (lone.as_slice(), mentioned.as_slice()) {
         ([letter], _) => settle(vec![*letter], false, Rule::LoneLetter, options),
         ([], []) => Err(NoChoice::Nothing),

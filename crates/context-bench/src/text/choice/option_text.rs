@@ -1,5 +1,8 @@
 //! The texts of the options, and whether a response states one of them.
 
+use super::rejection::rejected;
+use super::token::tokens;
+
 /// The options of a question in a form that can be compared.
 #[derive(Debug, Clone, Default)]
 pub(super) struct OptionTexts(Vec<String>);
@@ -18,10 +21,30 @@ impl OptionTexts {
         self.only(|option| *option == text)
     }
 
-    /// All options whose text occurs in `text`; one that is part of a longer
-    /// one that occurs counts only where it stands by itself.
+    /// Whether a text begins with what the option of this letter says.
+    pub(super) fn begins(&self, letter: char, text: &str) -> bool {
+        let option = u32::from(letter)
+            .checked_sub(u32::from('A'))
+            .and_then(|i| self.0.get(usize::try_from(i).ok()?));
+        option.is_some_and(|option| {
+            // What follows the option's words need not be read.
+            let n_chars = 2 * option.chars().count() + 16;
+            let end = text
+                .char_indices()
+                .nth(n_chars)
+                .map_or(text.len(), |(at, _)| at);
+            let text = plain(&text[..end]);
+            let starts = !option.is_empty() && text.starts_with(option.as_str());
+            starts && stands_alone(&text, 0, option.len())
+        })
+    }
+
+    /// All options whose text occurs in `text` and is not rejected there; one that is
+    /// part of a longer one that occurs counts only where it stands by itself.
     pub(super) fn within(&self, text: &str) -> Vec<char> {
-        let mut text = plain(text);
+        let whole = plain(text);
+        let tokens = tokens(&whole);
+        let mut text = whole.clone();
         let mut order: Vec<usize> = (0..self.0.len()).collect();
         order.sort_by_key(|i| std::cmp::Reverse(self.0[*i].len()));
         let mut found = Vec::new();
@@ -34,7 +57,11 @@ impl OptionTexts {
             while let Some(at) = text[from..].find(option.as_str()).map(|at| at + from) {
                 let end = at + option.len();
                 if stands_alone(&text, at, end) {
-                    found.extend(letter(i));
+                    let first = tokens.partition_point(|token| token.start < at);
+                    let next = tokens.partition_point(|token| token.start < end);
+                    if !rejected(&whole, &tokens, first, next) {
+                        found.extend(letter(i));
+                    }
                     // Equal length keeps the other offsets right.
                     text.replace_range(at..end, &"\u{1}".repeat(end - at));
                 }
@@ -109,6 +136,8 @@ mod tests {
         assert_eq!(options.within("the cat, 3 times"), ['A', 'C']);
         assert_eq!(options.within("答えは猫です"), ['E']);
         assert_eq!(options.within("category 13 -3"), Vec::<char>::new());
+        assert_eq!(options.within("not 3 but 3.5"), ['B']);
+        assert_eq!(options.within("the cat is wrong"), Vec::<char>::new());
         assert_eq!(OptionTexts::new(&["x", "x"]).equal_to("x"), None);
     }
 }

@@ -7,11 +7,11 @@
 use super::Rule;
 use super::cue::{
     AFTER_CONFIRM, AFTER_LETTER, BLOCKS, CJK_KEYS, CONCLUSION_FILLERS, CONCLUSIONS, CONFIRMS,
-    COPULAS, ELIMINATES, FILLERS, HYPOTHETICAL, KEYS, NEEDS_PARTICLE, NEGATIONS, PARTICLES,
-    REJECTS, VERBS,
+    COPULAS, FILLERS, HYPOTHETICAL, KEYS, NEEDS_PARTICLE, NEGATIONS, PARTICLES, REJECTS, VERBS,
 };
 use super::letter::{Letters, letters_at, lone_letter, skip_closers};
 use super::option_text::OptionTexts;
+use super::rejection::Rejections;
 use super::token::{Kind, Token};
 use crate::text::lexicon::Lexicon;
 
@@ -33,14 +33,49 @@ pub(super) struct Statements {
     pub(super) ruled_out: Vec<char>,
 }
 
+/// Nouns for what is right or wrong, not for what is asked about.
+const ANSWERS: &[&str] = &[
+    "answer",
+    "answers",
+    "antwort",
+    "antworten",
+    "réponse",
+    "respuesta",
+    "risposta",
+    "resposta",
+    "ответ",
+    "antwoord",
+];
+
+/// What stands alone after an option that is right.
+const VERDICTS: &[&str] = &[
+    "correct",
+    "right",
+    "richtig",
+    "korrekt",
+    "juste",
+    "correcte",
+    "correcta",
+    "corretta",
+    "correta",
+    "верно",
+    "правильно",
+];
+
 /// Most tokens between an announcement and its copula, and between that and the letter.
 const REACH: usize = 10;
 
-pub(super) fn statements(text: &str, tokens: &[Token<'_>], options: &OptionTexts) -> Statements {
+pub(super) fn statements(
+    text: &str,
+    tokens: &[Token<'_>],
+    options: &OptionTexts,
+    rejections: &Rejections,
+) -> Statements {
     let mut scan = Scan {
         text,
         tokens,
         options,
+        rejections,
         found: Statements::default(),
     };
     for i in 0..tokens.len() {
@@ -57,6 +92,7 @@ struct Scan<'a> {
     text: &'a str,
     tokens: &'a [Token<'a>],
     options: &'a OptionTexts,
+    rejections: &'a Rejections,
     found: Statements,
 }
 
@@ -95,13 +131,15 @@ impl Scan<'_> {
         if n_key == 0 || self.hypothetical(i) {
             return;
         }
-        let mut negated = false;
+        // `The wrong answer is B`; but an incorrect statement may be what is asked for.
+        let wrong = i > 0 && self.in_set(i - 1, &REJECTS) || self.in_set(i + n_key, &REJECTS);
+        let mut negated = wrong && self.in_list(i, ANSWERS);
         let mut j = i + n_key;
         if !self.in_list(i, &["answer's"]) {
             let Some((after, denied)) = self.copula(j) else {
                 return self.bare_announcement(i, j);
             };
-            (j, negated) = (after, denied);
+            (j, negated) = (after, negated || denied);
         }
         self.after_copula(i, j, negated, Rule::Stated);
     }
@@ -205,8 +243,9 @@ impl Scan<'_> {
             let named = j > from && self.in_list(j - 1, &["option", "choice", "letter"]);
             match letters_at(self.tokens, j) {
                 Some(read) if spaced && read.closed || named => {
-                    letters.extend(read.letters);
                     j = read.next;
+                    let kept = self.rejections.without(read);
+                    letters.extend(kept.into_iter().flat_map(|read| read.letters));
                 }
                 _ => j += 1,
             }
@@ -237,7 +276,7 @@ impl Scan<'_> {
 
     /// `I choose B`, `going with (C)`.
     fn verb(&mut self, i: usize) {
-        if !self.in_set(i, &VERBS) && !self.in_set(i, &ELIMINATES) || self.hypothetical(i) {
+        if !self.in_set(i, &VERBS) || self.hypothetical(i) {
             return;
         }
         let particle = self.in_set(i + 1, &PARTICLES);
@@ -245,8 +284,7 @@ impl Scan<'_> {
             return;
         }
         let before = i.saturating_sub(3)..i;
-        let eliminates = self.in_set(i, &ELIMINATES);
-        let negated = eliminates || before.into_iter().any(|j| self.in_set(j, &NEGATIONS));
+        let negated = before.into_iter().any(|j| self.in_set(j, &NEGATIONS));
         let from = i + 1 + usize::from(particle);
         for j in from..from + 4 {
             if let Some(read) = letters_at(self.tokens, j) {
@@ -327,6 +365,17 @@ impl Scan<'_> {
         if lower_case {
             return;
         }
+        // `B: correct`, `(B) right`, in a list of all options.
+        let delimited = self
+            .token(read.next)
+            .is_some_and(|token| token.is_any(":：-–—"));
+        let at = read.next + usize::from(delimited);
+        let ends = self.token(at + 1).is_none_or(|next| {
+            matches!(next.kind, Kind::Newline | Kind::Sign) && !next.is_any("-=")
+        });
+        if (delimited || read.closed) && self.in_list(at, VERDICTS) && ends && !self.asks(at + 1) {
+            return self.state(i, read, Rule::Confirmed);
+        }
         let mut linked = false;
         let mut negated = false;
         for j in read.next..read.next + REACH {
@@ -404,7 +453,11 @@ impl Scan<'_> {
                         || named && next.is_word()
                         || next.in_set(&AFTER_LETTER) && !next.in_list(&["is", "are", "was"])
                 });
-                if closes && !self.asks(read.next) {
+                let asks = self.asks(read.next);
+                if closes
+                    && !asks
+                    && let Some(read) = self.rejections.without(read)
+                {
                     let statement = Statement {
                         at: i,
                         letters: read.letters,
@@ -443,6 +496,9 @@ impl Scan<'_> {
     }
 
     fn state(&mut self, at: usize, read: Letters, rule: Rule) {
+        let Some(read) = self.rejections.without(read) else {
+            return;
+        };
         self.found.stated.push(Statement {
             at,
             letters: read.letters,

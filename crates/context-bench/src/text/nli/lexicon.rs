@@ -58,10 +58,59 @@ pub(super) static NEGATIONS: Lexicon = Lexicon::new(|| {
     words(
         "
          not no never cannot nor neither without non insufficient lacks fails than hardly
-         none
+         none nothing unable
         ",
     )
 });
+
+/// Labels that are nouns, of which may be said that they do not hold.
+pub(super) static NAMES: Lexicon = Lexicon::new(|| {
+    words(
+        "
+         entailment contradiction neutral neutrality refutation support supports refutes
+         nei
+        ",
+    )
+});
+
+/// Verbs that begin what is said about a label or a claim.
+pub(super) static PREDICATES: Lexicon = Lexicon::new(|| {
+    words(
+        "
+         is isn't are aren't was wasn't can can't cannot could couldn't would wouldn't
+         will won't must should shouldn't does doesn't do don't did didn't seems appears
+         has holds hold fails applies
+        ",
+    )
+});
+
+/// What is said of that which is not so.
+pub(super) static OUT: Lexicon = Lexicon::new(|| {
+    words(
+        "
+         impossible excluded wrong incorrect inaccurate out ruled invalid unlikely
+         eliminated rejected fails untenable mistaken
+        ",
+    )
+});
+
+/// What is said of that which is so.
+pub(super) static IN_FORCE: Lexicon = Lexicon::new(|| {
+    words("hold holds held correct right accurate valid apply applies given case possible")
+});
+
+/// Verbs that rule a label out.
+pub(super) static EXCLUDING: Lexicon = Lexicon::new(|| {
+    words("exclude excludes excluded excluding reject rejects rejected eliminate eliminates")
+});
+
+/// What may be true or not.
+pub(super) static CLAIMS: Lexicon = Lexicon::new(|| {
+    words("claim claims hypothesis statement assertion proposition sentence that this")
+});
+
+/// What opens a reason.
+pub(super) static REASONS: Lexicon = Lexicon::new(|| words("because since as due given"));
 
 pub(super) static LABEL_WORDS: Lexicon = Lexicon::new(|| {
     words(
