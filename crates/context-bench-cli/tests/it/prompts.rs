@@ -269,12 +269,12 @@ fn samples_have_what_was_asked() {
             .unwrap();
         let text = fs::read_to_string(file).unwrap();
         let sample: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
-        sample["arguments"][0].clone()
+        sample["arguments"]["gen_args_0"].clone()
     };
-    let expected = json!([
-        official("One two three four.", "Who?"),
-        {"max_gen_toks": 8, "until": ["\n"], "temperature": 0.5},
-    ]);
+    let expected = json!({
+        "arg_0": official("One two three four.", "Who?"),
+        "arg_1": {"max_gen_toks": 8, "until": ["\n"], "temperature": 0.5},
+    });
     assert_eq!(arguments(&out), expected);
 }
 
