@@ -15,7 +15,7 @@ category: qa
 source: {files: mills.jsonl}
 fields: {id: index, context: text, question: ask, answer: gold}
 prompt:
-  system: Be brief.
+  system: \"'Be brief.'\"
   user: \"Read this: {{ context }}\\nQ: {{ question }}\\nA:\"
   max_tokens: 8
   stop: [\"\\n\"]
@@ -365,6 +365,7 @@ fn what_does_not_fit_is_told_before_anything_is_sent() {
         ),
         ("{{ context }}", "{{ context", "user"),
         ("max_tokens: 8", "max_token: 8", "max_token"),
+        ("\"'Be brief.'\"", "Be brief.", "write a text as"),
         (
             "0.5 if question == 'Who?' else 0",
             "question",
