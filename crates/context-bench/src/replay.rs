@@ -251,6 +251,7 @@ impl Replay {
         // The runner counts positions anew: those that the run lacks are no gaps.
         let numbers: BTreeMap<usize, usize> = examples.keys().copied().zip(0..).collect();
         let mut recorded = Recorded::default();
+        recorded.found_by(examples.values().map(|row| row.example_key).collect());
         for (system, position, lapse) in failed {
             recorded.failed(system, numbers[&position], lapse);
         }

@@ -15,7 +15,7 @@ category: qa
 source: {files: mills.jsonl}
 fields: {id: index, context: text, question: ask, answer: gold}
 prompt:
-  system: Be brief.
+  system: \"'Be brief.'\"
   user: \"Read this: {{ context }}\\nQ: {{ question }}\\nA:\"
   max_tokens: 8
   stop: [\"\\n\"]
@@ -246,7 +246,7 @@ fn answers_to_another_prompt_are_not_reused() {
     let shown = run(&["show", "last", "0", "--full", "--cache-dir", arg(&cache)]);
     assert_eq!(shown.code, 0, "{shown}");
     assert!(shown.stdout.contains("Read this: One two"), "{shown}");
-    assert!(shown.stdout.contains("\"max_tokens\": 9"), "{shown}");
+    assert!(shown.stdout.contains("max_tokens: 9"), "{shown}");
 }
 
 #[test]
@@ -269,12 +269,12 @@ fn samples_have_what_was_asked() {
             .unwrap();
         let text = fs::read_to_string(file).unwrap();
         let sample: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
-        sample["arguments"][0].clone()
+        sample["arguments"]["gen_args_0"].clone()
     };
-    let expected = json!([
-        official("One two three four.", "Who?"),
-        {"max_gen_toks": 8, "until": ["\n"], "temperature": 0.5},
-    ]);
+    let expected = json!({
+        "arg_0": official("One two three four.", "Who?"),
+        "arg_1": {"max_gen_toks": 8, "until": ["\n"], "temperature": 0.5},
+    });
     assert_eq!(arguments(&out), expected);
 }
 
@@ -363,8 +363,8 @@ fn what_does_not_fit_is_told_before_anything_is_sent() {
             "{{ contxt }}",
             "the `user` of the prompt cannot be made",
         ),
-        ("{{ context }}", "{{ context", "user"),
         ("max_tokens: 8", "max_token: 8", "max_token"),
+        ("\"'Be brief.'\"", "Be brief.", "write a text as"),
         (
             "0.5 if question == 'Who?' else 0",
             "question",

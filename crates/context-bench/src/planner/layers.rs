@@ -19,21 +19,7 @@ impl Planner<'_> {
         let Some(layer) = layers.find(|system| system.changes_context()) else {
             return Ok(fields);
         };
-        for benchmark in suite.benchmarks() {
-            if benchmark
-                .prompt()
-                .is_none_or(|prompt| prompt.reads("context"))
-            {
-                continue;
-            }
-            return Err(PlanError::new(format!(
-                "`{}` changes the context, and the official prompt of dataset `{}` does not show \
-                 it: every layer would send the same",
-                layer.name(),
-                benchmark.key(),
-            ))
-            .with_hint("say `--prompt plain`, or leave out the layer or the dataset"));
-        }
+        check_prompts(systems, suite)?;
         for benchmark in suite.benchmarks().filter(|one| one.makes_prompts()) {
             let key = benchmark.key();
             let found = Parts::of(&**benchmark)?;
@@ -61,6 +47,33 @@ impl Planner<'_> {
             fields.insert(key.to_owned(), field.to_owned());
         }
         Ok(fields)
+    }
+}
+
+/// A prompt that does not show the context is the same before every layer. The baseline reader
+/// gets fields and no prompt.
+fn check_prompts(systems: &Systems, suite: &Suite) -> Result<(), PlanError> {
+    let mut asking = systems.systems.iter().zip(&systems.planned);
+    let layer = asking.find(|(system, planned)| {
+        let asks_model = planned.endpoint.is_some();
+        asks_model && system.changes_context()
+    });
+    let Some((layer, _)) = layer else {
+        return Ok(());
+    };
+    let blind = suite.benchmarks().find(|one| {
+        let prompt = one.prompt();
+        prompt.is_some_and(|prompt| !prompt.reads("context"))
+    });
+    match blind {
+        None => Ok(()),
+        Some(blind) => Err(PlanError::new(format!(
+            "`{}` changes the context, and the official prompt of dataset `{}` does not show it: \
+             every layer would send the same",
+            layer.name(),
+            blind.key(),
+        ))
+        .with_hint("say `--prompt plain`, or leave out the layer or the dataset")),
     }
 }
 

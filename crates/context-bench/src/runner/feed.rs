@@ -12,7 +12,6 @@ use super::queue::{Abandoned, Queue};
 use super::reuse::Reuse;
 use super::wiring::Wiring;
 use crate::dataset::{Dataset, DatasetError, Used};
-use crate::store::Key;
 use context_bench_records::map_bytes;
 
 /// How many examples are read ahead of the systems.
@@ -98,8 +97,8 @@ impl Feed {
                         batch.sizes.push(size);
                         let mut prepared = Prepared::new(example, position, &mut tag);
                         // Here and not where it is needed: that thread has enough to do.
-                        if self.reuse.is_some() {
-                            prepared.key = Some(Key::example(&prepared.example));
+                        if let Some(reuse) = &self.reuse {
+                            prepared.key = Some(reuse.key(&prepared.example, position));
                         }
                         batch.prepared.push(prepared);
                     }

@@ -8,12 +8,16 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::reuse::Held;
 use crate::model::{CallStats, Failure, FailureKind};
+use crate::store::Key;
 
 /// The rows of a stored run without an answer, by system and position.
 #[derive(Debug, Default)]
 pub(crate) struct Recorded {
     failed: HashMap<(usize, usize), Arc<Lapse>>,
     absent: HashSet<(usize, usize)>,
+    /// What the examples are found by in the store, in their order. A store keeps the fields
+    /// of an example and not how it was asked, which is part of that.
+    keys: Vec<Key>,
     /// Examples that turned out to be damaged while they were read.
     damaged: Mutex<HashSet<usize>>,
 }
@@ -29,6 +33,16 @@ pub(crate) struct Lapse {
 }
 
 impl Recorded {
+    /// Notes what the examples are found by, in their order.
+    pub(crate) fn found_by(&mut self, keys: Vec<Key>) {
+        self.keys = keys;
+    }
+
+    /// What an example is found by.
+    pub(super) fn key(&self, position: usize) -> Option<Key> {
+        self.keys.get(position).copied()
+    }
+
     /// Notes that a system failed at an example.
     pub(crate) fn failed(&mut self, system: usize, position: usize, lapse: Lapse) {
         self.failed.insert((system, position), Arc::new(lapse));

@@ -16,7 +16,7 @@ use super::recorded::{Lapse, Recorded};
 use super::unread::Unread;
 use super::wiring::Wiring;
 use crate::evaluator::Evaluator;
-use crate::model::{CallStats, EvalRow, Failure, Identity, Output, Reply, Score, Scores};
+use crate::model::{CallStats, EvalRow, Example, Failure, Identity, Output, Reply, Score, Scores};
 use crate::store::{
     Found, Key, Located, NewOutcome, NewResponse, NewScores, Origin, OutputDelta, ResponseKey,
     ResponseRef, Run, RunRow, RunStart, ScorerEntry, Store, StoreError, SystemEntry, Wanted,
@@ -63,6 +63,13 @@ pub(crate) struct Reuse {
 }
 
 impl Reuse {
+    /// What an example is found by in the store.
+    pub(super) fn key(&self, example: &Example, position: usize) -> Key {
+        let recorded = self.recorded.as_ref();
+        let known = recorded.and_then(|recorded| recorded.key(position));
+        known.unwrap_or_else(|| Key::example(example))
+    }
+
     /// Begins a run in the store. Blocks for a moment.
     pub(crate) fn begin(settings: ReuseSettings<'_>) -> Result<Self, StoreError> {
         let ReuseSettings {

@@ -45,7 +45,7 @@ pub struct StoredRow {
     /// What became of it.
     pub outcome: StoredOutcome,
     pub(super) example: i64,
-    pub(super) example_key: Key,
+    pub(crate) example_key: Key,
 }
 
 /// What became of a stored row.

@@ -1,6 +1,6 @@
 //! What a dataset's file says about its authors: how they ask, sum up and score.
 
-use context_bench_template::yaml::{self, Node};
+use context_bench_template::yaml::{self, Node, Yaml};
 use serde_json::Value;
 
 use super::fields::Layout;
@@ -9,6 +9,7 @@ use super::reader::{Read, Reader};
 use super::rule::{Basis, Rule, Standing};
 use super::spec::{Spec, Variant};
 use super::summary::Figure;
+use super::template::Template;
 use crate::text::suggest;
 
 const OF_PROMPT: &[&str] = &[
@@ -97,9 +98,8 @@ impl Reader<'_> {
     fn prompt(&self, node: &Node) -> Read<PromptTemplates> {
         self.check_keys(node, "`prompt`", OF_PROMPT)?;
         let template = |key: &str| {
-            node.get(key)
-                .map(|node| self.template(node, key))
-                .transpose()
+            let node = node.get(key);
+            node.map(|node| self.text_template(node, key)).transpose()
         };
         let mut prompt = PromptTemplates {
             system: template("system")?,
@@ -118,6 +118,18 @@ impl Reader<'_> {
             }
         }
         Ok(prompt)
+    }
+
+    /// A template of a prompt. As everywhere in these files, bare text is an expression; here
+    /// it is often meant as text.
+    fn text_template(&self, node: &Node, key: &str) -> Read<Template> {
+        let is_bare = matches!(&node.value, Yaml::Text(text) if !text.contains('{'));
+        self.template(node, key).map_err(|error| match is_bare {
+            true => error.hinted(format!(
+                "without `{{{{ }}}}` it is an expression; write a text as `{key}: \"'Be brief.'\"`"
+            )),
+            false => error,
+        })
     }
 
     fn shots(&self, node: &Node) -> Read<Shots> {

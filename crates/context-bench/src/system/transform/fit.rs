@@ -60,7 +60,14 @@ pub(crate) fn without_middle(text: &str, limit: u64, counter: &dyn TokenCounter)
         return None;
     }
     let head = fit(text, End::Head, limit.div_ceil(2), counter);
-    let tail = fit(&text[head.len()..], End::Tail, limit / 2, counter);
+    let rest = &text[head.len()..];
+    let tail = fit(rest, End::Tail, limit / 2, counter);
+    // The space before a word is part of its token in most vocabularies, and without it the
+    // words at the seam would be one.
+    let mut before = rest[..rest.len() - tail.len()].chars();
+    let space = before.next_back().filter(|last| last.is_whitespace());
+    let n_space = space.map_or(0, char::len_utf8);
+    let tail = &rest[rest.len() - tail.len() - n_space..];
     Some([head, tail].concat())
 }
 
@@ -164,4 +171,34 @@ fn ceil_char(text: &str, at: usize) -> usize {
         at += 1;
     }
     at
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tokens::Tokenizer;
+
+    #[test]
+    fn half_of_the_limit_stays_at_each_end() {
+        for (text, limit, expected) in [
+            ("one two three four five", 5, None),
+            ("one two three four five", 4, Some("one two four five")),
+            ("one two three four five", 3, Some("one two five")),
+            ("one two\nthree\nfour", 2, Some("one\nfour")),
+            ("one two three", 1, Some("one")),
+            ("", 1, None),
+        ] {
+            let counter = Tokenizer::Whitespace.counter();
+            let found = without_middle(text, limit, &*counter);
+            assert_eq!(found.as_deref(), expected, "{text:?} {limit}");
+        }
+        let text = "The ferry leaves at nine, or so they say. ".repeat(200);
+        let counter = Tokenizer::Cl100kBase.counter();
+        let short = without_middle(&text, 50, &*counter).expect("too long");
+        assert!(counter.count(&short) <= 51, "{short}");
+        assert!(
+            short.starts_with("The ferry") && short.ends_with("they say. "),
+            "{short}"
+        );
+    }
 }
