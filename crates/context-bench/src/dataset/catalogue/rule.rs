@@ -185,12 +185,12 @@ impl Standing {
         }
     }
 
-    /// How our main score stands to the official one, in words.
+    /// How our headline stands to the official figure, in words.
     pub fn about(self) -> &'static str {
         match self {
-            Self::Same => "the main score is the official one",
-            Self::Differs => "the main score differs from the official one on purpose",
-            Self::None => "there is no official score to compare with",
+            Self::Same => "the headline is the official figure",
+            Self::Differs => "the headline differs from the official figure on purpose",
+            Self::None => "there is no official figure to compare with",
         }
     }
 
