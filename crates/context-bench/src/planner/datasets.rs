@@ -138,7 +138,8 @@ impl Planner<'_> {
             key: tag.to_owned(),
             tag: tag.to_owned(),
             alias: None,
-            reporting: scoring.reporting(config, &evaluators),
+            // Prompts of authors are read from files and not sent yet.
+            reporting: scoring.reporting(config, &evaluators, false),
             evaluators,
             score_field: Some(scoring.field_of(config)),
             common_score: Some(SCORE.to_owned()),

@@ -92,16 +92,18 @@ impl<'a> Scoring<'a> {
     }
 
     /// What is reported of a dataset beside the mean of each score, and by which rule: as
-    /// its authors say, as far as it is scored that way.
+    /// its authors say, as far as it is scored that way. `asks_officially` tells whether
+    /// models get the prompt of the authors.
     pub(super) fn reporting(
         &self,
         config: Option<&Config>,
         evaluators: &[Arc<dyn Evaluator>],
+        asks_officially: bool,
     ) -> Reporting {
         let Some(config) = config else {
             return Reporting::default();
         };
-        let deviation = self.deviation(config);
+        let deviation = self.deviation(config, asks_officially);
         let is_given = |score: &str| {
             let mut names = evaluators.iter().flat_map(|one| one.score_names());
             names.any(|name| name.as_str() == score)
@@ -129,7 +131,7 @@ impl<'a> Scoring<'a> {
     }
 
     /// What of the run keeps the scores of a dataset from being those of its rule.
-    fn deviation(&self, config: &Config) -> Option<Deviation> {
+    fn deviation(&self, config: &Config, asks_officially: bool) -> Option<Deviation> {
         let own = config.score_field();
         let named = self.spec.score_field.as_deref();
         if self.spec.evaluators.is_some() {
@@ -138,18 +140,11 @@ impl<'a> Scoring<'a> {
             || named.is_some_and(|named| Some(named) != own)
         {
             Some(Deviation::Score)
-        } else if self.asks_plainly(config) {
+        } else if config.has_prompt() && !asks_officially {
             Some(Deviation::PlainPrompt)
         } else {
             None
         }
-    }
-
-    /// Whether models are asked in the neutral layout although the authors of a dataset ask
-    /// in a way of their own.
-    fn asks_plainly(&self, config: &Config) -> bool {
-        // Prompts of authors are read from files and not sent yet.
-        config.has_prompt()
     }
 
     /// The score that the summary is made of: what the user asked for, else that of
