@@ -1,7 +1,7 @@
 //! Datasets of a run: those of the catalogue and the registry, files of examples, and
 //! examples that a program brings along.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use context_bench_tasks::Options;
 use context_bench_tasks::options::Limit;
@@ -16,6 +16,7 @@ use super::{Notice, PlanError, Planner, Systems, defaults, files};
 use crate::benchmark::{DatasetBenchmark, SCORE, dataset_leaf};
 use crate::dataset::catalogue::Config;
 use crate::dataset::{Dataset, DatasetRef, DatasetTarget};
+use crate::model::Prompt;
 use crate::registry::{DatasetRequest, Registry};
 
 /// A dataset that was asked for.
@@ -83,10 +84,9 @@ impl Planner<'_> {
             let dataset = prompted(&opened.tag, dataset, prompt.as_ref())?;
             let config = opened.config.as_ref();
             let benchmark =
-                self.dataset_benchmark(&opened.tag, dataset, config, options, scoring)?;
+                self.dataset_benchmark(&opened.tag, dataset, config, prompt, options, scoring)?;
             let benchmark = DatasetBenchmark {
                 is_open: opened.config.is_none(),
-                prompt,
                 ..benchmark
             };
             gathered.add_dataset(benchmark);
@@ -112,7 +112,7 @@ impl Planner<'_> {
         })?;
         gathered.keys.insert(name.to_owned());
         gathered.nodes.push(dataset_leaf(name));
-        let benchmark = self.dataset_benchmark("", dataset, None, &Options::default(), scoring)?;
+        let benchmark = self.dataset_benchmark("", dataset, None, None, &Options::default(), scoring)?;
         gathered.add_dataset(DatasetBenchmark {
             key: name.to_owned(),
             is_open: true,
@@ -127,6 +127,7 @@ impl Planner<'_> {
         tag: &str,
         mut dataset: Dataset,
         config: Option<&Config>,
+        prompt: Option<Arc<Prompt>>,
         options: &Options,
         scoring: &mut Scoring<'_>,
     ) -> Result<DatasetBenchmark, PlanError> {
@@ -141,7 +142,7 @@ impl Planner<'_> {
             key: tag.to_owned(),
             tag: tag.to_owned(),
             alias: None,
-            reporting: scoring.reporting(config, &evaluators),
+            reporting: scoring.reporting(config, &evaluators, prompt.as_deref()),
             evaluators,
             score_field: Some(scoring.field_of(config)),
             common_score: Some(SCORE.to_owned()),
@@ -150,7 +151,7 @@ impl Planner<'_> {
             is_open: false,
             keeps_ids: false,
             samples: self.logs_samples(),
-            prompt: None,
+            prompt,
             examples: Mutex::new(Some(dataset)),
         })
     }

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use super::known::Known;
 use super::surroundings::Given;
-use super::{Notice, PlanError, defaults, prompts};
+use super::{Notice, PlanError, defaults};
 use crate::benchmark::{Reporting, SCORE};
 use crate::dataset::catalogue::{AppliedRule, Config, Deviation};
 use crate::evaluator::{AwaitedEvaluator, Evaluator, JudgeRule, SwebenchReport};
-use crate::plan::{PromptStyle, RunSpec, ScoringSpec};
+use crate::model::Prompt;
+use crate::plan::{RunSpec, ScoringSpec};
 use crate::registry::{Registry, SystemRef};
 
 /// The evaluator of datasets that say nothing about theirs, and its score.
@@ -25,7 +26,6 @@ pub(super) struct Scoring<'a> {
     given: &'a Given,
     has_judge: bool,
     names_judge: bool,
-    style: PromptStyle,
     made: Vec<(String, Arc<dyn Evaluator>)>,
 }
 
@@ -38,7 +38,6 @@ impl<'a> Scoring<'a> {
         let scoring = Self {
             has_judge: spec.scoring.judge_url.is_some(),
             names_judge: names_judge(&spec.scoring),
-            style: prompts::style(spec),
             spec: &spec.scoring,
             registry: &known.registry,
             given,
@@ -100,16 +99,17 @@ impl<'a> Scoring<'a> {
     }
 
     /// What is reported of a dataset beside the mean of each score, and by which rule: as
-    /// its authors say, as far as it is scored that way.
+    /// its authors say, as far as it is scored that way and asked about with their prompt.
     pub(super) fn reporting(
         &self,
         config: Option<&Config>,
         evaluators: &[Arc<dyn Evaluator>],
+        prompt: Option<&Prompt>,
     ) -> Reporting {
         let Some(config) = config else {
             return Reporting::default();
         };
-        let deviation = self.deviation(config);
+        let deviation = self.deviation(config, prompt);
         let is_given = |score: &str| {
             let mut names = evaluators.iter().flat_map(|one| one.score_names());
             names.any(|name| name.as_str() == score)
@@ -137,7 +137,7 @@ impl<'a> Scoring<'a> {
     }
 
     /// What of the run keeps the scores of a dataset from being those of its rule.
-    fn deviation(&self, config: &Config) -> Option<Deviation> {
+    fn deviation(&self, config: &Config, prompt: Option<&Prompt>) -> Option<Deviation> {
         let own = config.score_field();
         let named = self.spec.score_field.as_deref();
         if self.spec.evaluators.is_some() {
@@ -146,17 +146,13 @@ impl<'a> Scoring<'a> {
             || named.is_some_and(|named| Some(named) != own)
         {
             Some(Deviation::Score)
-        } else if self.asks_plainly(config) {
-            Some(Deviation::PlainPrompt)
         } else {
-            None
+            let lacks_shots = |prompt: &Prompt| config.has_shots() && prompt.parts().n_shots() == 0;
+            match prompt {
+                None => config.has_prompt().then_some(Deviation::PlainPrompt),
+                Some(prompt) => lacks_shots(prompt).then_some(Deviation::NoShots),
+            }
         }
-    }
-
-    /// Whether models are asked in the neutral layout although the authors of a dataset ask
-    /// in a way of their own.
-    fn asks_plainly(&self, config: &Config) -> bool {
-        config.has_prompt() && self.style == PromptStyle::Plain
     }
 
     /// The score that the summary is made of: what the user asked for, else that of

@@ -231,10 +231,10 @@ impl Planner<'_> {
         let dataset = limited(config.load(&settings)?, options.limit)?.tagged(tag.as_str());
         let prompt = self.prompt(&tag, config, &settings)?;
         let dataset = prompted(&tag, dataset, prompt.as_ref())?;
-        let benchmark = self.dataset_benchmark(&tag, dataset, Some(config), options, scoring)?;
+        let benchmark =
+            self.dataset_benchmark(&tag, dataset, Some(config), prompt, options, scoring)?;
         Ok(DatasetBenchmark {
             key: key.to_owned(),
-            prompt,
             alias: leaf.alias().map(str::to_owned),
             ..benchmark
         })

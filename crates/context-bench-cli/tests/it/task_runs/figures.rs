@@ -13,7 +13,7 @@ about: Short summaries
 category: summarization
 licence: CC-BY-4.0
 source: {files: NAME.jsonl}
-fields: {id: key, question: ask, answers: golds, answer: golds[0], kind: kind, hard: hard}
+fields: {id: key, question: ask, answers: golds, answer: "golds[0]", kind: kind, hard: hard}
 evaluators: [summarization_quality, answer_quality]
 score_field: rouge_l_f1
 summary:

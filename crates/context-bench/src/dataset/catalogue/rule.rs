@@ -67,6 +67,8 @@ pub enum Deviation {
     Score,
     /// The rule is the official one, but models were not asked as the authors ask.
     PlainPrompt,
+    /// The rule is the official one, but the authors' worked examples were not at hand.
+    NoShots,
 }
 
 /// A rule in a run.
@@ -92,6 +94,14 @@ impl AppliedRule {
             (Some(Deviation::PlainPrompt), Standing::Differs) => {
                 "differs from the official rule, and the prompt is plain: not comparable with \
                  published figures"
+            }
+            (Some(Deviation::NoShots), Standing::Same) => {
+                "official rule, without the worked examples of its prompt: not comparable with \
+                 published figures"
+            }
+            (Some(Deviation::NoShots), Standing::Differs) => {
+                "differs from the official rule, and the worked examples of its prompt are \
+                 lacking: not comparable with published figures"
             }
             (None, Standing::Same) => "official rule",
             (None, Standing::Differs) => "differs from the official rule on purpose",
@@ -185,12 +195,12 @@ impl Standing {
         }
     }
 
-    /// How our main score stands to the official one, in words.
+    /// How our headline stands to the official figure, in words.
     pub fn about(self) -> &'static str {
         match self {
-            Self::Same => "the main score is the official one",
-            Self::Differs => "the main score differs from the official one on purpose",
-            Self::None => "there is no official score to compare with",
+            Self::Same => "the headline is the official figure",
+            Self::Differs => "the headline differs from the official figure on purpose",
+            Self::None => "there is no official figure to compare with",
         }
     }
 

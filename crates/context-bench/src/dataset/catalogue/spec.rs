@@ -347,6 +347,11 @@ impl Config {
         self.variant.prompt.is_some()
     }
 
+    /// Whether that shows worked examples of the source.
+    pub fn has_shots(&self) -> bool {
+        self.variant.shots.is_some()
+    }
+
     /// By which rule it is scored, and where that is from.
     pub fn rule(&self) -> Option<&Rule> {
         self.variant.rule.as_ref()
