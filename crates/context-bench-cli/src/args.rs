@@ -229,7 +229,8 @@ pub(crate) struct RunArgs {
     /// System that prompt tokens of others are compared with; default: the first one.
     #[arg(long, value_name = "NAME", help_heading = "Scoring")]
     pub(crate) baseline: Option<String>,
-    /// Endpoint of a model that judges answers; adds `judge_score`.
+    /// Endpoint of a model that judges answers: the judge of a dataset that has its own, else
+    /// one that adds `judge_score`.
     #[arg(long, value_name = "URL", help_heading = "Scoring")]
     pub(crate) judge_url: Option<String>,
     /// Model of the judge; default: claude-haiku-4-5-20251001.

@@ -341,7 +341,8 @@ pub struct ScoringSpec {
     /// the first one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub baseline: Option<String>,
-    /// The endpoint of a model that judges answers; adds `judge_score`.
+    /// The endpoint of a model that judges answers: the judge of a dataset that has its own,
+    /// else one that adds `judge_score`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub judge_url: Option<String>,
     /// The model of the judge; default `claude-haiku-4-5-20251001`.
