@@ -286,7 +286,12 @@ fn f12_every_text_is_true() {
 
 #[test]
 fn code_that_is_unsafe_by_a_text_is_unsafe() {
-    for (written, is_unsafe) in [("\"false\"", true), ("yes", true), ("''", false), ("0", false)] {
+    for (written, is_unsafe) in [
+        ("\"false\"", true),
+        ("yes", true),
+        ("''", false),
+        ("0", false),
+    ] {
         let wild = Wild::one(&format!("{B}unsafe_code: {written}\n"));
         assert_eq!(wild.task("t").unwrap().unsafe_code, is_unsafe, "{written}");
         let (tree, _) = select(&wild.catalog, &["t"]).unwrap();
@@ -427,6 +432,11 @@ fn f22_filters_that_task_code_registers() {
     assert!(
         told.contains("no filter `shuot`") && told.contains("`shout`"),
         "{told}"
+    );
+    let hint = report.errors[0].hint().unwrap();
+    assert!(
+        hint.contains("`take_first`"),
+        "those that are built in: {hint}"
     );
 }
 
