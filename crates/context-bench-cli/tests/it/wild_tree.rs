@@ -136,7 +136,17 @@ fn what_is_wrong_in_a_tree_is_told_with_one_line_at_the_end() {
         .filter(|line| line.starts_with("warning"));
     assert_eq!(warnings.count(), 2, "{listed}");
     // What is lacking is an error for those who run it.
-    let done = run(&["render", "--include-path", arg(at), "--tasks", "needs"]);
+    let rows = write(at, "rows.jsonl", "{\"q\": \"x\", \"a\": \"y\"}\n");
+    let rows = format!("test={}", arg(&rows));
+    let done = run(&[
+        "render",
+        "--include-path",
+        arg(at),
+        "--tasks",
+        "needs",
+        "--data",
+        &rows,
+    ]);
     assert_eq!(done.code, 2, "{done}");
     assert!(
         done.stderr
