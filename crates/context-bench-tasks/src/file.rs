@@ -263,6 +263,15 @@ fn settings(root: &Node, file: &Arc<str>, directory: &Path) -> Result<Config> {
     Ok(config)
 }
 
+/// The whole path of a folder; of a file that is named without one, the working folder.
+fn whole(directory: &Path) -> PathBuf {
+    let shown = match directory.as_os_str().is_empty() {
+        true => Path::new("."),
+        false => directory,
+    };
+    std::path::absolute(shown).unwrap_or_else(|_| directory.to_owned())
+}
+
 fn function(
     node: &Node,
     tag: &str,
@@ -272,7 +281,7 @@ fn function(
     match node.as_tagged("!function") {
         // A whole path: a stored run is opened from other folders too.
         Some(name) if name.contains('.') => Ok(Function {
-            directory: std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned()),
+            directory: whole(directory),
             name: name.to_owned(),
         }
         .to_json()),
@@ -286,5 +295,18 @@ fn function(
             Place::new(file.clone(), node.position),
             "the one tag of task files is `!function module.name`",
         )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_have_whole_paths() {
+        for (directory, ends) in [("", ""), (".", ""), ("a/b", "a/b")] {
+            let whole = whole(Path::new(directory));
+            assert!(whole.is_absolute() && whole.ends_with(ends), "{whole:?}");
+        }
     }
 }

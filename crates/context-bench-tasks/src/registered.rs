@@ -7,9 +7,11 @@
 
 use std::path::PathBuf;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::config::Config;
+use crate::error::Error;
+use crate::filter::Filter;
 use crate::function::Function;
 use crate::{filter, metric};
 
@@ -81,6 +83,24 @@ impl Modules {
             directory,
         })
     }
+}
+
+/// What is wrong with a name that no code registers, with the names there are. Such a name
+/// is no function of a file, so nothing is said about those.
+pub(crate) fn told(function: &Function, error: Error) -> Error {
+    let mut parts = function.name.rsplitn(3, "::");
+    let (Some(name), Some(kind), Some(_)) = (parts.next(), parts.next(), parts.next()) else {
+        return error;
+    };
+    let Some((_, why)) = error.message().split_once("cannot be found: ") else {
+        return error;
+    };
+    let unknown = match kind {
+        "filter" => Filter::named(name, &Map::new()).err(),
+        "aggregation" => metric::Aggregation::named(name).err(),
+        _ => Some(metric::unknown(name)),
+    };
+    Error::new(why).with_some_hint(unknown.and_then(|unknown| unknown.hint()))
 }
 
 /// All that a task names and only its Python code can know, with the key that names it.

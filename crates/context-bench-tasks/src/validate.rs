@@ -223,8 +223,7 @@ impl Functions<'_> {
             let load = |function: &Function| host.load(function).err();
             let known = self.known.entry(function.clone());
             if let Some(error) = known.or_insert_with_key(load) {
-                let error = error
-                    .clone()
+                let error = registered::told(&function, error.clone())
                     .prefixed(format!("task `{}`: `{key}`", leaf.name));
                 errors.push(match leaf.config.place(key) {
                     Some(place) => error.at(place),

@@ -250,6 +250,7 @@ mod tests {
             tags: Some(vec!["a".into(), String::new()]),
             includes: vec!["../x".into()],
             output_type: Some("multiple_choice".into()),
+            unset: vec!["group".into()],
             problem: Some("no".into()),
         };
         [("a.yaml", full), ("b.yaml", Head::default())]

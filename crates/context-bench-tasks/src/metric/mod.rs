@@ -332,7 +332,8 @@ fn definition(name: &str) -> Option<&'static Definition> {
     DEFINITIONS.iter().find(|found| found.name == name)
 }
 
-fn unknown(name: &str) -> Error {
+/// The error for a name that no metric has.
+pub(crate) fn unknown(name: &str) -> Error {
     let names: Vec<&str> = DEFINITIONS.iter().map(|found| found.name).collect();
     let hint = did_you_mean(name, names.iter().copied()).unwrap_or_else(|| {
         format!(

@@ -433,6 +433,11 @@ fn f22_filters_that_task_code_registers() {
         told.contains("no filter `shuot`") && told.contains("`shout`"),
         "{told}"
     );
+    let hint = report.errors[0].hint().unwrap();
+    assert!(
+        hint.contains("`take_first`"),
+        "those that are built in: {hint}"
+    );
 }
 
 #[test]
