@@ -7,6 +7,7 @@ mod given;
 mod likelihoods;
 mod mmlu;
 mod natives;
+mod official_groups;
 mod partial;
 mod python;
 

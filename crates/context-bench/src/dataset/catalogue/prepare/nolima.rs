@@ -187,15 +187,15 @@ mod tests {
     use super::*;
     use crate::error::{Hint as _, Location};
 
-    fn row(value: Value) -> Row {
+    fn row(value: &Value) -> Row {
         Row {
             record: value.as_object().unwrap().clone().into(),
             at: Location::file(std::path::Path::new("sets.json")),
         }
     }
 
-    fn made(set: Value, books: &[&str], length: &str) -> Vec<Row> {
-        let books = books.iter().map(|text| row(json!({"text": text})));
+    fn made(set: &Value, books: &[&str], length: &str) -> Vec<Row> {
+        let books = books.iter().map(|text| row(&json!({"text": text})));
         let tables = Tables::from([("haystack".to_owned(), books.collect())]);
         let rows = Rows::new(std::iter::once(Ok(row(set))));
         let made = prepare(rows, tables, Some(length)).unwrap();
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn every_form_but_the_direct_one_at_every_place() {
-        let made = made(set(), &["a\nb\n", "c\nd\n"], "250");
+        let made = made(&set(), &["a\nb\n", "c\nd\n"], "250");
         assert_eq!(made.len(), 2 * 2 * DEPTHS);
         let ids: std::collections::BTreeSet<String> =
             made.iter().map(|row| row.get("id").to_string()).collect();
@@ -232,7 +232,7 @@ mod tests {
         assert_eq!(made[0].get("question"), "Who knows the mill?");
         assert_eq!(made[1].get("question"), "Who knows Sarn?");
         // The same once more.
-        let again = super::tests::made(set(), &["a\nb\n", "c\nd\n"], "250");
+        let again = super::tests::made(&set(), &["a\nb\n", "c\nd\n"], "250");
         assert_eq!(made[7].get("context"), again[7].get("context"));
     }
 
@@ -242,7 +242,7 @@ mod tests {
         for n in 2..=20 {
             set["tests"][format!("T{n}")] = json!({"input_args": ["well", "Orrin"]});
         }
-        let made = made(set, &["a\n", "b\n", "c\n", "d\n", "e\n"], "1k");
+        let made = made(&set, &["a\n", "b\n", "c\n", "d\n", "e\n"], "1k");
         let depths: std::collections::BTreeSet<String> = made[..40]
             .iter()
             .map(|row| row.get("depth").to_string())
@@ -257,7 +257,7 @@ mod tests {
         set["system_prompt"] = "Be brief.".into();
         set["task_template"] = "{haystack} {question}".into();
         set["distractors"] = json!({"onehop": "Nobody knows the {1}."});
-        let made = made(set, &["a\nb\nc\nd\n"], "250");
+        let made = made(&set, &["a\nb\nc\nd\n"], "250");
         for row in &made {
             assert_eq!(row.get("answers"), &json!(["the miller", "he"]));
             assert_eq!(row.get("system_prompt"), "Be brief.");
@@ -270,7 +270,7 @@ mod tests {
             "id": "n", "needle": "{CHAR} is here.", "questions": {"direct": "Who is here?"},
             "character_set": [], "tests": {"T": {}},
         });
-        let made = super::tests::made(only, &["a\n"], "250");
+        let made = super::tests::made(&only, &["a\n"], "250");
         assert_eq!(made.len(), DEPTHS);
         assert_eq!(made[0].get("answers"), &json!(["Alice"]));
     }
@@ -292,8 +292,8 @@ mod tests {
 
     #[test]
     fn a_set_that_does_not_fit_costs_no_other() {
-        let tables = Tables::from([("haystack".to_owned(), vec![row(json!({"text": "a\n"}))])]);
-        let rows = [Ok(row(json!({"id": "x"}))), Ok(row(set()))];
+        let tables = Tables::from([("haystack".to_owned(), vec![row(&json!({"text": "a\n"}))])]);
+        let rows = [Ok(row(&json!({"id": "x"}))), Ok(row(&set()))];
         let made = prepare(Rows::new(rows.into_iter()), tables, Some("1k")).unwrap();
         let made: Vec<_> = made.collect();
         assert!(made[0].is_err());
