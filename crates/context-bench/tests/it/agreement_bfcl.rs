@@ -103,7 +103,10 @@ fn agreement_bfcl_in_java_and_javascript() {
         example["category"] = format!("simple_{language}").into();
         let (valid, reason) = score(CallFormat::Bfcl, &example, &case["reply"]);
         if valid != (case["valid"] == 1) {
-            differ.push(format!("{} is {} officially, ours: {reason}", case["reply"], case["valid"]));
+            differ.push(format!(
+                "{} is {} officially, ours: {reason}",
+                case["reply"], case["valid"]
+            ));
         }
     }
     let (equal, total) = (cases.len() - differ.len(), cases.len());

@@ -427,9 +427,7 @@ mod tests {
             ("gsm8k", Some(vec!["answer", "question"])),
             (
                 "hotpotqa",
-                Some(vec![
-                    "answer", "context", "id", "level", "question", "type",
-                ]),
+                Some(vec!["answer", "context", "id", "level", "question", "type"]),
             ),
             (
                 "mmlu",

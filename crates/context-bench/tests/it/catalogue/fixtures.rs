@@ -9,8 +9,10 @@ use serde_json::{Map, Value};
 use super::{fixture, is_update, load, untagged};
 
 /// What is loaded besides the usual config of each dataset.
-const FURTHER: [&str; 17] = [
+const FURTHER: [&str; 20] = [
     "bbh:word_sorting",
+    "bfcl:exec_multiple",
+    "bfcl:rest",
     "gsm8k:socratic",
     "hotpotqa:fullwiki",
     "infinitebench:longbook_choice_eng",
@@ -26,6 +28,7 @@ const FURTHER: [&str; 17] = [
     "scifact:rationale",
     "triviaqa:rc.nocontext",
     "triviaqa:rc.wikipedia",
+    "truthfulqa:multiple_choice",
     "gpqa@train",
 ];
 
