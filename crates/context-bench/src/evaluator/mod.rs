@@ -28,7 +28,7 @@ pub use llm_judge::{
 pub use math_equivalence::MathEquivalence;
 pub use multiple_choice::{ChoiceExtraction, MultipleChoiceAccuracy};
 pub use nli_label_match::NliLabelMatch;
-pub use official::{LongBenchRule, OfficialRule, OfficialScore, ResponseCut};
+pub use official::{Cut, LongBenchRule, OfficialRule, OfficialScore};
 pub use scifact::{SciFactEvidence, SciFactLabels};
 pub use summarization_quality::SummarizationQuality;
 

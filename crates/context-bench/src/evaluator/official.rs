@@ -309,29 +309,44 @@ impl fmt::Display for OfficialRule {
 pub struct OfficialScore {
     rule: OfficialRule,
     names: Vec<ScoreName>,
-    cut: ResponseCut,
+    cut: Cut,
 }
 
-/// Which part of a response is scored.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum ResponseCut {
+/// What of a response is scored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Cut {
     /// All of it.
     #[default]
-    Whole,
-    /// Its first line, as LongBench does where examples stand in the prompt.
+    Nothing,
+    /// The first line, as LongBench has it where examples stand in the prompt.
     FirstLine,
-    /// What stands after the first `Answer:` on that line, as simple-evals does; all of it
+    /// What stands after the first `Answer:` on that line, as simple-evals has it; all of it
     /// when there is none.
     AnswerLine,
 }
 
-impl ResponseCut {
-    /// The part of a response.
-    pub fn of(self, response: &str) -> &str {
+impl Cut {
+    /// All of them, with their names as parameters.
+    pub const NAMED: [(&'static str, Self); 3] = [
+        ("none", Self::Nothing),
+        ("first_line", Self::FirstLine),
+        ("answer_line", Self::AnswerLine),
+    ];
+
+    fn apply(self, response: &str) -> &str {
         match self {
-            Self::Whole => response,
+            Self::Nothing => response,
             Self::FirstLine => longbench::first_line(response),
             Self::AnswerLine => letters::answer_line(response).unwrap_or(response),
+        }
+    }
+
+    /// How the identity of an evaluator tells it.
+    fn told(self) -> &'static str {
+        match self {
+            Self::Nothing => "",
+            Self::FirstLine => "first line",
+            Self::AnswerLine => "answer line",
         }
     }
 }
@@ -343,13 +358,13 @@ impl OfficialScore {
         Self {
             rule,
             names: names.collect(),
-            cut: ResponseCut::default(),
+            cut: Cut::default(),
         }
     }
 
     /// Scores only a part of a response.
     #[must_use]
-    pub fn cut(mut self, cut: ResponseCut) -> Self {
+    pub fn cut(mut self, cut: Cut) -> Self {
         self.cut = cut;
         self
     }
@@ -501,17 +516,17 @@ impl Evaluator for OfficialScore {
     }
 
     fn identity(&self) -> Option<Identity> {
-        let cut = match self.cut {
-            ResponseCut::Whole => "",
-            ResponseCut::FirstLine => "first line",
-            ResponseCut::AnswerLine => "answer line",
+        let version = match self.rule {
+            // 2: the golds that the authors' scripts compare with.
+            OfficialRule::TriviaQa | OfficialRule::Math => 2,
+            _ => 1,
         };
-        Some(Identity::new(self.name(), 1, cut))
+        Some(Identity::new(self.name(), version, self.cut.told()))
     }
 
     async fn score(&self, example: &Example, output: &Output) -> Result<Scores, EvaluatorError> {
         let response = output.response();
-        let values = self.values(example, self.cut.of(&response))?;
+        let values = self.values(example, self.cut.apply(&response))?;
         let scores = values.into_iter().map(Score::value);
         Ok(self.names.iter().cloned().zip(scores).collect())
     }

@@ -6,10 +6,10 @@ use std::time::Duration;
 use super::{BuildError, DatasetRequest, EvaluatorFactory, Params, Registry, SystemContext, judge};
 use crate::dataset;
 use crate::evaluator::{
-    AnswerQuality, CallFormat, ChoiceExtraction, CodeExecution, CodeExecutionSettings, Evaluator,
-    FunctionCallMatch, IfEvalChecker, LlmJudgeSettings, MathEquivalence, MultipleChoiceAccuracy,
-    NliLabelMatch, NormalOrder, OfficialRule, OfficialScore, ResponseCut, SciFactEvidence,
-    SciFactLabels, SummarizationQuality,
+    AnswerQuality, CallFormat, ChoiceExtraction, CodeExecution, CodeExecutionSettings, Cut,
+    Evaluator, FunctionCallMatch, IfEvalChecker, LlmJudgeSettings, MathEquivalence,
+    MultipleChoiceAccuracy, NliLabelMatch, NormalOrder, OfficialRule, OfficialScore,
+    SciFactEvidence, SciFactLabels, SummarizationQuality,
 };
 use crate::metric::{
     CompressionRatio, CostOfPass, DEFAULT_THRESHOLD, Latency, MeanScore, Metric, PassRate,
@@ -262,23 +262,21 @@ fn evaluators(registry: &mut Registry) {
             name,
             about,
             Arc::new(move |mut params: Params| {
-                let cut = match params.take("cut").as_deref() {
-                    None | Some("none") => ResponseCut::Whole,
-                    Some("first_line") => ResponseCut::FirstLine,
-                    Some("answer_line") => ResponseCut::AnswerLine,
-                    Some(other) => {
-                        return Err(BuildError::Other {
-                            what: format!("parameter `cut` of `{name}` cannot be `{other}`"),
-                            hint: Some(
-                                "use `first_line` to score the first line only, or `answer_line` \
-                                 for what stands after `Answer:`"
-                                    .into(),
-                            ),
-                        });
-                    }
+                let typed = params.take("cut");
+                let typed = typed.as_deref().unwrap_or("none");
+                let found = Cut::NAMED.iter().find(|(name, _)| *name == typed);
+                let Some((_, cut)) = found else {
+                    return Err(BuildError::Other {
+                        what: format!("parameter `cut` of `{name}` cannot be `{typed}`"),
+                        hint: Some(
+                            "use `first_line` to score that line only, or `answer_line` for what \
+                             stands after `Answer:`"
+                                .into(),
+                        ),
+                    });
                 };
                 params.finish()?;
-                Ok(Arc::new(OfficialScore::new(rule).cut(cut)))
+                Ok(Arc::new(OfficialScore::new(rule).cut(*cut)))
             }),
         );
     }

@@ -92,24 +92,3 @@ fn agreement_bfcl_with_failures() {
     );
     assert_eq!(invalid, total);
 }
-
-#[test]
-fn agreement_bfcl_in_java_and_javascript() {
-    let cases = crate::worked::lines(include_str!("../fixtures/bfcl_languages.jsonl"));
-    let mut differ = Vec::new();
-    for case in &cases {
-        let mut example = case.clone();
-        let language = case["language"].as_str().unwrap();
-        example["category"] = format!("simple_{language}").into();
-        let (valid, reason) = score(CallFormat::Bfcl, &example, &case["reply"]);
-        if valid != (case["valid"] == 1) {
-            differ.push(format!(
-                "{} is {} officially, ours: {reason}",
-                case["reply"], case["valid"]
-            ));
-        }
-    }
-    let (equal, total) = (cases.len() - differ.len(), cases.len());
-    eprintln!("BFCL, Java and JavaScript: {equal} of {total} verdicts of bfcl-eval equal");
-    assert!(differ.is_empty(), "{}", differ.join("\n"));
-}

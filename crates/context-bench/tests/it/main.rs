@@ -13,6 +13,7 @@ mod agreement_bfcl;
 mod agreement_ifeval;
 mod agreement_math;
 mod agreement_text;
+mod bfcl_languages;
 mod catalogue;
 mod command;
 mod context_layers;
