@@ -48,8 +48,9 @@ pub enum CallFormat {
 /// is there); each may be JSON or JSON as text. Expected calls are written
 /// `[{"f": {"x": [1, 2, ""]}}]` (BFCL: accepted values, `""` for optional) or
 /// `[{"name": "f", "arguments": {"x": 1}}]` (xLAM: exact values). An empty list
-/// expects no call; so does a record without one whose category says
-/// `irrelevance`. The category is `test_category`, `category` or the `id`.
+/// expects no call; so does a record whose category says `irrelevance` and that has
+/// neither of the first two; with `relevance` any call will do. The category is
+/// `test_category`, `category` or the `id`.
 ///
 /// The reply is `tool_calls` of the output when there are any, otherwise its
 /// `response`. Several calls may come in any order. In a category of Java or JavaScript the
@@ -212,20 +213,22 @@ fn wanted(
     category: &str,
     functions: &[Function<'_>],
 ) -> Result<Wanted, EvaluatorError> {
-    let keys = ["ground_truth", "possible_answer", "answers", "answer"];
-    match first(example, &keys) {
-        Some(answers) => {
-            let expected = Expected::all(&answers, functions)?;
-            Ok(if expected.is_empty() {
-                Wanted::NoCall
-            } else {
-                Wanted::Calls(expected)
-            })
-        }
-        None if category.contains("irrelevance") => Ok(Wanted::NoCall),
-        None if category.contains("relevance") => Ok(Wanted::AnyCall),
-        None => Err("the record does not say which calls are expected".into()),
-    }
+    let calls = first(example, &["ground_truth", "possible_answer"]);
+    let calls = match calls {
+        Some(calls) => Some(calls),
+        // Categories that expect no call of their own; `answer` may then hold anything.
+        None if category.contains("irrelevance") => return Ok(Wanted::NoCall),
+        None if category.contains("relevance") => return Ok(Wanted::AnyCall),
+        None => first(example, &["answers", "answer"]),
+    };
+    let Some(calls) = calls else {
+        return Err("the record does not say which calls are expected".into());
+    };
+    let expected = Expected::all(&calls, functions)?;
+    Ok(match expected.is_empty() {
+        true => Wanted::NoCall,
+        false => Wanted::Calls(expected),
+    })
 }
 
 fn category(example: &Example) -> String {
@@ -327,8 +330,13 @@ mod tests {
                 .check(&unsaid, &json!("x"))
                 .is_err()
         );
-        let unsaid = unsaid.with("id", "irrelevance_0");
+        // What `answer` holds in these categories is no call.
+        let unsaid = unsaid.with("id", "irrelevance_0").with("answer", "f");
         assert_eq!(score(&unsaid, "Sorry.").0, Some(1.0));
+        assert_eq!(score(&unsaid, "[f(x=1)]").0, Some(0.0));
+        let wanted = unsaid.with("id", "live_relevance_0");
+        assert_eq!(score(&wanted, "[f(x=7)]").0, Some(1.0));
+        assert_eq!(score(&wanted, "Sorry.").0, Some(0.0));
     }
 
     #[test]

@@ -9,9 +9,11 @@ use serde_json::{Map, Value};
 use super::{fixture, is_update, load, untagged};
 
 /// What is loaded besides the usual config of each dataset.
-const FURTHER: [&str; 24] = [
+const FURTHER: [&str; 27] = [
     "alpaca-eval:alpaca_eval",
     "bbh:word_sorting",
+    "bfcl:exec_multiple",
+    "bfcl:rest",
     "gsm8k:socratic",
     "hotpotqa:fullwiki",
     "infinitebench:code_debug",
@@ -33,6 +35,7 @@ const FURTHER: [&str; 24] = [
     "scifact:rationale",
     "triviaqa:rc.nocontext",
     "triviaqa:rc.wikipedia",
+    "truthfulqa:multiple_choice",
     "gpqa@train",
 ];
 

@@ -30,9 +30,9 @@ impl Case {
             file = folder.path().join("claims/validation.jsonl");
             fs::create_dir_all(file.parent().expect("a folder")).expect("made");
         }
-        let records = match &record {
-            Value::Array(records) => records.clone(),
-            one => vec![one.clone()],
+        let records = match record {
+            Value::Array(records) => records,
+            one => vec![one],
         };
         let lines = |rows: &[Value]| {
             rows.iter()
