@@ -36,6 +36,7 @@ def evaluate(
     *,
     tokenizer: str | Callable[[str], int] | None = None,
     example_timeout: float | None = None,
+    prompt: Literal["official", "plain"] | None = None,
 ) -> EvalResult:
     """Runs systems over a dataset, scores what they make of it, and sums up.
 
@@ -58,6 +59,10 @@ def evaluate(
             not asked again.
         tokenizer: A name (``"o200k_base"``) or a function from text to a number.
         example_timeout: Seconds that a system may take for one example.
+        prompt: How endpoints are asked about datasets by name: ``"official"`` (the
+            default; as the authors of the dataset ask) or ``"plain"`` (context and
+            question alone). Examples that are passed as dicts are asked plainly; systems
+            of your own get the fields and may use ``datasets.prompt(name)``.
 
     Returns:
         The rows in dataset order and the numbers of the metrics. A system or an
@@ -77,7 +82,7 @@ def evaluate(
             raise ValueError("`max_examples` of a dataset by name cannot be negative")
         examples = list(examples)[:max_examples]
         max_examples = None
-    spec = _general(max_workers, cache_dir, text_fields, example_timeout)
+    spec = _general(max_workers, cache_dir, text_fields, example_timeout, prompt)
     if names is not None:
         spec["benchmarks"] = [{"dataset": name} for name in names]
         if max_examples is not None:
@@ -132,6 +137,7 @@ def _general(
     cache_dir: str | os.PathLike[str] | None,
     text_fields: Sequence[str] | str | None,
     example_timeout: float | None,
+    prompt: str | None = None,
 ) -> dict[str, Any]:
     """What every call of the package can say about a run, as a spec. Nothing is decided
     here: what is not said is left out."""
@@ -140,6 +146,8 @@ def _general(
         spec["limits"]["max_workers"] = _workers(max_workers)
     if example_timeout is not None:
         spec["limits"]["example_timeout"] = example_timeout
+    if prompt is not None:
+        spec["prompt"] = prompt
     if cache_dir is not None:
         spec["cache_dir"] = os.fspath(cache_dir)
     if text_fields is not None:

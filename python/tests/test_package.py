@@ -31,7 +31,9 @@ from context_bench.evaluators import (
     MathEquivalence,
     MultipleChoiceAccuracy,
     NLILabelMatch,
+    OfficialJudge,
     SummarizationQuality,
+    SwebenchReport,
 )
 from context_bench.evaluators.rouge import rouge_l
 from context_bench.metrics import MeanScore
@@ -150,6 +152,36 @@ def test_a_judge_has_a_scale_a_template_and_a_mode(serve: Callable[..., str]) ->
     assert pair.score(original, processed) == {"judge_score": 0.5, "judge_consistency": 0.0}
     with pytest.raises(ValueError, match="says nothing with `mode=pairwise`"):
         LLMJudge(url, mode="pairwise", scale="1-10").score(original, processed)
+
+
+def test_judges_of_benchmarks(serve: Callable[..., str]) -> None:
+    original = {"id": "q", "question": "q", "answer": "x", "type": "multi-session"}
+    processed = {"response": "y"}
+    yes = serve("--reply", "Yes. Decision: TRUE [[7]]")
+    assert OfficialJudge("frames", yes).score(original, processed) == {"frames": 1.0}
+    assert OfficialJudge("longmemeval", yes).score(original, processed) == {"longmemeval": 1.0}
+    turns = [{"role": "user", "content": text} for text in ("a", "b")]
+    talk = OfficialJudge("mt_bench", yes)
+    rated = talk.score({"turns": turns}, {"response": "2", "turn_responses": ["1", "2"]})
+    assert rated == {"mt_bench": 7.0, "mt_bench_turn1": 7.0, "mt_bench_turn2": 7.0}
+    with pytest.raises(RuntimeError, match="neither `m` nor `M`"):
+        OfficialJudge("alpaca_eval", yes, baseline="answer").score(original, processed)
+    won = OfficialJudge("alpaca_eval", serve("--reply", "m")).score(original, processed)
+    assert won["alpaca_eval"] in (0.0, 1.0) and won["alpaca_length"] == 0.0
+    with pytest.raises(ValueError, match="no parameter `baseline`"):
+        OfficialJudge("frames", yes, baseline="answer")
+
+
+def test_the_report_of_a_harness(tmp_path: Path) -> None:
+    report = tmp_path / "m.run.json"
+    report.write_text('{"resolved_ids": ["a"], "unresolved_ids": ["b"]}', encoding="utf-8")
+    resolved = SwebenchReport(report)
+    assert resolved.score({"id": "a"}, {"response": ""}) == {"resolved": 1.0}
+    assert resolved.score({"id": "b"}, {"response": ""}) == {"resolved": 0.0}
+    with pytest.raises(RuntimeError, match="none of the 2 instances"):
+        resolved.score({"id": "c"}, {"response": ""})
+    with pytest.raises(ValueError, match="cannot read"):
+        SwebenchReport(tmp_path / "nowhere.json")
 
 
 def test_texts_and_tokens() -> None:

@@ -375,7 +375,8 @@ pub(crate) struct ExportArgs {
     /// Folder of the run store.
     #[arg(long, value_name = "DIR", env = "CONTEXT_BENCH_CACHE_DIR")]
     pub(crate) cache_dir: Option<PathBuf>,
-    /// Format: table, markdown, json, jsonl or csv.
+    /// Format: table, markdown, json, jsonl or csv; swebench for the predictions that
+    /// SWE-bench's harness takes.
     #[arg(long, value_name = "FORMAT", default_value = "json")]
     pub(crate) output: String,
     /// Write to a file instead of stdout.

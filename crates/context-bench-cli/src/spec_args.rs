@@ -53,6 +53,7 @@ pub(crate) fn flags(args: &RunArgs) -> Result<RunSpec, Failure> {
         systems: systems(args)?,
         relay: args.relay.clone(),
         benchmarks: benchmarks(args),
+        prompt: task.select.prompt.style,
         data: data(args)?,
         prompts: prompts(args)?,
         requests: requests(args)?,
@@ -275,6 +276,7 @@ impl PromptArgs {
             apply_chat_template,
             fewshot_as_multiturn: self.fewshot_as_multiturn,
             system_instruction: self.system_instruction.clone(),
+            max_prompt_tokens: self.max_prompt_tokens,
             ..PromptSpec::default()
         })
     }
@@ -291,6 +293,7 @@ impl PromptArgs {
     /// What commands that show prompts ask for.
     pub(crate) fn spec(&self, seed: Option<i64>, limit: Option<Limit>) -> Result<RunSpec, Failure> {
         Ok(RunSpec {
+            prompt: self.style,
             data: DataSpec {
                 limit: limit.map(number),
                 ..self.data()

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use context_bench::plan::PromptStyle;
 use context_bench::task::tasks::options::{Limit, SEED};
 
 /// Which tasks, and how their prompts are made.
@@ -19,9 +20,17 @@ pub(crate) struct TaskArgs {
     pub(crate) prompt: PromptArgs,
 }
 
-/// How the prompts of tasks are made.
+/// How prompts are made.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct PromptArgs {
+    /// How datasets are asked: official (the default: as their authors ask) or plain (context and
+    /// question alone; the default with --layout).
+    #[arg(long = "prompt", value_name = "PROMPT", help_heading = "Requests")]
+    pub(crate) style: Option<PromptStyle>,
+    /// Most tokens of the message that an official prompt makes; the middle of longer ones is left
+    /// out. Default: no limit.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Requests", allow_negative_numbers = true)]
+    pub(crate) max_prompt_tokens: Option<u64>,
     /// Examples in each prompt; tasks that say 0 stay without.
     #[arg(
         short = 'f',

@@ -5,9 +5,12 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use context_bench::chat::Secret;
-use context_bench::evaluator::{CodeExecutionSettings, EvaluatorError, LlmJudge, LlmJudgeSettings};
+use context_bench::evaluator::{
+    CodeExecutionSettings, EvaluatorError, JudgeRule, LlmJudge, LlmJudgeSettings, OfficialJudge,
+    OfficialJudgeSettings,
+};
 use context_bench::registry::{
-    Params, Registry, code_execution, judge_settings as judge_settings_of,
+    Params, Registry, code_execution, judge_settings as judge_settings_of, official_judge_settings,
 };
 use context_bench::{Evaluator, Example, Identity, Output, Score, ScoreName, Scores};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
@@ -121,6 +124,8 @@ enum Kind {
     Ready(Arc<dyn Evaluator>),
     /// Made for every run: its connections are the run's.
     Judge(String, Box<LlmJudgeSettings>),
+    /// The same for the judge of a benchmark.
+    OfficialJudge(Box<OfficialJudgeSettings>),
 }
 
 #[pymethods]
@@ -145,6 +150,7 @@ impl NativeEvaluator {
         Ok(match self.kind()? {
             Kind::Ready(evaluator) => evaluator.name().to_owned(),
             Kind::Judge(name, _) => name.clone(),
+            Kind::OfficialJudge(settings) => settings.rule.name().to_owned(),
         })
     }
 
@@ -197,6 +203,14 @@ impl Kind {
             let made = made.map_err(|error| bad_value(&error))?;
             return Ok(Self::Judge(made.name().to_owned(), Box::new(judge)));
         }
+        if let Some(rule) = JudgeRule::named(kind) {
+            let judge = whom_to_ask(&mut settings)?;
+            let params = settings.params(kind, &["max_tokens", "baseline", "difficulty"])?;
+            let judge = official_judge_settings(rule, params, judge);
+            let judge = judge.map_err(|error| bad_value(&error))?;
+            OfficialJudge::new(judge.clone()).map_err(|error| bad_value(&error))?;
+            return Ok(Self::OfficialJudge(Box::new(judge)));
+        }
         let registry = Registry::builtin();
         let factory = if kind == "code_execution" {
             let mut code = CodeExecutionSettings::default();
@@ -228,6 +242,10 @@ impl NativeEvaluator {
             Kind::Ready(evaluator) => Ok(Arc::clone(evaluator)),
             Kind::Judge(_, settings) => {
                 let judge = LlmJudge::new((**settings).clone());
+                Ok(Arc::new(judge.map_err(|error| bad_value(&error))?))
+            }
+            Kind::OfficialJudge(settings) => {
+                let judge = OfficialJudge::new((**settings).clone());
                 Ok(Arc::new(judge.map_err(|error| bad_value(&error))?))
             }
         }
@@ -267,6 +285,17 @@ impl Settings {
         Some(self.texts.remove(at).1)
     }
 
+    /// Settings as the parameters that evaluators have everywhere.
+    fn params(&mut self, of: &str, keys: &[&str]) -> PyResult<Params> {
+        let mut params = Params::none(of);
+        for key in keys {
+            if let Some(value) = self.take(key) {
+                params.set(key, &value).map_err(|error| bad_value(&error))?;
+            }
+        }
+        Ok(params)
+    }
+
     /// Whether a flag is on. What is not given is off; what is no flag is an error.
     fn take_flag(&mut self, key: &str) -> PyResult<bool> {
         let Some(text) = self.take(key) else {
@@ -280,7 +309,8 @@ impl Settings {
     }
 }
 
-fn judge_settings(settings: &mut Settings) -> PyResult<LlmJudgeSettings> {
+/// Where a judge is and how long it may take.
+fn whom_to_ask(settings: &mut Settings) -> PyResult<LlmJudgeSettings> {
     let mut judge = LlmJudgeSettings::new(settings.take("base_url").unwrap_or_default());
     if let Some(model) = settings.take("model") {
         judge.model = model;
@@ -291,9 +321,13 @@ fn judge_settings(settings: &mut Settings) -> PyResult<LlmJudgeSettings> {
     }
     // A judge of zero seconds could answer nothing.
     judge.timeout = judge.timeout.max(Duration::from_millis(1));
+    Ok(judge)
+}
+
+fn judge_settings(settings: &mut Settings) -> PyResult<LlmJudgeSettings> {
+    let mut judge = whom_to_ask(settings)?;
     judge.rubric = settings.take("rubric");
-    let mut params = Params::none("LLMJudge");
-    for key in [
+    let keys = [
         "mode",
         "scale",
         "baseline",
@@ -301,11 +335,8 @@ fn judge_settings(settings: &mut Settings) -> PyResult<LlmJudgeSettings> {
         "reference",
         "max_tokens",
         "score",
-    ] {
-        if let Some(value) = settings.take(key) {
-            params.set(key, &value).map_err(|error| bad_value(&error))?;
-        }
-    }
+    ];
+    let params = settings.params("LLMJudge", &keys)?;
     judge_settings_of(params, judge).map_err(|error| bad_value(&error))
 }
 

@@ -21,6 +21,7 @@ mod host;
 mod lane;
 mod metric;
 mod progress;
+mod prompt;
 mod proxy;
 mod render;
 mod result;
@@ -70,6 +71,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<evaluator::NativeEvaluator>()?;
     module.add_class::<metric::NativeMetric>()?;
     module.add_class::<store::NativeStore>()?;
+    module.add_class::<prompt::NativePrompt>()?;
     module.add_class::<tasks::NativeTasks>()?;
     module.add_class::<tasks::NativeTask>()?;
     module.add_class::<tasks::NativeRequests>()?;

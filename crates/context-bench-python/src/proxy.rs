@@ -443,6 +443,7 @@ impl PyProxy {
             endpoint: Some(endpoint.map_err(|error| bad_value(&error))?),
             model: Some(settings.model),
             gives_likelihoods: false,
+            has_layout: settings.layout != Layout::default(),
         })
     }
 
@@ -599,6 +600,14 @@ impl System for OwnMessages {
 impl Conversation for OwnMessages {
     async fn process_conversation(&self, turns: &[Turn]) -> Result<Replies, SystemError> {
         self.proxy.process_conversation(turns).await
+    }
+
+    async fn answer_conversation(
+        &self,
+        example: &Example,
+        turns: &[Turn],
+    ) -> Result<Replies, SystemError> {
+        self.proxy.answer_conversation(example, turns).await
     }
 }
 

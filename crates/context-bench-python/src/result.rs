@@ -162,6 +162,7 @@ pub(crate) fn parts<'py>(
         .collect();
     dict.set_item("counts", value(json!(counts))?)?;
     dict.set_item("datasets", value(json!(result.datasets))?)?;
+    dict.set_item("rules", convert::dict(py, &result.rules())?)?;
     dict.set_item("provenance", convert::dict(py, &result.provenance)?)?;
     dict.set_item("gave_up", value(json!(result.gave_up))?)?;
     dict.set_item("store", value(json!(result.kept))?)?;

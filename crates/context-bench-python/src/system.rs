@@ -425,6 +425,7 @@ fn answering(system: Arc<dyn System>) -> GivenSystem {
         model: None,
         listing: None,
         gives_likelihoods: false,
+        has_layout: false,
     }
 }
 

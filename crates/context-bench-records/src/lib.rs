@@ -46,7 +46,7 @@ pub use error::{Location, RecordError};
 pub use format::{Compression, Format, Syntax};
 pub use parquet::ParquetRecords;
 pub use read_at::{FileAt, ReadAt};
-pub use record::{Checked, Found, Place, ReadSettings, Record, Records};
+pub use record::{Checked, Found, Place, ReadSettings, Record, Records, TableHeader};
 pub use set::{RecordSet, files, is_data_name};
 pub use size::map_bytes;
 pub use source::{Input, STDIN, Source};

@@ -259,6 +259,20 @@ pub struct ReadSettings {
     /// Where the list of records is in a JSON file: a key, or a JSON pointer
     /// such as `/data/train`. Without it the list is found by its shape.
     pub field: Option<String>,
+    /// Where the columns of a CSV or TSV file have their names from.
+    pub header: TableHeader,
+}
+
+/// Where the columns of a table have their names from.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum TableHeader {
+    /// The first row.
+    #[default]
+    Row,
+    /// These; the first row is a record.
+    Given(Vec<String>),
+    /// These, in place of the first row.
+    InPlaceOfRow(Vec<String>),
 }
 
 /// What kind of value is found where a record must be.

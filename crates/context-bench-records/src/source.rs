@@ -287,7 +287,8 @@ impl Source {
             Syntax::Table { delimiter } => {
                 let start = input.fill_buf().map_err(|error| unreadable(&path, error))?;
                 let delimiter = format::delimiter(start, delimiter);
-                Box::new(Table::new(input, delimiter, path, max_records))
+                let header = settings.header.clone();
+                Box::new(Table::new(input, delimiter, path, max_records, header))
             }
             Syntax::Parquet => {
                 return Err(RecordError::UnknownFormat {

@@ -14,7 +14,7 @@ use crate::json_record::too_long;
 use crate::record::Header;
 use crate::row_watch::RowWatch;
 use crate::source::Input;
-use crate::{Checked, Found, Location, Place, Record, RecordError, Records};
+use crate::{Checked, Found, Location, Place, Record, RecordError, Records, TableHeader};
 
 pub(crate) struct Table {
     rows: csv::Reader<RowWatch<Input>>,
@@ -23,14 +23,22 @@ pub(crate) struct Table {
     max_rows: usize,
     n_rows: usize,
     header: Option<Arc<Header>>,
+    names: TableHeader,
     row: StringRecord,
 }
 
 impl Table {
-    pub(crate) fn new(input: Input, delimiter: u8, path: Arc<Path>, max_rows: usize) -> Self {
+    pub(crate) fn new(
+        input: Input,
+        delimiter: u8,
+        path: Arc<Path>,
+        max_rows: usize,
+        names: TableHeader,
+    ) -> Self {
         Self {
             rows: csv::ReaderBuilder::new()
                 .delimiter(delimiter)
+                .has_headers(!matches!(names, TableHeader::Given(_)))
                 .buffer_capacity(64 * 1024)
                 .from_reader(RowWatch::new(input, delimiter)),
             path,
@@ -38,6 +46,7 @@ impl Table {
             max_rows,
             n_rows: 0,
             header: None,
+            names,
             row: StringRecord::new(),
         }
     }
@@ -46,6 +55,10 @@ impl Table {
     /// so what is wrong with it is never skipped.
     fn read_header(&mut self) -> Result<(), RecordError> {
         if self.header.is_some() {
+            return Ok(());
+        }
+        if let TableHeader::Given(names) = &self.names {
+            self.header = Some(self.named(names.iter().map(String::as_str), 1)?);
             return Ok(());
         }
         let header = self.rows.headers().cloned();
@@ -61,8 +74,30 @@ impl Table {
         if header.is_empty() {
             return Err(bad("the file is empty; expected a header row".into()));
         }
+        self.header = Some(match &self.names {
+            TableHeader::InPlaceOfRow(names) if names.len() != header.len() => {
+                return Err(bad(unequal(names.len(), header.len())));
+            }
+            TableHeader::InPlaceOfRow(names) => {
+                self.named(names.iter().map(String::as_str), line)?
+            }
+            _ => self.named(header.iter(), line)?,
+        });
+        Ok(())
+    }
+
+    /// Columns of some names, each of which is there once.
+    fn named<'n>(
+        &self,
+        names: impl Iterator<Item = &'n str> + Clone,
+        line: usize,
+    ) -> Result<Arc<Header>, RecordError> {
+        let bad = |problem| RecordError::BadFile {
+            problem,
+            at: Location::line(&*self.path, line),
+        };
         let mut seen = HashSet::new();
-        for (column_idx, key) in header.iter().enumerate() {
+        for (column_idx, key) in names.clone().enumerate() {
             if key.is_empty() {
                 return Err(bad(format!(
                     "column {} has no name in the header row",
@@ -73,8 +108,7 @@ impl Table {
                 return Err(bad(format!("the header row names column `{key}` twice")));
             }
         }
-        self.header = Some(Arc::new(Header::new(header.iter().map(Into::into))));
-        Ok(())
+        Ok(Arc::new(Header::new(names.map(Into::into))))
     }
 
     /// Reads one row and returns its place; nothing when there is none.
@@ -87,6 +121,15 @@ impl Table {
         let found = self.rows.read_record(&mut self.row);
         let line = self.finish_row()?;
         let is_found = found.map_err(|error| self.problem(error, line))?;
+        if let TableHeader::Given(names) = &self.names
+            && is_found
+            && names.len() != self.row.len()
+        {
+            return Err(RecordError::BadFile {
+                problem: unequal(names.len(), self.row.len()),
+                at: Location::line(&*self.path, line),
+            });
+        }
         Ok(is_found.then(|| Place {
             index: self.n_rows - 1,
             line: Some(line),
@@ -126,6 +169,10 @@ impl Table {
             at: Location::line(&*self.path, line),
         }
     }
+}
+
+fn unequal(n_names: usize, n_fields: usize) -> String {
+    format!("{n_names} names are given for columns, this row has {n_fields} fields")
 }
 
 impl Records for Table {

@@ -45,21 +45,21 @@ pub enum MacroError {
 }
 
 impl AggregateMetric {
-    /// Reads the list of a group; a single entry is a list of one.
-    pub fn list(config: &Config, group: &str, warnings: &mut Vec<Warning>) -> Result<Vec<Self>> {
+    /// Reads the list of a group, each entry for itself; a single one is a list of one.
+    pub fn list(config: &Config, group: &str, warnings: &mut Vec<Warning>) -> Vec<Result<Self>> {
         let entries: Vec<&Value> = match config.get("aggregate_metric_list") {
-            None => return Ok(Vec::new()),
+            None => return Vec::new(),
             Some(Value::Array(entries)) => entries.iter().collect(),
             Some(entry) => vec![entry],
         };
+        let placed = |error: Error| match config.place("aggregate_metric_list") {
+            Some(place) => error.at(place),
+            None => error,
+        };
         entries
             .into_iter()
-            .map(|entry| Self::parse(entry, group, warnings))
-            .collect::<Result<_>>()
-            .map_err(|error: Error| match config.place("aggregate_metric_list") {
-                Some(place) => error.at(place),
-                None => error,
-            })
+            .map(|entry| Self::parse(entry, group, warnings).map_err(placed))
+            .collect()
     }
 
     fn parse(entry: &Value, group: &str, warnings: &mut Vec<Warning>) -> Result<Self> {

@@ -1,9 +1,8 @@
 //! From names to trees: loading tasks and groups, members, overrides.
 
-use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
-use context_bench_template::place::{Place, Position};
+use context_bench_template::place::Place;
 use serde_json::{Map, Value};
 
 use crate::aggregate::AggregateMetric;
@@ -12,7 +11,8 @@ use crate::error::{Error, Result, Warning};
 use crate::file::{Kind, Loader, kind};
 use crate::given::Given;
 use crate::index::{Entry, Index};
-use crate::member::{add_child, leaf, members, name_of, passed_down, warn_twice};
+use crate::member::{add_child, leaf, member_place, members, name_of, passed_down, warn_twice};
+use crate::noticed::Warnings;
 use crate::suggest::{did_you_mean, quoted_list};
 use crate::tree::{Group, Node};
 
@@ -51,9 +51,6 @@ pub(crate) struct Context {
     /// The groups it lies in, to notice cycles.
     pub(crate) stack: Vec<String>,
 }
-
-/// What a resolution notices on its way.
-pub(crate) type Warnings = RefCell<Vec<Warning>>;
 
 impl Catalog {
     /// A catalogue of an index.
@@ -268,7 +265,12 @@ impl Catalog {
             Some(place) => error.at(place),
             None => error,
         };
-        let mut handed = self.defaults(config, name, directory).map_err(wrong)?;
+        let (config, folder) = self.with_template(config, directory).map_err(wrong)?;
+        let config = &config;
+        let mut handed = match self.defaults(config, name, directory).map_err(wrong) {
+            Ok(handed) => handed,
+            Err(error) => warnings.tell(error).map(|()| Config::new())?,
+        };
         handed.extend(&context.handed);
         let inner = Context {
             handed,
@@ -287,19 +289,30 @@ impl Catalog {
                 Some(place) => error.at(&place),
                 None => wrong(error),
             };
-            for node in self
-                .member(member, name, directory, config, &inner, warnings)
-                .map_err(of_member)?
-            {
-                add_child(&mut children, node, name, warnings).map_err(wrong)?;
+            let nodes = self.member(member, name, &folder, config, &inner, warnings);
+            let nodes = match nodes.map_err(of_member) {
+                Ok(nodes) => nodes,
+                Err(error) => warnings.tell(error).map(|()| Vec::new())?,
+            };
+            for node in nodes {
+                if let Err(error) = add_child(&mut children, node, name, warnings) {
+                    warnings.tell(of_member(error))?;
+                }
+            }
+        }
+        let mut aggregate = Vec::new();
+        let entries = AggregateMetric::list(config, name, &mut warnings.borrow_mut());
+        for entry in entries {
+            match entry.map_err(wrong) {
+                Ok(entry) => aggregate.push(entry),
+                Err(error) => warnings.tell(error)?,
             }
         }
         let group = Group {
             id: id.to_owned(),
             name: name.to_owned(),
             alias: config.text("group_alias").map(str::to_owned),
-            aggregate: AggregateMetric::list(config, name, &mut warnings.borrow_mut())
-                .map_err(wrong)?,
+            aggregate,
             metadata: match config.get("metadata") {
                 Some(Value::Object(map)) => map.clone(),
                 Some(other) => Map::from_iter([("_metadata".to_owned(), other.clone())]),
@@ -309,6 +322,38 @@ impl Catalog {
         };
         warn_twice(&group, warnings);
         Ok(Node::Group(group))
+    }
+
+    /// A group with what its `include` says about groups, and the folder that its members
+    /// start at. A file that is included may be a template of groups; what it says about
+    /// tasks is for the tasks.
+    fn with_template(&self, config: &Config, directory: &Path) -> Result<(Config, PathBuf)> {
+        let mut whole = config.clone();
+        let mut folder = directory.to_owned();
+        let Some(paths @ (Value::String(_) | Value::Array(_))) = config.get("include") else {
+            return Ok((whole, folder));
+        };
+        for path in crate::file::include_paths(paths)? {
+            let path = self.loader.resolve(path, directory);
+            let file = self.loader.load(&path)?.config;
+            let has_members = file.get("task").is_some_and(Value::is_array);
+            let of_groups = ["group", "group_alias", "aggregate_metric_list"];
+            if !has_members && of_groups.iter().all(|key| file.get(key).is_none()) {
+                continue;
+            }
+            for key in ["group_alias", "aggregate_metric_list", "metadata", "task"] {
+                let Some(setting) = file.setting(key).filter(|_| config.get(key).is_none()) else {
+                    continue;
+                };
+                if key == "task" && has_members {
+                    folder = path.parent().unwrap_or(Path::new("")).to_owned();
+                } else if key == "task" {
+                    continue;
+                }
+                whole.set(key, setting.value.clone(), setting.origin.clone());
+            }
+        }
+        Ok((whole, folder))
     }
 
     /// What a group sets for all its tasks: its `include`, and keys that are not its own.
@@ -359,34 +404,4 @@ impl Catalog {
         });
         Error::new(format!("group `{group}` has an unknown member `{name}`")).with_hint(hint)
     }
-}
-
-/// The line of a file on which a group names a member: the first below its `task` with
-/// that name in it. Values do not keep where they stood, and this is for messages only.
-fn member_place(config: &Config, member: &Value) -> Option<Place> {
-    let place = config.place("task")?;
-    let name = match member {
-        Value::String(name) => name.as_str(),
-        other => ["task", "group"]
-            .iter()
-            .find_map(|key| other.get(key)?.as_str())?,
-    };
-    let text = std::fs::read_to_string(&*place.file).ok()?;
-    let from = usize::try_from(place.position?.line).ok()?;
-    let is_inside = |c: char| c.is_alphanumeric() || "_-@:.".contains(c);
-    let names = |line: &str| {
-        let found = line.match_indices(name).find(|(at, _)| {
-            let before = line[..*at].chars().next_back();
-            let after = line[at + name.len()..].chars().next();
-            !before.is_some_and(is_inside) && !after.is_some_and(is_inside)
-        });
-        found.map(|(at, _)| line[..at].chars().count() + 1)
-    };
-    let mut lines = (from..).zip(text.lines().skip(from.saturating_sub(1)));
-    let (line, column) = lines.find_map(|(at, line)| Some((at, names(line)?)))?;
-    let position = Position {
-        line: u32::try_from(line).ok()?,
-        column: u32::try_from(column).ok()?,
-    };
-    Some(Place::new(place.file.clone(), position))
 }

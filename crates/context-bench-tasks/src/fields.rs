@@ -53,13 +53,38 @@ pub(crate) const FIELDS: &[&str] = &[
     "scorer",
 ];
 
+/// Keys that files of sister projects have, and whose they are.
+const FOREIGN: &[(&str, &str)] = &[
+    ("doc_to_visual", "lmms-eval, a harness for images and video"),
+    (
+        "lmms_eval_specific_kwargs",
+        "lmms-eval, a harness for images and video",
+    ),
+    (
+        "model_specific_prompt_kwargs",
+        "lmms-eval, a harness for images and video",
+    ),
+    ("metric_kwargs", "lmms-eval, a harness for images and video"),
+    ("eval_split", "other harnesses, where we have `test_split`"),
+    (
+        "template_aliases",
+        "lm-evaluation-harness before version 0.4",
+    ),
+    ("gold_alias", "lm-evaluation-harness before version 0.4"),
+    ("reference", "lm-evaluation-harness before version 0.4"),
+];
+
 /// Unknown keys are errors with their place, so that a typo is not a default.
 pub(crate) fn check_keys(config: &Config) -> Result<()> {
     for (key, setting) in config.iter() {
         if FIELDS.contains(&key) || matches!(key, "include" | "task_list" | "group") {
             continue;
         }
-        let hint = did_you_mean(key, FIELDS.iter().copied())
+        let hint = FOREIGN
+            .iter()
+            .find(|(foreign, _)| *foreign == key)
+            .map(|(_, whose)| format!("it is a key of {whose}; leave it out"))
+            .or_else(|| did_you_mean(key, FIELDS.iter().copied()))
             .unwrap_or_else(|| "see docs/reference/tasks.md for the keys of a task".to_owned());
         return Err(Error::new(format!("unknown key `{key}`"))
             .at(&setting.origin.place)

@@ -66,6 +66,9 @@ impl Function {
     /// The Python file the module is in, when it lies beside the YAML file.
     pub fn module_path(&self) -> Option<PathBuf> {
         let (module, _) = self.name.rsplit_once('.')?;
+        if Path::new(module).is_absolute() {
+            return Some(PathBuf::from(format!("{module}.py")));
+        }
         let mut path = self.directory.clone();
         path.extend(module.split('.'));
         Some(path.with_extension("py"))

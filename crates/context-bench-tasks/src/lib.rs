@@ -24,6 +24,7 @@ pub mod likelihood;
 pub mod listing;
 mod member;
 pub mod metric;
+mod noticed;
 pub mod options;
 pub mod outcome;
 mod path;

@@ -2,13 +2,15 @@
 
 use std::path::Path;
 
+use context_bench_template::place::{Place, Position};
 use serde_json::Value;
 
-use crate::catalog::{Catalog, Context, DEFINING, STRUCTURAL, Warnings};
+use crate::catalog::{Catalog, Context, DEFINING, STRUCTURAL};
 use crate::config::{Config, Origin};
 use crate::error::{Error, Result, Warning};
 use crate::file::Kind;
 use crate::index::Entry;
+use crate::noticed::Warnings;
 use crate::tree::{Group, Leaf, Node};
 
 impl Catalog {
@@ -261,4 +263,34 @@ pub(crate) fn members<'c>(config: &'c Config, group: &str) -> Result<Vec<&'c Val
         ))),
         None => Err(Error::new(format!("group `{group}` has no `task` list"))),
     }
+}
+
+/// The line of a file on which a group names a member: the first below its `task` with
+/// that name in it. Values do not keep where they stood, and this is for messages only.
+pub(crate) fn member_place(config: &Config, member: &Value) -> Option<Place> {
+    let place = config.place("task")?;
+    let name = match member {
+        Value::String(name) => name.as_str(),
+        other => ["task", "group"]
+            .iter()
+            .find_map(|key| other.get(key)?.as_str())?,
+    };
+    let text = std::fs::read_to_string(&*place.file).ok()?;
+    let from = usize::try_from(place.position?.line).ok()?;
+    let is_inside = |c: char| c.is_alphanumeric() || "_-@:.".contains(c);
+    let names = |line: &str| {
+        let found = line.match_indices(name).find(|(at, _)| {
+            let before = line[..*at].chars().next_back();
+            let after = line[at + name.len()..].chars().next();
+            !before.is_some_and(is_inside) && !after.is_some_and(is_inside)
+        });
+        found.map(|(at, _)| line[..at].chars().count() + 1)
+    };
+    let mut lines = (from..).zip(text.lines().skip(from.saturating_sub(1)));
+    let (line, column) = lines.find_map(|(at, line)| Some((at, names(line)?)))?;
+    let position = Position {
+        line: u32::try_from(line).ok()?,
+        column: u32::try_from(column).ok()?,
+    };
+    Some(Place::new(place.file.clone(), position))
 }

@@ -1,13 +1,13 @@
 //! The scores of one task from the scores of its documents.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
 
 use crate::error::{Error, Result, Warning};
 use crate::function::Host;
-use crate::metric::{Aggregation, AggregationKind, Metric, repeats};
+use crate::metric::{Aggregation, AggregationKind, Metric, MetricKind, repeats};
 use crate::python::value::{float, plain};
 use crate::scoring::TaskScores;
 use crate::task::Task;
@@ -35,6 +35,10 @@ pub struct TaskResult {
     pub num_fewshot: Option<Value>,
     /// The direction of each metric.
     pub higher_is_better: BTreeMap<String, bool>,
+    /// The metric that is quoted, when it is not an ordinary one: tables have it first.
+    pub headline: Option<String>,
+    /// Metrics that tables leave out, such as one for each kind of question.
+    pub unlisted: BTreeSet<String>,
     /// Records of the split, if their number is known, and how many were evaluated.
     pub n_samples: (Option<usize>, usize),
     /// The settings it ran with.
@@ -135,10 +139,13 @@ impl Task {
         let mut directions = BTreeMap::new();
         for metric in &self.metrics {
             directions.insert(metric.name.clone(), metric.higher_is_better);
-            for k in repeats::default_ks(self.repeats)
-                .into_iter()
-                .filter(|_| self.repeats > 1)
-            {
+            let MetricKind::Exact(exact) = &metric.kind else {
+                continue;
+            };
+            if self.repeats < 2 || exact.reduction == repeats::Reduction::First {
+                continue;
+            }
+            for k in exact.reduction.ks(self.repeats) {
                 directions.insert(repeats::name(k, &metric.name), metric.higher_is_better);
             }
         }

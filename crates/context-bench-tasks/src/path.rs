@@ -1,7 +1,8 @@
 //! `group::sub::task`: from a group down to one of its members.
 
-use crate::catalog::{Catalog, Warnings};
+use crate::catalog::Catalog;
 use crate::error::{Error, Result};
+use crate::noticed::Warnings;
 use crate::suggest::{did_you_mean, quoted_list};
 use crate::tree::Node;
 
@@ -106,20 +107,27 @@ fn descendants<'n>(node: &'n Node, segment: &str, found: &mut Vec<&'n Node>) {
     }
 }
 
-fn path_of(node: &Node) -> &str {
+fn path_of(node: &Node) -> String {
     match node {
-        Node::Task(leaf) => &leaf.path,
-        Node::Group(group) => &group.id,
+        Node::Task(leaf) => match &leaf.format {
+            Some(format) => format!("{}@{format}", leaf.path),
+            None => leaf.path.clone(),
+        },
+        Node::Group(group) => group.id.clone(),
     }
 }
 
 fn ambiguous(segment: &str, spec: &str, found: &[&Node]) -> Error {
-    let paths: Vec<&str> = found.iter().map(|node| path_of(node)).collect();
+    let paths: Vec<String> = found.iter().map(|node| path_of(node)).collect();
+    let of_formats = found.iter().all(|node| node.id().contains('@'));
     Error::new(format!(
         "`{segment}` in `{spec}` could be {}",
         quoted_list(&paths, "or")
     ))
-    .with_hint("name the group it is in as well")
+    .with_hint(match of_formats {
+        true => "name the format as well",
+        false => "name the group it is in as well",
+    })
 }
 
 fn missing(children: &[Node], segment: &str, spec: &str) -> Error {

@@ -68,7 +68,12 @@ impl Modules {
         let directory: PathBuf = self.0.first()?.directory.clone();
         let module = |module: &Function| match module.directory == directory {
             true => module.name.clone(),
-            false => format!("{}/{}", module.directory.display(), module.name),
+            // A comma is between modules.
+            false => {
+                let directory = module.directory.to_string_lossy();
+                let directory = directory.replace('%', "%25").replace(',', "%2C");
+                format!("{directory}/{}", module.name)
+            }
         };
         let modules: Vec<String> = self.0.iter().map(module).collect();
         Some(Function {

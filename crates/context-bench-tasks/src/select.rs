@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use crate::catalog::{Catalog, Warnings};
+use crate::catalog::Catalog;
 use crate::error::{Error, Result, Warning};
+use crate::noticed::Warnings;
 use crate::pattern;
 use crate::tree::Tree;
 

@@ -94,6 +94,17 @@ fn lines(entry: &Entry, depth: usize) -> Vec<Row> {
         })
         .collect();
     keys.sort();
+    if let Some(task) = &entry.task {
+        // The value of a field may have a comma of its own.
+        let metric = |key: &str| {
+            key.rsplit_once(',')
+                .map_or(key, |(metric, _)| metric)
+                .to_owned()
+        };
+        keys.retain(|key| !task.unlisted.contains(&metric(key)));
+        // The others stay in their order.
+        keys.sort_by_key(|key| task.headline != Some(metric(key)));
+    }
     let mut rows: Vec<Row> = Vec::new();
     for key in keys {
         let (metric, filter) = key.split_once(',').unwrap_or((key, ""));

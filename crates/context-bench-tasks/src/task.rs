@@ -14,6 +14,7 @@ use crate::settings::{filters, generation, metrics};
 use crate::source::Source;
 use crate::suggest::{did_you_mean, quoted_list};
 use crate::tree::Leaf;
+use crate::truth;
 
 /// What a model is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -204,10 +205,7 @@ impl Task {
             filters,
             metrics,
             format,
-            unsafe_code: config
-                .get("unsafe_code")
-                .and_then(Value::as_bool)
-                .unwrap_or(false),
+            unsafe_code: config.get("unsafe_code").is_some_and(truth::truthy),
             metadata: match config.get("metadata") {
                 Some(Value::Object(map)) => map.clone(),
                 Some(other) => Map::from_iter([("_metadata".to_owned(), other.clone())]),

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::aggregate::AggregateMetric;
 use crate::config::Config;
+use crate::truth;
 
 /// A task or a group.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -132,6 +133,11 @@ impl Leaf {
     /// dataset's own way, without prompts of a task.
     pub fn is_native(&self) -> bool {
         self.dataset().is_some() && !self.python && self.config.get("doc_to_text").is_none()
+    }
+
+    /// Whether it runs code that a model wrote; a text such as `"yes"` says so too.
+    pub fn is_unsafe(&self) -> bool {
+        self.config.get("unsafe_code").is_some_and(truth::truthy)
     }
 
     /// What tables show.

@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use context_bench_template::place::Place;
 use indexmap::IndexMap;
 
-use crate::catalog::{Catalog, Warnings};
+use crate::catalog::Catalog;
 use crate::error::{Error, Result, Warning};
 use crate::fields::check_keys;
 use crate::file::Kind;
 use crate::function::{Function, Host};
+use crate::noticed::Warnings;
 use crate::pattern;
 use crate::problems::problems;
 use crate::registered;
@@ -72,7 +73,7 @@ pub fn validate<S: AsRef<str>>(catalog: &Catalog, values: &[S], host: Option<&dy
             nothing.with_hint("name tasks, groups or tags, for example `validate --tasks mmlu`"),
         );
     }
-    let noticed = Warnings::default();
+    let noticed = Warnings::of_all();
     let mut seen: HashSet<String> = HashSet::new();
     let mut leaves: IndexMap<String, Vec<Leaf>> = IndexMap::new();
     for value in values {
@@ -93,30 +94,32 @@ pub fn validate<S: AsRef<str>>(catalog: &Catalog, values: &[S], host: Option<&dy
             if (is_pattern && value == "*" && is_tag) || !seen.insert(spec.clone()) {
                 continue;
             }
-            match catalog.spec(&spec, &noticed) {
-                Ok(nodes) => {
-                    let found: Vec<&Leaf> = nodes.iter().flat_map(|node| node.leaves()).collect();
-                    if found.is_empty() {
-                        let nothing = Error::new(format!("there are no tasks in `{spec}`"));
-                        let hint = "add members to the `task` list of the group";
-                        report.wrong("groups", vec![nothing.with_hint(hint)]);
-                    }
-                    for leaf in found {
-                        let same = leaves.entry(leaf.id.clone()).or_default();
-                        if !same.contains(leaf) {
-                            same.push(leaf.clone());
-                        }
-                    }
-                }
+            let resolved = catalog.spec(&spec, &noticed);
+            let mut wrong = noticed.errors();
+            let nodes = match resolved {
+                Ok(nodes) => nodes,
                 Err(error) => {
-                    let class = match catalog.index.entry(&spec).map(|entry| entry.kind) {
-                        Some(Kind::Group) => "groups",
-                        Some(_) => "files",
-                        None => "selection",
-                    };
-                    report.wrong(class, vec![error]);
+                    wrong.push(error);
+                    Vec::new()
+                }
+            };
+            let found: Vec<&Leaf> = nodes.iter().flat_map(|node| node.leaves()).collect();
+            if found.is_empty() && wrong.is_empty() {
+                let nothing = Error::new(format!("there are no tasks in `{spec}`"));
+                wrong.push(nothing.with_hint("add members to the `task` list of the group"));
+            }
+            for leaf in found {
+                let same = leaves.entry(leaf.id.clone()).or_default();
+                if !same.contains(leaf) {
+                    same.push(leaf.clone());
                 }
             }
+            let class = match catalog.index.entry(&spec).map(|entry| entry.kind) {
+                Some(Kind::Group) => "groups",
+                Some(_) => "files",
+                None => "selection",
+            };
+            report.wrong(class, wrong);
         }
     }
     report.warnings.extend(noticed.into_inner());

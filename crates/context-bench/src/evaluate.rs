@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 pub use self::error::{Error, UnknownScore};
 use self::summary::{check_score_fields, declared_scores, fill, summarize};
 use self::timer::Timer;
-use crate::benchmark::{Answer, RunTime, Suite, SumUp};
+use crate::benchmark::{Answer, RunTime, Suite, SuiteEvaluator, SumUp};
 use crate::dataset::{Dataset, Used};
 use crate::evaluator::Evaluator;
 use crate::mask::Mask;
@@ -616,8 +616,13 @@ impl Evaluate {
     fn config(&self) -> Map<String, Value> {
         let mut config = Map::new();
         let systems: Vec<_> = self.systems.iter().map(|system| system.name()).collect();
-        let evaluators = self.wiring.evaluators.iter();
-        let evaluators: Vec<_> = evaluators.map(|e| e.name()).collect();
+        // Keeping the fields of rows that figures go by is no scoring.
+        let is_hidden = |name: &str| {
+            let suite = self.suite.as_ref().map(|(suite, _)| suite);
+            name == SuiteEvaluator::NAME && suite.is_some_and(|suite| !suite.scores_tasks())
+        };
+        let evaluators = self.wiring.evaluators.iter().map(|e| e.name());
+        let evaluators: Vec<_> = evaluators.filter(|name| !is_hidden(name)).collect();
         let metrics: Vec<_> = self.metrics.iter().map(|metric| metric.name()).collect();
         config.insert("systems".into(), json!(systems));
         config.insert("evaluators".into(), json!(evaluators));

@@ -189,6 +189,20 @@ impl EvalResult {
         answered.get(system)?.as_str()
     }
 
+    /// By which rule each dataset of the catalogue is scored, and what the scores of this
+    /// run are of it.
+    pub fn rules(&self) -> Map<String, Value> {
+        let mut rules = Map::new();
+        for report in self.tasks.values() {
+            for (key, dataset) in &report.datasets {
+                if let Some(rule) = dataset.rule_json() {
+                    rules.insert(key.clone(), rule);
+                }
+            }
+        }
+        rules
+    }
+
     /// Names of all scores in the rows, in order of first appearance.
     pub fn score_names(&self) -> Vec<Arc<str>> {
         let mut names: Vec<Arc<str>> = Vec::new();
@@ -405,6 +419,10 @@ impl Serialize for EvalResult {
             let tasks = self.tasks.iter();
             let tasks: IndexMap<_, _> = tasks.map(|(name, one)| (name, &one.results)).collect();
             map.serialize_entry("tasks", &tasks)?;
+        }
+        let rules = self.rules();
+        if !rules.is_empty() {
+            map.serialize_entry("rules", &rules)?;
         }
         if !self.provenance.is_empty() {
             map.serialize_entry("provenance", &self.provenance)?;

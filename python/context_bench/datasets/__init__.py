@@ -9,12 +9,15 @@ from the Hugging Face hub otherwise; the cache is the one that ``datasets`` uses
 from __future__ import annotations
 
 import os
+import warnings
+from collections.abc import Mapping
 from typing import Any
 
 from context_bench import _native
 from context_bench.datasets.local import load_file, load_jsonl
 
 __all__ = [
+    "Prompt",
     "alpaca_eval",
     "apigen_mt",
     "arc_challenge",
@@ -53,6 +56,7 @@ __all__ = [
     "narrativeqa",
     "natural_questions",
     "nolima",
+    "prompt",
     "qasper",
     "qmsum",
     "quality",
@@ -85,14 +89,62 @@ def load(
     path: Path | None = None,
     skip_bad_lines: bool = False,
 ) -> Examples:
-    """The examples of a dataset, ``name[:config][@split]``."""
+    """The examples of a dataset, ``name[:config][@split]``.
+
+    They are plain dicts: a list of them is asked as it is. ``evaluate(systems, name, ...)``
+    asks as the authors of the dataset do, and ``prompt(name)`` gives that prompt to systems
+    of your own.
+    """
+    local = None if path is None else os.fspath(path)
+    typed = _typed(name, config, split)
+    return _native.load_dataset(typed, n=n, path=local, skip_bad_lines=skip_bad_lines)
+
+
+class Prompt:
+    """How the authors of a dataset ask a model about its examples."""
+
+    def __init__(self, native: _native.NativePrompt) -> None:
+        self._native = native
+
+    def messages(self, example: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """The messages about an example; what its ``context`` is now stands in them."""
+        return self._native.messages(example)
+
+    def generation(self, example: Mapping[str, Any]) -> dict[str, Any]:
+        """How the answer is generated: ``max_tokens``, ``stop``, ``temperature``, as far as
+        the authors say; empty for datasets without a prompt of their own."""
+        return self._native.generation(example)
+
+
+def prompt(
+    name: str,
+    *,
+    config: str | None = None,
+    split: str | None = None,
+    path: Path | None = None,
+) -> Prompt:
+    """The official prompt of a dataset, for systems that ask models themselves.
+
+    Worked examples are loaded once, from where the records are. A dataset whose file says
+    nothing about prompts gives the usual messages: context, then question.
+
+    Raises:
+        ValueError: When there is no such dataset, or its worked examples cannot be read.
+    """
+    local = None if path is None else os.fspath(path)
+    native = _native.NativePrompt(_typed(name, config, split), local)
+    for notice in native.notices():
+        warnings.warn(notice, stacklevel=2)
+    return Prompt(native)
+
+
+def _typed(name: str, config: str | None, split: str | None) -> str:
     typed = name
     if config is not None:
         typed += f":{config}"
     if split is not None:
         typed += f"@{split}"
-    local = None if path is None else os.fspath(path)
-    return _native.load_dataset(typed, n=n, path=local, skip_bad_lines=skip_bad_lines)
+    return typed
 
 
 def demo(n: int | None = None) -> Examples:

@@ -20,7 +20,10 @@ __all__ = [
     "MathEquivalence",
     "MultipleChoiceAccuracy",
     "NLILabelMatch",
+    "OfficialJudge",
+    "PatchOverlap",
     "SummarizationQuality",
+    "SwebenchReport",
 ]
 
 
@@ -29,10 +32,14 @@ class AnswerQuality(NativeEvaluator):
     ``recall``, ``contains``.
 
     An empty answer is always right (all 1.0), an empty response always wrong.
+
+    Args:
+        order: ``"original"`` removes articles before punctuation, as the original tool does;
+            ``"official"`` punctuation first, as SQuAD's own script does.
     """
 
-    def __init__(self) -> None:
-        super().__init__("answer_quality")
+    def __init__(self, order: str | None = None) -> None:
+        super().__init__("answer_quality", order=order)
 
 
 class SummarizationQuality(NativeEvaluator):
@@ -53,10 +60,11 @@ class MultipleChoiceAccuracy(NativeEvaluator):
 
     Args:
         extraction: ``"decisive"``, or ``"mmlu_pro"`` for the reading of that benchmark.
+        score: Another name of the score, so that two readings can stand side by side.
     """
 
-    def __init__(self, extraction: str | None = None) -> None:
-        super().__init__("multiple_choice", extraction=extraction)
+    def __init__(self, extraction: str | None = None, score: str | None = None) -> None:
+        super().__init__("multiple_choice", extraction=extraction, score=score)
 
 
 class CodeExecution(NativeEvaluator):
@@ -164,3 +172,74 @@ class LLMJudge(NativeEvaluator):
             reference=reference,
             max_tokens=max_tokens,
         )
+
+
+class OfficialJudge(NativeEvaluator):
+    """A model asked for a verdict as the authors of a benchmark ask one.
+
+    A verdict that cannot be had or read is unscored with its reason, never a 0.
+
+    Args:
+        kind: ``"frames"`` (score ``frames``), ``"longmemeval"`` (``longmemeval``), ``"mt_bench"``
+            (``mt_bench``, from 1 to 10, and per turn) or ``"alpaca_eval"`` (``alpaca_eval``, how
+            far the answer is preferred to a baseline).
+        base_url: An OpenAI-compatible endpoint.
+        model: The model that judges.
+        api_key: Its key; the variable ``OPENAI_API_KEY`` unless given.
+        timeout: Seconds that one attempt may take.
+        max_tokens: How long a verdict may be; as the authors have it unless given.
+        baseline: Of ``"alpaca_eval"``: the field with the baseline's answer; ``answer`` unless
+            given.
+        difficulty: Of ``"alpaca_eval"``: the authors' file ``instruction_difficulty.csv``.
+    """
+
+    def __init__(
+        self,
+        kind: Literal["frames", "longmemeval", "mt_bench", "alpaca_eval"],
+        base_url: str,
+        model: str = DEFAULT_MODEL,
+        api_key: str | None = None,
+        timeout: float = 60.0,
+        *,
+        max_tokens: int | None = None,
+        baseline: str | None = None,
+        difficulty: str | os.PathLike[str] | None = None,
+    ) -> None:
+        super().__init__(
+            f"{kind}_judge",
+            base_url=base_url,
+            model=model,
+            api_key=api_key or os.environ.get("OPENAI_API_KEY") or None,
+            timeout=timeout,
+            max_tokens=max_tokens,
+            baseline=baseline,
+            difficulty=None if difficulty is None else os.fspath(difficulty),
+        )
+
+
+class SwebenchReport(NativeEvaluator):
+    """Whether SWE-bench's own harness calls an issue resolved: ``resolved``.
+
+    Args:
+        file: A report of the harness, or the folder of a run's reports.
+        predictions: What the harness was given, to check that the report is of these patches.
+    """
+
+    def __init__(
+        self,
+        file: str | os.PathLike[str],
+        predictions: str | os.PathLike[str] | None = None,
+    ) -> None:
+        super().__init__(
+            "swebench_report",
+            file=os.fspath(file),
+            predictions=None if predictions is None else os.fspath(predictions),
+        )
+
+
+class PatchOverlap(NativeEvaluator):
+    """Overlap of the patch in ``response`` with ``answer``: ``patch_overlap``. It is
+    information and no score of SWE-bench."""
+
+    def __init__(self) -> None:
+        super().__init__("patch_overlap")

@@ -272,6 +272,7 @@ class TaskManager:
         text_fields: Sequence[str] | None = None,
         example_timeout: float | None = None,
         confirm_run_unsafe_code: bool = False,
+        prompt: Literal["official", "plain"] | None = None,
     ) -> EvalResult:
         """Runs systems over tasks and groups; ``result.tasks`` has their results.
 
@@ -288,6 +289,7 @@ class TaskManager:
             limit: So many documents per task, or a share of them below 1.
             seed: Decides which examples are drawn, and the order of options.
             confirm_run_unsafe_code: Allows tasks that run code which a model wrote.
+            prompt: How datasets of the catalogue are asked, which are tasks too.
 
         The other arguments are those of ``context_bench.evaluate``.
         """
@@ -300,7 +302,7 @@ class TaskManager:
         }
         names = [tasks] if isinstance(tasks, str) else list(tasks)
         include, index = self._native.settings()
-        spec = runner._general(max_workers, cache_dir, text_fields, example_timeout)
+        spec = runner._general(max_workers, cache_dir, text_fields, example_timeout, prompt)
         spec["benchmarks"] = [{"task": name} for name in names]
         spec["data"] = _said(include_path=[os.fspath(path) for path in include], limit=limit)
         spec["prompts"] = _said(num_fewshot=num_fewshot, overrides=_plain(overrides))

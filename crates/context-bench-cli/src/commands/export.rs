@@ -1,7 +1,11 @@
-//! `export`: a stored run in any format, from the store alone.
+//! `export`: a stored run in any format, from the store alone; its answers to SWE-bench
+//! also as the harness of that benchmark takes them.
+
+use std::path::{Path, PathBuf};
 
 use context_bench::planner::{self, Reopened};
 use context_bench::registry::Registry;
+use context_bench::report::{Predictions, swebench_predictions};
 
 use super::run;
 use crate::args::ExportArgs;
@@ -10,7 +14,14 @@ use crate::failure::Failure;
 use crate::output::{self, Sink};
 use crate::{stores, surroundings};
 
+/// The format of predictions for SWE-bench's harness. It is no report: it has a file per
+/// system, and no numbers.
+const SWEBENCH: &str = "swebench";
+
 pub(crate) fn main(args: &ExportArgs, registry: &Registry) -> Result<Exit, Failure> {
+    if args.output == SWEBENCH {
+        return predictions(args, registry);
+    }
     let reporter = run::reporter(Some(&args.output), args.output_file.is_some(), registry)?;
     let store = stores::open(args.cache_dir.as_deref())?;
     let reopened = Reopened::open(&store, &args.run_id)?;
@@ -37,4 +48,75 @@ pub(crate) fn main(args: &ExportArgs, registry: &Registry) -> Result<Exit, Failu
         None if damaged == 0 => Exit::Done,
         _ => Exit::RowsFailed,
     })
+}
+
+/// Writes predictions for the harness of SWE-bench.
+fn predictions(args: &ExportArgs, registry: &Registry) -> Result<Exit, Failure> {
+    let store = stores::open(args.cache_dir.as_deref())?;
+    let reopened = Reopened::open(&store, &args.run_id)?;
+    let result = reopened.result(&surroundings::of(registry, true), true)?;
+    let found = swebench_predictions(&result);
+    if found.is_empty() {
+        return Err(
+            Failure::bad_input("the run has no answers to SWE-bench").hint(
+                "run one of `swebench`, `swebench-lite` and `swebench-verified` first; \
+                 `context-bench runs` lists what there is",
+            ),
+        );
+    }
+    let several = found.len() > 1;
+    if several && args.output_file.is_none() {
+        let names: Vec<&str> = found.keys().map(String::as_str).collect();
+        return Err(Failure::bad_input(format!(
+            "the run has {} systems ({}), and the harness takes one at a time",
+            names.len(),
+            names.join(", ")
+        ))
+        .hint("pass `--output-file FILE.jsonl`: each system gets a file, with its name before the ending"));
+    }
+    for (system, one) in &found {
+        let file = args.output_file.as_deref();
+        let file = file.map(|file| match several {
+            true => named(file, system),
+            false => file.to_owned(),
+        });
+        let sink = Sink::open(file.as_deref())?;
+        let written = sink.write(|out| out.write_all(one.lines.as_bytes()));
+        written.map_err(|error| Failure::bad_input(format!("cannot write: {error}")))?;
+        output::note(&counted(system, one));
+    }
+    output::notices(planner::unfinished(&result).as_slice());
+    Ok(match result.part_of() {
+        None if store.damaged() == 0 => Exit::Done,
+        _ => Exit::RowsFailed,
+    })
+}
+
+/// A file with the name of a system before its ending.
+fn named(file: &Path, system: &str) -> PathBuf {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    let system: String = system
+        .chars()
+        .map(|c| if is_plain(c) { c } else { '_' })
+        .collect();
+    let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+    let name = match file.extension() {
+        Some(ending) => format!("{stem}.{system}.{}", ending.to_string_lossy()),
+        None => format!("{stem}.{system}"),
+    };
+    file.with_file_name(name)
+}
+
+fn counted(system: &str, one: &Predictions) -> String {
+    let parts = [
+        (one.empty, "answers without a patch"),
+        (one.unanswered, "without an answer, left out"),
+        (
+            one.further,
+            "further answers to the same instances, left out",
+        ),
+    ];
+    let parts = parts.iter().filter(|(n, _)| *n > 0);
+    let parts: String = parts.map(|(n, what)| format!(", {n} {what}")).collect();
+    format!("{system}: {} patches{parts}", one.patches)
 }

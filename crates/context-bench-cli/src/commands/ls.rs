@@ -1,6 +1,6 @@
 //! `ls`: what can be chosen by name.
 
-use context_bench::dataset::catalogue::{CacheState, Catalogue, HubAccess, Spec};
+use context_bench::dataset::catalogue::{CacheState, Catalogue, Config, HubAccess, Spec, Standing};
 use context_bench::registry::Registry;
 use serde_json::{Map, Value, json};
 
@@ -74,7 +74,7 @@ fn dataset_entries(registry: &Registry, details: bool) -> Result<Vec<Entry>, Fai
     let mut entries = names(Kind::Datasets, registry);
     if details {
         for entry in &mut entries {
-            let usual = ["", "", "bundled", "", "answer_quality"];
+            let usual = ["", "", "bundled", "", "", "answer_quality"];
             entry.columns = usual.into_iter().map(str::to_owned).collect();
         }
     }
@@ -92,7 +92,14 @@ fn dataset_entries(registry: &Registry, details: bool) -> Result<Vec<Entry>, Fai
         entries.push(entry);
     }
     if details {
-        let head = ["category", "examples", "cached", "licence", "evaluators"];
+        let head = [
+            "category",
+            "examples",
+            "cached",
+            "licence",
+            "rule",
+            "evaluators",
+        ];
         entries.insert(
             0,
             Entry {
@@ -144,6 +151,7 @@ fn describe(
         examples.map_or("?".into(), |n| n.to_string()),
         cached.to_owned(),
         spec.licence().to_owned(),
+        rule_mark(&all).to_owned(),
         shown.join(", "),
     ];
     let details = &mut entry.details;
@@ -153,10 +161,29 @@ fn describe(
     details.insert("gated".into(), spec.is_gated().into());
     details.insert("source".into(), spec.hub_repo().into());
     details.insert("evaluators".into(), json!(evaluators));
+    details.insert(
+        "headline".into(),
+        usual.first().and_then(|one| one.headline()).into(),
+    );
+    details.insert(
+        "rule".into(),
+        json!(usual.first().and_then(|one| one.rule())),
+    );
     details.insert("configs".into(), spec.config_names().collect());
     details.insert("default_configs".into(), json!(spec.default_configs()));
     details.insert("cached".into(), cached.into());
     Ok(())
+}
+
+/// How the main scores of a dataset stand to the official ones: of its configs the first
+/// that are not the official ones.
+fn rule_mark(configs: &[Config]) -> &'static str {
+    let mut rules = configs.iter().map(Config::rule);
+    match rules.find(|rule| rule.is_none_or(|rule| rule.ours != Standing::Same)) {
+        None => Standing::Same.mark(),
+        Some(Some(rule)) => rule.ours.mark(),
+        Some(None) => "?",
+    }
 }
 
 fn table(listing: &[(Kind, Vec<Entry>)]) -> String {

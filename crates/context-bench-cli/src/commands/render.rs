@@ -311,6 +311,9 @@ impl Renderer {
             ..dataset_settings(&config, &self.spec.data, self.options.limit)?
         };
         let fields = fields_of_run(&self.options);
+        let (prompt, notices) =
+            planner::dataset_prompt(&self.spec, &config.full_name(), &config, &settings)?;
+        tasks::notice(&notices);
         let mut documents = Vec::new();
         for (id, example) in config.load(&settings)?.into_iter().enumerate() {
             let mut example = example?;
@@ -322,10 +325,15 @@ impl Renderer {
             let mut document = Map::new();
             document.insert("doc_id".into(), json!(id));
             document.insert("request_type".into(), json!("generate_until"));
-            document.insert(
-                "messages".into(),
-                system::messages(&example, None, Layout::default()).into(),
-            );
+            let example = example.with_prompt(prompt.clone());
+            let asked = system::asked(&example, None, Layout::default());
+            let (messages, generation) = asked.map_err(|error| {
+                Failure::bad_input(format!("`{}`: {error}", config.full_name()))
+            })?;
+            document.insert("messages".into(), messages.into());
+            if prompt.is_some() && !generation.is_empty() {
+                document.insert("generation_kwargs".into(), generation.into());
+            }
             for (field, name) in [("answer", "target"), ("choices", "choices")] {
                 if let Some(value) = example.fields().get(field) {
                     document.insert(name.into(), value.clone());

@@ -4,6 +4,7 @@
 use context_bench::Example;
 use context_bench::dataset::catalogue::{Config, LoadSettings};
 use context_bench::dataset::{DatasetRef, DatasetTarget};
+use context_bench::planner;
 use context_bench::registry::{DatasetRequest, Registry};
 use context_bench::system::{self, Layout};
 use context_bench::task::TaskCatalog;
@@ -91,14 +92,25 @@ fn first_example(
     config: Option<&Config>,
 ) -> Result<Example, Failure> {
     let dataset = match (config, reference.target()) {
-        (Some(config), DatasetTarget::Named(named)) => config.load(&LoadSettings {
-            path: named.path.clone(),
-            max_examples: Some(LOOKED_AT),
-            seed: args.seed,
-            keep_order: args.keep_order,
-            hub: Some(hub::access(true)?),
-            ..LoadSettings::default()
-        })?,
+        (Some(config), DatasetTarget::Named(named)) => {
+            let settings = LoadSettings {
+                path: named.path.clone(),
+                max_examples: Some(LOOKED_AT),
+                seed: args.seed,
+                keep_order: args.keep_order,
+                hub: Some(hub::access(true)?),
+                ..LoadSettings::default()
+            };
+            let dataset = config.load(&settings)?;
+            let spec = args.prompt.spec(None, None)?;
+            let (prompt, notices) =
+                planner::dataset_prompt(&spec, &config.full_name(), config, &settings)?;
+            tasks::notice(&notices);
+            match prompt {
+                Some(prompt) => dataset.with_prompt(&prompt),
+                None => dataset,
+            }
+        }
         _ => {
             let request = DatasetRequest {
                 max_examples: Some(LOOKED_AT),
@@ -155,6 +167,16 @@ impl Shown<'_> {
                 config.evaluators().join(", "),
                 config.score_field().unwrap_or("–"),
             );
+            let figures: Vec<&str> = config.summary().map(|(name, _)| name).collect();
+            if !figures.is_empty() {
+                text += &format!("figures: {}\n", figures.join(", "));
+            }
+            text += &format!("headline: {}\n", config.headline().unwrap_or("–"));
+            if let Some(rule) = config.rule() {
+                for (label, what) in rule.entries() {
+                    text += &format!("{label}: {what}\n");
+                }
+            }
         } else {
             text += &format!("{}\n", self.name);
         }
@@ -179,6 +201,9 @@ impl Shown<'_> {
             shown["fields"] = json!(config.fields());
             shown["evaluators"] = json!(config.evaluators());
             shown["score_field"] = config.score_field().into();
+            shown["figures"] = config.summary().map(|(name, _)| name).collect();
+            shown["headline"] = config.headline().into();
+            shown["rule"] = json!(config.rule());
             shown["spec"] = spec.text().into();
         }
         if !self.members.is_empty() {
@@ -187,7 +212,15 @@ impl Shown<'_> {
         match example {
             Ok(example) => {
                 shown["example"] = Value::Object(example.fields().clone());
-                shown["messages"] = system::messages(example, None, Layout::default()).into();
+                match system::asked(example, None, Layout::default()) {
+                    Ok((messages, generation)) => {
+                        shown["messages"] = messages.into();
+                        if !generation.is_empty() {
+                            shown["generation"] = generation.into();
+                        }
+                    }
+                    Err(error) => shown["problem"] = output::said(&error.to_string()).into(),
+                }
             }
             Err(failure) => shown["problem"] = output::said(&failure.what).into(),
         }
@@ -205,9 +238,17 @@ fn example_text(example: &Result<Example, Failure>) -> String {
                 text += &format!("  {field}: {}\n", shortened(value));
             }
             text += "\nmessages that a system gets:\n";
-            for message in system::messages(example, None, Layout::default()) {
-                let role = message["role"].as_str().unwrap_or("?");
-                text += &format!("  {role}: {}\n", shortened(&message["content"]));
+            match system::asked(example, None, Layout::default()) {
+                Ok((messages, generation)) => {
+                    for message in messages {
+                        let role = message["role"].as_str().unwrap_or("?");
+                        text += &format!("  {role}: {}\n", shortened(&message["content"]));
+                    }
+                    for (name, value) in generation {
+                        text += &format!("  {name}: {value}\n");
+                    }
+                }
+                Err(error) => text += &format!("  {}\n", output::said(&error.to_string())),
             }
         }
         Err(failure) => {

@@ -23,12 +23,12 @@ pub(crate) fn main(args: &ValidateArgs, registry: &Registry) -> Result<Exit, Fai
     // Files that a pattern finds are told with all that is wrong with them.
     let all = values.iter().any(|value| pattern::is_pattern(value));
     let index = &catalog.tasks.index;
-    let noticed = if all {
-        &index.warnings
+    if all {
+        tasks::warn(&index.warnings);
+        tasks::warn(&index.unused);
     } else {
-        &index.remarks()
-    };
-    tasks::warn(noticed);
+        tasks::warn(&index.remarks());
+    }
     tasks::warn(&report.warnings);
     let (n_errors, n_valid) = (report.errors.len(), report.valid.len());
     for error in report.errors {

@@ -21,12 +21,14 @@ mod judge;
 mod models;
 mod named;
 mod notices;
+mod official_judges;
 mod outputs;
 #[cfg(unix)]
 mod partial;
 mod plain_files;
 mod print_config;
 mod program;
+mod prompts;
 #[cfg(unix)]
 mod read_only;
 mod render;
@@ -44,3 +46,4 @@ mod task_runs;
 mod tasks;
 mod tasks_broken;
 mod tasks_examples;
+mod wild_tree;

@@ -160,7 +160,8 @@ fn the_question_of_a_catalogue_dataset_is_sent_once() {
         (&mmlu, "which 0?\n\nA) w  B) x  C) y  D) z"),
     ] {
         for more in [&[][..], &["--system", "passthrough", "--relay", "http://h"]] {
-            let args = [&["--dataset", dataset, "-n", "1"], more].concat();
+            let plain = ["--dataset", dataset, "-n", "1", "--prompt", "plain"];
+            let args = [&plain, more].concat();
             let body: Value = serde_json::from_str(&rendered(&args)[0].1).unwrap();
             let expected = json!([{"role": "user", "content": text}]);
             assert_eq!(body["messages"], expected, "{dataset} {more:?}");

@@ -72,6 +72,7 @@ fn everything_is_in_one_index() {
         "bbh",
         "mgsm",
         "longbench",
+        "longbench_zh",
         "infinitebench",
         "qa",
         "reasoning",
@@ -92,7 +93,9 @@ fn everything_is_in_one_index() {
         ("mmlu_other", 13),
         ("bbh", 27),
         ("mgsm", 11),
-        ("longbench", 21),
+        ("bbh_logical_deduction", 3),
+        ("longbench", 16),
+        ("longbench_zh", 7),
         ("infinitebench", 12),
         ("code", 2),
     ] {

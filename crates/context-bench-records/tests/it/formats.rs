@@ -240,3 +240,34 @@ fn rows_without_end_are_errors() {
         assert!(error.contains("a record is longer than"), "{error}");
     }
 }
+
+#[test]
+fn names_of_columns_may_come_from_outside() {
+    use context_bench_records::TableHeader;
+    let folder = Folder::new();
+    let file = folder.write("a.csv", "one,1\ntwo,2\n");
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    let records = |header: TableHeader| {
+        let settings = ReadSettings {
+            header,
+            ..ReadSettings::default()
+        };
+        let found: Result<Vec<_>, _> = RecordSet::open(&file, settings).unwrap().collect();
+        found.map(|found| {
+            let texts = found.iter().map(|found| found.record["q"].to_string());
+            texts.collect::<Vec<_>>()
+        })
+    };
+    let given = records(TableHeader::Given(names(&["q", "a"]))).unwrap();
+    assert_eq!(given, ["\"one\"", "\"two\""]);
+    let over = records(TableHeader::InPlaceOfRow(names(&["q", "a"]))).unwrap();
+    assert_eq!(over, ["\"two\""]);
+    for header in [
+        TableHeader::Given(names(&["q"])),
+        TableHeader::InPlaceOfRow(names(&["q", "a", "b"])),
+        TableHeader::Given(names(&["q", "q"])),
+    ] {
+        let error = records(header).unwrap_err().to_string();
+        assert!(error.contains("names"), "{error}");
+    }
+}

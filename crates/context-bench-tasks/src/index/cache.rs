@@ -13,7 +13,7 @@ use super::head::{Head, Stamp};
 use super::snapshot::Snapshot;
 
 /// Format of the file; change it with the layout, and with what is read into a head.
-const MAGIC: &[u8; 8] = b"cbtask\x00\x06";
+const MAGIC: &[u8; 8] = b"cbtask\x00\x07";
 
 /// Heads by path, with the stamp they were read at.
 pub(crate) type Heads = HashMap<String, (Stamp, Head)>;
@@ -116,6 +116,7 @@ fn encode(heads: &Heads) -> Vec<u8> {
         }
         put_list(&mut body, &head.includes);
         put_option(&mut body, head.output_type.as_deref());
+        put_list(&mut body, &head.unset);
         put_option(&mut body, head.problem.as_deref());
     }
     body
@@ -169,6 +170,7 @@ fn decode(body: &[u8]) -> Option<Heads> {
             },
             includes: reader.list()?,
             output_type: reader.option()?,
+            unset: reader.list()?,
             problem: reader.option()?,
         };
         heads.insert(path, (stamp, head));

@@ -4,6 +4,9 @@ use std::path::Path;
 
 use context_bench_template::yaml::{self, Node};
 
+/// Keys that say what a file defines, and that it may take back from what it includes.
+const NAMING: [&str; 4] = ["task", "group", "class", "output_type"];
+
 /// The part of a file that says what it defines.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Head {
@@ -14,6 +17,8 @@ pub(crate) struct Head {
     pub(crate) tags: Option<Vec<String>>,
     pub(crate) includes: Vec<String>,
     pub(crate) output_type: Option<String>,
+    /// Keys that are null here: what an included file says about them does not count.
+    pub(crate) unset: Vec<String>,
     /// Whether the file describes a dataset: it has a `name` and defines no task.
     pub(crate) dataset: bool,
     /// Why the file cannot be used; nothing else is known then.
@@ -53,12 +58,19 @@ impl Head {
             ));
         }
         // Null is absent: templates announce so what the including file fills in.
-        let given = |key: &str| root.get(key).filter(|node| node.value.kind() != "null");
+        let is_null = |node: &Node| node.value.kind() == "null";
+        let given = |key: &str| root.get(key).filter(|node| !is_null(node));
+        let unset = |key: &&&str| root.get(key).is_some_and(|node| is_null(node));
         let mut head = Self {
             class: given("class").is_some(),
             output_type: given("output_type").and_then(|node| text(node)),
             includes: given("include").map(|node| texts(node)).unwrap_or_default(),
             tags: root.get("tag").map(|node| texts(node)),
+            unset: NAMING
+                .iter()
+                .filter(unset)
+                .map(|key| (*key).to_owned())
+                .collect(),
             ..Self::default()
         };
         for (key, name) in [("task", &mut head.task), ("group", &mut head.group)] {
@@ -99,13 +111,21 @@ impl Head {
 
     /// Puts this head on top of what it includes.
     pub(crate) fn over(&self, base: Head) -> Head {
+        let is_unset = |key: &str| self.unset.iter().any(|unset| unset == key);
+        let below = |key: &str, name: Option<String>| name.filter(|_| !is_unset(key));
+        let mut unset = self.unset.clone();
+        unset.extend(base.unset);
         Head {
-            task: self.task.clone().or(base.task),
-            group: self.group.clone().or(base.group),
-            class: self.class || base.class,
+            task: self.task.clone().or(below("task", base.task)),
+            group: self.group.clone().or(below("group", base.group)),
+            class: self.class || (base.class && !is_unset("class")),
             tags: self.tags.clone().or(base.tags),
             includes: Vec::new(),
-            output_type: self.output_type.clone().or(base.output_type),
+            output_type: self
+                .output_type
+                .clone()
+                .or(below("output_type", base.output_type)),
+            unset,
             dataset: self.dataset,
             problem: self.problem.clone().or(base.problem),
         }

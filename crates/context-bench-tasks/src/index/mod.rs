@@ -42,6 +42,8 @@ pub struct Index {
     pub warnings: Vec<Warning>,
     /// Files that cannot be used, each with the reason.
     pub problems: Vec<Warning>,
+    /// Files that are right and not used: another one has their name.
+    pub unused: Vec<Warning>,
     /// How many files the trees have.
     pub n_files: usize,
     /// How many of them had to be read.
@@ -49,7 +51,7 @@ pub struct Index {
     /// Files that describe datasets, which are tasks of their own.
     pub datasets: Vec<PathBuf>,
     /// Files that cannot be used, by the name they would have, or their own.
-    left_out: BTreeMap<String, PathBuf>,
+    left_out: BTreeSet<(String, PathBuf)>,
 }
 
 /// What to index and where to keep the result.
@@ -153,10 +155,18 @@ impl Index {
         index
     }
 
-    /// What users of the index should know: all that was noticed, and one line about
-    /// the files that cannot be used, of which somebody may need none.
+    /// What users of the index should know: all that was noticed, and one line each about
+    /// files that have a name twice and that cannot be used, of which somebody may need none.
     pub fn remarks(&self) -> Vec<Warning> {
         let mut remarks = self.warnings.clone();
+        if let Some((first, others)) = self.unused.split_first() {
+            let message = match others.len() {
+                0 => first.message.clone(),
+                n => format!("{}; nor are {n} more of that kind", first.message),
+            };
+            let place = first.place.clone();
+            remarks.push(Warning { message, place });
+        }
         if let Some((first, others)) = self.problems.split_first() {
             let message = match others.len() {
                 0 => format!("a file is left out: {}", first.message),
@@ -209,6 +219,7 @@ impl Index {
     fn add_tree(&mut self, tree: Index) {
         self.warnings.extend(tree.warnings);
         self.problems.extend(tree.problems);
+        self.unused.extend(tree.unused);
         self.datasets.extend(tree.datasets);
         self.left_out.extend(tree.left_out);
         if self.entries.is_empty() && self.tags.is_empty() {
@@ -247,7 +258,8 @@ impl Index {
 
     /// The file that would define a name if it could be used.
     pub fn left_out(&self, name: &str) -> Option<&Path> {
-        self.left_out.get(name).map(PathBuf::as_path)
+        let mut named = self.left_out.iter().filter(|(left, _)| left == name);
+        named.next().map(|(_, path)| path.as_path())
     }
 
     /// All files that cannot be used, by the name they would have, or their own.
@@ -322,7 +334,7 @@ fn tree(paths: &[&String], reading: &mut Reading, home: Option<&Path>) -> Index 
                 .file_stem()
                 .map(|stem| stem.to_string_lossy().into_owned());
             if let Some(name) = head.group.or(head.task).or(stem) {
-                index.left_out.insert(name, path);
+                index.left_out.insert((name, path));
             }
             continue;
         }
@@ -345,12 +357,14 @@ fn tree(paths: &[&String], reading: &mut Reading, home: Option<&Path>) -> Index 
                 "`{name}` is already defined in `{}`; this file is not used",
                 first.path.display()
             );
-            warn(&mut index, message, path);
+            let place = Place::new(path.as_str(), None);
+            index.unused.push(Warning::at(message, place));
             continue;
         }
         if tasks_of.contains_key(&name) {
             let message = format!("`{name}` is already the name of a tag; this file is not used");
-            warn(&mut index, message, path);
+            let place = Place::new(path.as_str(), None);
+            index.unused.push(Warning::at(message, place));
             continue;
         }
         let tags = match kind {

@@ -95,7 +95,7 @@ impl Snapshot {
             put_text(&mut out, name);
             put_text(&mut out, &path.to_string_lossy());
         }
-        for list in [&index.warnings, &index.problems] {
+        for list in [&index.warnings, &index.problems, &index.unused] {
             put_number(&mut out, list.len() as u64);
             for warning in list {
                 put_text(&mut out, &warning.message);
@@ -159,15 +159,17 @@ impl Snapshot {
         };
         let warnings = reader.many(warning)?;
         let problems = reader.many(warning)?;
+        let unused = reader.many(warning)?;
         let index = Index {
             entries: BTreeMap::from_iter(entries),
             tags: BTreeMap::from_iter(tags),
             warnings,
             problems,
+            unused,
             n_files,
             n_read: 0,
             datasets,
-            left_out: BTreeMap::from_iter(left_out),
+            left_out: BTreeSet::from_iter(left_out),
         };
         reader.rest.is_empty().then_some(Self {
             key,
@@ -200,7 +202,7 @@ mod tests {
         index
             .tags
             .insert("t".into(), BTreeSet::from(["a".into(), "b".into()]));
-        index.left_out.insert("x".into(), "x.yaml".into());
+        index.left_out.insert(("x".into(), "x.yaml".into()));
         index.warnings = vec![
             Warning::new("one"),
             Warning::at("two", Place::new("x.yaml", None)),
@@ -210,6 +212,7 @@ mod tests {
             ),
         ];
         index.problems = vec![Warning::at("four", Place::new("y.yaml", None))];
+        index.unused = vec![Warning::new("five")];
         let snapshot = Snapshot {
             key: u64::MAX,
             included: vec![

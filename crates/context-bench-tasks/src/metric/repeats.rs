@@ -68,10 +68,6 @@ impl Reduction {
         n: usize,
         right: usize,
     ) -> Result<Vec<(String, f64)>> {
-        let ks = match self {
-            Self::Usual | Self::First => default_ks(n),
-            Self::PassAt(ks) => ks.clone(),
-        };
         let score = |k: usize| {
             let value = pass_at_k(n, right, k).ok_or_else(|| {
                 Error::new(format!("`pass@{k}` needs {k} answers, there are {n}"))
@@ -79,7 +75,15 @@ impl Reduction {
             })?;
             Ok((name(k, metric), value))
         };
-        ks.into_iter().map(score).collect()
+        self.ks(n).into_iter().map(score).collect()
+    }
+
+    /// The values of `k` that are reported for `n` tries.
+    pub(crate) fn ks(&self, n: usize) -> Vec<usize> {
+        match self {
+            Self::Usual | Self::First => default_ks(n),
+            Self::PassAt(ks) => ks.clone(),
+        }
     }
 }
 
@@ -100,7 +104,7 @@ pub fn name(k: usize, metric: &str) -> String {
     format!("pass@{k}({metric})")
 }
 
-/// The values of `k` that are reported for `n` tries.
+/// The usual values of `k` for `n` tries.
 pub fn default_ks(n: usize) -> Vec<usize> {
     let mut ks: Vec<usize> = [1, 3, 5, 10, 20, 50, 100]
         .into_iter()

@@ -10,7 +10,9 @@
 
 mod examples;
 mod mmlu;
+mod nulls;
 mod parts;
+mod problems;
 mod prompts;
 mod python;
 mod scoring;

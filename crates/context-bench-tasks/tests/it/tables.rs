@@ -30,7 +30,7 @@ fn node(member: &Value) -> Node {
             let config = Config::from_json(map.as_object().unwrap(), &Origin::other("case"));
             Node::Group(Group {
                 alias: config.text("group_alias").map(str::to_owned),
-                aggregate: AggregateMetric::list(&config, &name, &mut Vec::new()).unwrap(),
+                aggregate: aggregates(&config, &name),
                 metadata: map["metadata"].as_object().cloned().unwrap_or_default(),
                 children: map["task"].as_array().unwrap().iter().map(node).collect(),
                 id: name.clone(),
@@ -38,6 +38,11 @@ fn node(member: &Value) -> Node {
             })
         }
     }
+}
+
+fn aggregates(config: &Config, group: &str) -> Vec<AggregateMetric> {
+    let entries = AggregateMetric::list(config, group, &mut Vec::new());
+    entries.into_iter().map(Result::unwrap).collect()
 }
 
 fn results(case: &Value) -> Results {
@@ -58,6 +63,8 @@ fn results(case: &Value) -> Results {
             version: Some(case["versions"].get(name).cloned().unwrap_or(json!(1.0))),
             num_fewshot: Some(case["n_shot"].get(name).cloned().unwrap_or(json!(0))),
             higher_is_better: directions,
+            headline: None,
+            unlisted: Default::default(),
             n_samples: (Some(n), n),
             config: Map::from_iter([("task".to_owned(), json!(name))]),
         }
@@ -85,7 +92,7 @@ fn members_count_the_same_whatever_is_in_them() {
         let config =
             json!({"aggregate_metric_list": [{"metric": "acc", "aggregation": aggregation}]});
         let config = Config::from_json(config.as_object().unwrap(), &Origin::other("case"));
-        AggregateMetric::list(&config, "g", &mut Vec::new()).unwrap()
+        aggregates(&config, "g")
     };
     let scores = |acc: f64, n: u64| {
         let scores = json!({"acc,none": acc, "acc_stderr,none": 0.1, "sample_len": n});
@@ -245,6 +252,8 @@ fn from_files_to_a_table() {
             version: task.version().cloned(),
             num_fewshot: Some(task.shown_shots(requests.num_fewshot)),
             higher_is_better: summary.higher_is_better,
+            headline: None,
+            unlisted: Default::default(),
             n_samples: (requests.n_original, requests.records.len()),
             config: task.shown_config(requests.num_fewshot),
         });

@@ -213,7 +213,8 @@ fn scores(
         }
     }
     let config = Config::from_json(group.as_object().unwrap(), &Origin::other("case"));
-    let metrics = AggregateMetric::list(&config, name, &mut Vec::new())?;
+    let metrics = AggregateMetric::list(&config, name, &mut Vec::new());
+    let metrics = metrics.into_iter().collect::<Result<Vec<_>, _>>()?;
     let results: Vec<(&str, &Map<String, Value>)> = leaves
         .iter()
         .filter_map(|leaf| Some((leaf.as_str(), tasks.get(leaf)?.as_object()?)))

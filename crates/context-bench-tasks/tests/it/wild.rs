@@ -285,6 +285,21 @@ fn f12_every_text_is_true() {
 }
 
 #[test]
+fn code_that_is_unsafe_by_a_text_is_unsafe() {
+    for (written, is_unsafe) in [
+        ("\"false\"", true),
+        ("yes", true),
+        ("''", false),
+        ("0", false),
+    ] {
+        let wild = Wild::one(&format!("{B}unsafe_code: {written}\n"));
+        assert_eq!(wild.task("t").unwrap().unsafe_code, is_unsafe, "{written}");
+        let (tree, _) = select(&wild.catalog, &["t"]).unwrap();
+        assert_eq!(tree.leaves()[0].is_unsafe(), is_unsafe, "{written}");
+    }
+}
+
+#[test]
 fn f13_odd_groups_load() {
     let wild = Wild::new(&json!({
         "t.yaml": format!("task: t\n{B}"),

@@ -113,6 +113,7 @@ impl Benchmark for ClassBenchmark {
             counts,
             failed: outcome.failed,
             warnings: Vec::new(),
+            report: None,
         }
     }
 }

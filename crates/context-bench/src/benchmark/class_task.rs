@@ -330,6 +330,8 @@ impl ClassTask {
             version,
             num_fewshot: Some(json!(self.num_fewshot)),
             higher_is_better: higher,
+            headline: None,
+            unlisted: Default::default(),
             n_samples: (Some(self.n_documents()), self.n_documents()),
             config: self.config.clone(),
         }

@@ -1,9 +1,10 @@
 //! `DatasetBenchmark`: a dataset of the catalogue, a file of examples, or examples that
 //! a program brings along: asked and scored in its own way.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use async_trait::async_trait;
 use context_bench_tasks::TaskResult;
 use context_bench_tasks::metric::aggregation::sample_error;
 use context_bench_tasks::sample::hashes;
@@ -11,13 +12,15 @@ use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
 
 use super::answer::Answered;
+use super::figures::{self, Document, FIELDS, Found};
 use super::outcome::{BenchmarkOutcome, DocumentCounts};
+use super::reporting::{DatasetReport, Reporting};
 use super::{Benchmark, SumUp};
 use crate::dataset::Dataset;
-use crate::evaluator::Evaluator;
-use crate::model::{Example, ExampleId};
+use crate::evaluator::{Evaluator, EvaluatorError};
+use crate::model::{Example, ExampleId, Measurement, Output, Prompt, Scores};
 use crate::stats::clustered_mean;
-use crate::system::{Layout, generation, messages};
+use crate::system::{Asked, Layout, generation, messages};
 
 /// A dataset with its evaluators.
 #[derive(Default)]
@@ -45,10 +48,23 @@ pub struct DatasetBenchmark {
     pub keeps_ids: bool,
     /// Whether what was asked and said is written down.
     pub samples: bool,
+    /// How models are asked about its examples.
+    pub prompt: Option<Arc<Prompt>>,
+    /// What is reported of it beside the mean of each score, and by which rule.
+    pub reporting: Reporting,
     /// The examples, until a run takes them.
     pub examples: Mutex<Option<Dataset>>,
 }
 
+impl DatasetBenchmark {
+    /// How many worked examples its prompts show, if they show any.
+    pub fn num_fewshot(&self) -> Option<usize> {
+        let shots = self.prompt.as_ref().map(|prompt| prompt.parts().n_shots());
+        shots.filter(|n| *n > 0)
+    }
+}
+
+#[async_trait]
 impl Benchmark for DatasetBenchmark {
     fn key(&self) -> &str {
         &self.key
@@ -79,8 +95,30 @@ impl Benchmark for DatasetBenchmark {
         self.score_field.as_deref()
     }
 
+    fn reporting(&self) -> Option<&Reporting> {
+        Some(&self.reporting)
+    }
+
+    /// Rows keep what figures go by beside scores.
+    fn scores_itself(&self) -> bool {
+        figures::go_by_fields(&self.reporting.figures)
+    }
+
+    async fn score(&self, example: &Example, _: &Output) -> Result<Scores, EvaluatorError> {
+        let kept = figures::evidence(&self.reporting.figures, example);
+        Ok(kept.map(|kept| (FIELDS, kept)).into_iter().collect())
+    }
+
+    fn scoring(&self) -> Option<Value> {
+        Some(json!({"figures": self.reporting.figures}))
+    }
+
     fn makes_prompts(&self) -> bool {
         false
+    }
+
+    fn prompt(&self) -> Option<&Arc<Prompt>> {
+        self.prompt.as_ref()
     }
 
     fn keeps_ids(&self) -> bool {
@@ -95,10 +133,11 @@ impl Benchmark for DatasetBenchmark {
         self.samples
     }
 
-    /// The mean of each score of the evaluators, over the documents that have it.
+    /// The mean of each score of the evaluators, over the documents that have it, and the
+    /// figures of the dataset.
     fn sum_up(&self, rows: &[Answered<'_>], how: &SumUp) -> BenchmarkOutcome {
         let repeats = self.repeats.max(1);
-        let mut found = Found::default();
+        let mut found = Gathered::default();
         match repeats {
             1 => {
                 let attempts = self.keeps_ids.then(|| attempts(rows)).flatten();
@@ -118,12 +157,13 @@ impl Benchmark for DatasetBenchmark {
                 }
             }
         }
-        let Found {
+        let Gathered {
             mut counts,
             values,
             samples,
             documents,
             clusters,
+            of_documents,
             ..
         } = found;
         counts.planned = self.documents.unwrap_or(0).max(documents);
@@ -142,12 +182,38 @@ impl Benchmark for DatasetBenchmark {
             let error = error.map_or_else(|| json!("N/A"), |error| json!(error));
             scores.insert(format!("{name}_stderr,none"), error);
         }
+        let mut report = DatasetReport::default();
+        let mut directions: BTreeMap<String, bool> =
+            values.keys().map(|name| (name.clone(), true)).collect();
+        let mut unlisted = BTreeSet::new();
+        for (name, found) in self.figures(&of_documents) {
+            let figures = match found {
+                Found::One(figure) => {
+                    report.figures.insert(name.to_owned(), figure);
+                    vec![(name.to_owned(), figure)]
+                }
+                Found::Each(each) => {
+                    let names = each.iter().map(|(value, _)| format!("{name}/{value}"));
+                    let named: Vec<_> = names.zip(each.iter().map(|(_, one)| *one)).collect();
+                    unlisted.extend(named.iter().map(|(name, _)| name.clone()));
+                    let each = each.into_iter().collect();
+                    report.by_value.insert(name.to_owned(), each);
+                    named
+                }
+            };
+            for (name, figure) in figures {
+                put_figure(&mut scores, &mut sizes, &name, &figure);
+                directions.insert(name, true);
+            }
+        }
+        self.add_headline(&mut report, &scores, &sizes);
         let evaluators: Vec<&str> = self.evaluators.iter().map(|e| e.name()).collect();
         let config = json!({
             "task": self.key,
             "dataset": self.tag,
             "evaluators": evaluators,
             "score_field": self.score_field,
+            "headline": report.headline,
             "repeats": repeats,
         });
         BenchmarkOutcome {
@@ -157,8 +223,12 @@ impl Benchmark for DatasetBenchmark {
                 sample_len: sizes.values().copied().max().unwrap_or(0),
                 sizes,
                 version: None,
-                num_fewshot: None,
-                higher_is_better: values.keys().map(|name| (name.clone(), true)).collect(),
+                num_fewshot: self.num_fewshot().map(Value::from),
+                higher_is_better: directions,
+                headline: (!report.is_row_mean)
+                    .then(|| report.headline.clone())
+                    .flatten(),
+                unlisted,
                 n_samples: (Some(counts.planned), counts.planned),
                 scores,
                 config: config.as_object().cloned().unwrap_or_default(),
@@ -167,13 +237,70 @@ impl Benchmark for DatasetBenchmark {
             samples,
             failed: Vec::new(),
             warnings: Vec::new(),
+            report: Some(report),
         }
     }
 }
 
+impl DatasetBenchmark {
+    /// The figures of the dataset over documents.
+    fn figures<'a>(
+        &'a self,
+        documents: &'a [Document<'_>],
+    ) -> impl Iterator<Item = (&'a str, Found)> {
+        let figures = self.reporting.figures.iter();
+        figures.map(|(name, figure)| (name.as_str(), figures::compute(figure, documents)))
+    }
+
+    /// What is quoted first of all, and the rule that it is by.
+    fn add_headline(
+        &self,
+        report: &mut DatasetReport,
+        scores: &Map<String, Value>,
+        sizes: &IndexMap<String, usize>,
+    ) {
+        report.rule.clone_from(&self.reporting.rule);
+        report.score_field.clone_from(&self.score_field);
+        let headline = self.reporting.headline.as_ref();
+        let Some(headline) = headline.or(self.score_field.as_ref()) else {
+            return;
+        };
+        report.headline = Some(headline.clone());
+        let is_figure = report.figures.contains_key(headline);
+        report.is_row_mean = !is_figure && Some(headline) == self.score_field.as_ref();
+        if !is_figure {
+            // The mean of a score.
+            let number = |key: String| scores.get(&key).and_then(Value::as_f64);
+            let mean = Measurement {
+                value: number(format!("{headline},none")),
+                stderr: number(format!("{headline}_stderr,none")),
+                n: Some(sizes.get(&format!("{headline},none")).copied().unwrap_or(0)),
+                ..Measurement::default()
+            };
+            report.figures.insert(headline.clone(), mean);
+        }
+        if let Some(at) = report.figures.get_index_of(headline) {
+            report.figures.move_index(at, 0);
+        }
+    }
+}
+
+/// Puts a figure among the scores of results; one of the same name is replaced.
+fn put_figure(
+    scores: &mut Map<String, Value>,
+    sizes: &mut IndexMap<String, usize>,
+    name: &str,
+    figure: &Measurement,
+) {
+    let error = figure.stderr.map_or_else(|| json!("N/A"), Value::from);
+    scores.insert(format!("{name},none"), json!(figure.value));
+    scores.insert(format!("{name}_stderr,none"), error);
+    sizes.insert(format!("{name},none"), figure.n.unwrap_or(0));
+}
+
 /// What is known so far of a dataset.
 #[derive(Default)]
-struct Found {
+struct Gathered<'a> {
     counts: DocumentCounts,
     values: IndexMap<String, Vec<f64>>,
     /// Per score the number of the example of each value, where examples have several.
@@ -182,11 +309,13 @@ struct Found {
     number: Option<u32>,
     samples: Vec<Map<String, Value>>,
     documents: usize,
+    /// What figures need to know of each document, where there are any.
+    of_documents: Vec<Document<'a>>,
 }
 
-impl Found {
+impl<'a> Gathered<'a> {
     /// Adds a document.
-    fn add(&mut self, benchmark: &DatasetBenchmark, rows: &[Answered<'_>], samples: bool) {
+    fn add(&mut self, benchmark: &DatasetBenchmark, rows: &[Answered<'a>], samples: bool) {
         self.documents += 1;
         let repeats = benchmark.repeats.max(1);
         let id = rows.first().map(|one| &one.row.example_id);
@@ -208,8 +337,17 @@ impl Found {
             counts.scored += 1;
         }
         if samples && !means.is_empty() {
-            let sample = sample(self.samples.len(), rows, &means);
+            let sample = sample(self.samples.len(), rows, &means, benchmark.prompt.as_ref());
             self.samples.push(sample);
+        }
+        if !benchmark.reporting.figures.is_empty() {
+            let kept = rows.iter().find_map(|one| one.row.scores.get(FIELDS));
+            let next = u32::try_from(self.of_documents.len()).unwrap_or(u32::MAX);
+            self.of_documents.push(Document {
+                scores: means.clone(),
+                fields: kept.and_then(|kept| kept.as_evidence()?.as_object()),
+                cluster: self.number.unwrap_or(next),
+            });
         }
         for (name, mean) in means {
             if let Some(number) = self.number {
@@ -238,18 +376,30 @@ fn attempts(rows: &[Answered<'_>]) -> Option<Vec<u32>> {
 }
 
 /// What a document was asked and answered, in the reference's schema.
-fn sample(at: usize, rows: &[Answered<'_>], scores: &[(&str, f64)]) -> Map<String, Value> {
+fn sample(
+    at: usize,
+    rows: &[Answered<'_>],
+    scores: &[(&str, f64)],
+    prompt: Option<&Arc<Prompt>>,
+) -> Map<String, Value> {
     let answers: Vec<_> = rows.iter().filter_map(|one| one.answer).collect();
     let first = answers
         .first()
         .map(|answer| answer.example.fields().clone());
     let mut doc = first.unwrap_or_default();
+    let prompted = Example::from(doc.clone()).with_prompt(prompt.cloned());
     let settings = doc.shift_remove(generation::FIELD).unwrap_or_default();
-    let messages = Value::Array(messages(
-        &Example::from(doc.clone()),
-        None,
-        Layout::default(),
-    ));
+    let (messages, settings) = match Asked::of(&prompted).ok().filter(|_| prompt.is_some()) {
+        Some(asked) => {
+            let messages = asked.messages(&prompted, None, Layout::default());
+            (Value::Array(messages), asked.generation().into())
+        }
+        None => {
+            let example = Example::from(doc.clone());
+            let messages = messages(&example, None, Layout::default());
+            (Value::Array(messages), settings)
+        }
+    };
     let target = ["answers", "answer"]
         .iter()
         .find_map(|field| doc.get(*field));

@@ -21,6 +21,8 @@ const VERSION: u32 = 1;
 pub struct SuiteEvaluator {
     benchmarks: HashMap<String, Arc<dyn Benchmark>>,
     identity: Option<Identity>,
+    /// What it yields, where that is known: of datasets only what figures go by.
+    names: Vec<ScoreName>,
 }
 
 impl SuiteEvaluator {
@@ -42,7 +44,12 @@ impl SuiteEvaluator {
         };
         let settings: Option<Map<String, Value>> = tags.iter().map(scoring).collect();
         let identity = settings.map(|settings| Identity::new(Self::NAME, VERSION, settings));
+        let names = match own.values().any(|one| one.makes_prompts()) {
+            true => Vec::new(),
+            false => vec![ScoreName::from(Scores::FIELDS)],
+        };
         (!own.is_empty()).then_some(Self {
+            names,
             benchmarks: own,
             identity,
         })
@@ -56,7 +63,7 @@ impl Evaluator for SuiteEvaluator {
     }
 
     fn score_names(&self) -> &[ScoreName] {
-        &[]
+        &self.names
     }
 
     fn applies_to(&self, example: &Example) -> bool {

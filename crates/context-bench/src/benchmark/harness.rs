@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 use crate::mask::Mask;
 
 use super::outcome::{DocumentCounts, SuiteOutcome};
+use super::reporting::DatasetReport;
 
 /// What results say about the run they are from. Holds no keys.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -60,7 +61,7 @@ pub struct RunTime {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TaskReport {
-    /// Results in the schema of lm-evaluation-harness, with our `counts`.
+    /// Results in the schema of lm-evaluation-harness, with our `counts`, `headlines` and `rules`.
     pub results: Map<String, Value>,
     /// The line that says what was run.
     pub line: String,
@@ -76,6 +77,8 @@ pub struct TaskReport {
     pub group_rows: Vec<Row>,
     /// What became of the documents of each task.
     pub counts: IndexMap<String, DocumentCounts>,
+    /// What is quoted of each dataset, and by which rule.
+    pub datasets: IndexMap<String, DatasetReport>,
     /// Why tasks and metrics have no value, each with advice; all others have theirs.
     pub failed: Vec<(String, Option<String>)>,
     /// What was noticed.
@@ -99,6 +102,7 @@ impl HarnessFacts {
             group_rows: outcome.results.group_rows(),
             groups_table: outcome.results.groups_table(),
             counts: outcome.counts,
+            datasets: outcome.datasets,
             failed: failed
                 .map(|error| (error.to_string(), error.hint()))
                 .collect(),
@@ -134,7 +138,8 @@ impl HarnessFacts {
         )
     }
 
-    /// Results in the schema of the reference, with what we add: `counts`.
+    /// Results in the schema of the reference, with what we add: `counts`, `headlines`
+    /// and `rules`.
     fn results(&self, system: &str, outcome: &SuiteOutcome, time: RunTime) -> Map<String, Value> {
         let mut out = outcome.results.to_json();
         if let Some(Value::Object(configs)) = out.get_mut("configs") {
@@ -197,6 +202,27 @@ impl HarnessFacts {
         let seconds = time.elapsed.as_secs_f64().to_string();
         out.insert("total_evaluation_time_seconds".into(), json!(seconds));
         out.insert("counts".into(), json!(outcome.counts));
+        let headlines = outcome.datasets.iter().filter_map(|(key, report)| {
+            let name = report.headline.as_ref()?;
+            let figure = report.figures.get(name).copied().unwrap_or_default();
+            let headline = json!({
+                "name": name,
+                "value": figure.value,
+                "stderr": figure.stderr,
+                "n": figure.n,
+                "is_row_mean": report.is_row_mean,
+            });
+            Some((key.clone(), headline))
+        });
+        let headlines: Map<String, Value> = headlines.collect();
+        let rules = outcome.datasets.iter();
+        let rules = rules.filter_map(|(key, one)| Some((key.clone(), one.rule_json()?)));
+        let rules: Map<String, Value> = rules.collect();
+        for (key, entries) in [("headlines", headlines), ("rules", rules)] {
+            if !entries.is_empty() {
+                out.insert(key.into(), Value::Object(entries));
+            }
+        }
         out
     }
 }

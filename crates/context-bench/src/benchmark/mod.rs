@@ -13,8 +13,10 @@ mod documents;
 mod evaluator;
 mod evidence;
 pub mod examples;
+mod figures;
 mod harness;
 mod outcome;
+mod reporting;
 pub mod response;
 mod suite;
 mod task;
@@ -36,13 +38,14 @@ pub use documents::TaskDocuments;
 pub use evaluator::SuiteEvaluator;
 pub use harness::{HarnessFacts, RunTime, TaskReport, file_name};
 pub use outcome::{BenchmarkOutcome, DocumentCounts, SuiteOutcome};
+pub use reporting::{DatasetReport, Reporting};
 pub use suite::{Suite, dataset_leaf};
 pub use task::TaskBenchmark;
 pub use unavailable::UnavailableBenchmark;
 
 use crate::dataset::Dataset;
 use crate::evaluator::{Evaluator, EvaluatorError};
-use crate::model::{Example, Output, Scores};
+use crate::model::{Example, Output, Prompt, Scores};
 
 /// The score that stands for a document where benchmarks are scored differently.
 pub const SCORE: &str = "score";
@@ -100,6 +103,11 @@ pub trait Benchmark: Send + Sync {
     /// The score that stands for a document.
     fn score_field(&self) -> Option<&str>;
 
+    /// What is reported of it beside the mean of each score, and by which rule.
+    fn reporting(&self) -> Option<&Reporting> {
+        None
+    }
+
     /// Whether systems are asked how likely texts are, and not for answers alone.
     fn asks_for_likelihoods(&self) -> bool {
         false
@@ -108,6 +116,11 @@ pub trait Benchmark: Send + Sync {
     /// Whether it makes its prompts itself, with examples where it is asked to.
     fn makes_prompts(&self) -> bool {
         true
+    }
+
+    /// How models are asked about its examples, where that is more than a layout.
+    fn prompt(&self) -> Option<&Arc<Prompt>> {
+        None
     }
 
     /// Whether its examples may say themselves which dataset they are of. Their rows are

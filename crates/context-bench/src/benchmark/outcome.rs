@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::evaluator::SuiteEvaluator;
+use super::reporting::DatasetReport;
 
 /// One benchmark of one system.
 #[derive(Debug, Clone)]
@@ -23,6 +24,8 @@ pub struct BenchmarkOutcome {
     pub failed: Vec<Error>,
     /// What was noticed.
     pub warnings: Vec<Warning>,
+    /// Of a dataset: what its authors quote, and by which rule.
+    pub report: Option<DatasetReport>,
 }
 
 /// All benchmarks of one system.
@@ -32,6 +35,8 @@ pub struct SuiteOutcome {
     pub results: Results,
     /// What became of the documents of each task.
     pub counts: IndexMap<String, DocumentCounts>,
+    /// What is quoted of each dataset, and by which rule.
+    pub datasets: IndexMap<String, DatasetReport>,
     /// Logged samples by task, when asked for.
     pub samples: IndexMap<String, Vec<Map<String, Value>>>,
     /// Why tasks and metrics have no value; all others have theirs.

@@ -58,6 +58,12 @@ impl Suite {
         self.benchmarks.values()
     }
 
+    /// Whether a benchmark scores itself for more than what its figures go by.
+    pub(crate) fn scores_tasks(&self) -> bool {
+        let mut own = self.benchmarks.values().filter(|one| one.scores_itself());
+        own.any(|one| one.makes_prompts())
+    }
+
     /// The first benchmark that asks for likelihoods.
     pub fn first_with_likelihoods(&self) -> Option<&str> {
         let mut benchmarks = self.benchmarks.values();
@@ -148,6 +154,7 @@ impl Suite {
         let mut outcome = SuiteOutcome {
             results: Results::new(&Tree::default(), &[], how.macro_error),
             counts: IndexMap::new(),
+            datasets: IndexMap::new(),
             samples: IndexMap::new(),
             failed: Vec::new(),
             warnings: Vec::new(),
@@ -169,6 +176,9 @@ impl Suite {
             outcome.counts.insert(key.to_owned(), found.counts);
             outcome.warnings.extend(found.warnings);
             outcome.failed.extend(found.failed);
+            if let Some(report) = found.report {
+                outcome.datasets.insert(key.to_owned(), report);
+            }
             if how.samples {
                 outcome.samples.insert(key.to_owned(), found.samples);
             }

@@ -165,6 +165,8 @@ impl Benchmark for TaskBenchmark {
                 version: task.version().cloned(),
                 num_fewshot: Some(task.shown_shots(num_fewshot)),
                 higher_is_better: summary.higher_is_better,
+                headline: None,
+                unlisted: Default::default(),
                 n_samples: (self.documents.original, self.documents.planned),
                 config: task.shown_config(num_fewshot),
             },
@@ -172,6 +174,7 @@ impl Benchmark for TaskBenchmark {
             samples,
             failed,
             warnings,
+            report: None,
         }
     }
 }

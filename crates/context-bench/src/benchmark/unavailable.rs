@@ -58,6 +58,8 @@ impl Benchmark for UnavailableBenchmark {
                 version: None,
                 num_fewshot: None,
                 higher_is_better: Default::default(),
+                headline: None,
+                unlisted: Default::default(),
                 n_samples: (Some(planned), planned),
                 config: Map::new(),
             },
@@ -65,6 +67,7 @@ impl Benchmark for UnavailableBenchmark {
             samples: Vec::new(),
             failed: vec![self.why.clone().prefixed(what)],
             warnings: Vec::new(),
+            report: None,
         }
     }
 }

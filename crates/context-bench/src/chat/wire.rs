@@ -71,6 +71,9 @@ pub struct ChatReply {
     pub reasoning: Option<String>,
     /// Calls of tools that the model asks for.
     pub tool_calls: Vec<Value>,
+    /// The likeliest first tokens with their log-probabilities, where the request asked
+    /// for them and the server gives them. A stream never has them.
+    pub first_tokens: Vec<(String, f64)>,
     /// The header that says that the reply is from a cache in between.
     pub from_cache: Option<String>,
     /// What the call cost.
@@ -107,6 +110,7 @@ pub(crate) fn parse(body: &[u8], secrets: &Secrets) -> Result<ChatReply, ChatFai
         Some(_) => return Err(unexpected()),
     };
     let finish_reason = finish_reason(first);
+    let first_tokens = first_tokens(first);
     // A completion of plain text says `text` where a chat has a message.
     let content = match first.get("message") {
         Some(_) => first
@@ -132,6 +136,7 @@ pub(crate) fn parse(body: &[u8], secrets: &Secrets) -> Result<ChatReply, ChatFai
         finish_reason,
         reasoning: reasoning(&mut told),
         tool_calls,
+        first_tokens,
         from_cache: None,
         call: CallStats::default(),
     })
@@ -169,6 +174,26 @@ fn finish_reason(choice: &Value) -> Option<String> {
         Value::Null => None,
         Value::String(text) => (!text.is_empty()).then(|| text.clone()),
         other => Some(other.to_string()),
+    }
+}
+
+/// What a choice says about its first token: `logprobs.content[0].top_logprobs` of chats,
+/// `logprobs.top_logprobs[0]` of plain completions.
+fn first_tokens(choice: &Value) -> Vec<(String, f64)> {
+    if let Some(Value::Array(list)) = choice.pointer("/logprobs/content/0/top_logprobs") {
+        let tokens = list.iter().filter_map(|one| {
+            let token = one.get("token")?.as_str()?;
+            Some((token.to_owned(), one.get("logprob")?.as_f64()?))
+        });
+        return tokens.collect();
+    }
+    match choice.pointer("/logprobs/top_logprobs/0") {
+        Some(Value::Object(map)) => {
+            let tokens = map.iter();
+            let tokens = tokens.filter_map(|(token, value)| Some((token.clone(), value.as_f64()?)));
+            tokens.collect()
+        }
+        _ => Vec::new(),
     }
 }
 
@@ -351,6 +376,7 @@ impl StreamedReply {
             finish_reason: self.finish_reason,
             reasoning: self.reasoning,
             tool_calls: self.tool_calls,
+            first_tokens: Vec::new(),
             from_cache: None,
             call: CallStats::default(),
         })
@@ -387,6 +413,27 @@ mod tests {
 
     fn body_of(request: &ChatRequest) -> Value {
         serde_json::from_slice(&request.body).expect("JSON")
+    }
+
+    #[test]
+    fn first_tokens_of_both_kinds_of_servers() {
+        for (choice, expected) in [
+            (
+                json!({"logprobs": {"content": [{"token": "M", "top_logprobs": [
+                    {"token": "M", "logprob": -0.25}, {"token": "m"}, {"token": "The", "logprob": -9},
+                ]}]}}),
+                vec![("M".to_owned(), -0.25), ("The".to_owned(), -9.0)],
+            ),
+            (
+                json!({"logprobs": {"top_logprobs": [{"m": -0.5}]}}),
+                vec![("m".to_owned(), -0.5)],
+            ),
+            (json!({"logprobs": null}), vec![]),
+            (json!({"logprobs": {"content": []}}), vec![]),
+            (json!({}), vec![]),
+        ] {
+            assert_eq!(first_tokens(&choice), expected, "{choice}");
+        }
     }
 
     #[test]

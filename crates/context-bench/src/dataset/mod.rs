@@ -3,7 +3,9 @@
 //! A dataset is read once, front to back, on a thread of its own, so memory does
 //! not grow with the number of examples. It never talks to systems.
 
-use crate::model::Example;
+use std::sync::Arc;
+
+use crate::model::{Example, Prompt};
 
 pub mod catalogue;
 mod demo;
@@ -167,6 +169,28 @@ impl Dataset {
             examples: Box::new(self.examples.map(set)),
             ..self
         }
+    }
+
+    /// Has models asked about its examples with this prompt.
+    #[must_use]
+    pub fn with_prompt(self, prompt: &Arc<Prompt>) -> Self {
+        let prompt = Arc::clone(prompt);
+        let set = move |example: Result<Example, DatasetError>| {
+            example.map(|example| example.with_prompt(Some(Arc::clone(&prompt))))
+        };
+        Self {
+            examples: Box::new(self.examples.map(set)),
+            ..self
+        }
+    }
+
+    /// The same dataset, and a look at its first example if that is a good one.
+    pub(crate) fn peeked(mut self) -> (Self, Option<Example>) {
+        let first = self.examples.next();
+        let seen = first.as_ref().and_then(|first| first.as_ref().ok());
+        let seen = seen.cloned();
+        self.examples = Box::new(first.into_iter().chain(self.examples));
+        (self, seen)
     }
 
     /// The examples of this dataset, then those of another.

@@ -5,6 +5,7 @@
 //! error or an unscored entry; it never invents a number.
 
 mod answer_quality;
+mod awaited;
 pub mod code_execution;
 mod function;
 mod function_call;
@@ -14,9 +15,14 @@ mod math_equivalence;
 mod multiple_choice;
 mod nli_label_match;
 mod official;
+mod official_judge;
+mod response_cut;
+mod scifact;
 mod summarization_quality;
+mod swebench;
 
-pub use answer_quality::AnswerQuality;
+pub use answer_quality::{AnswerQuality, NormalOrder, OrderedAnswerQuality};
+pub use awaited::AwaitedEvaluator;
 pub use code_execution::{CodeExecution, CodeExecutionSettings};
 pub use function::{FnEvaluator, from_fn};
 pub use function_call::{CallFormat, FunctionCallMatch};
@@ -28,7 +34,11 @@ pub use math_equivalence::MathEquivalence;
 pub use multiple_choice::{ChoiceExtraction, MultipleChoiceAccuracy};
 pub use nli_label_match::NliLabelMatch;
 pub use official::{LongBenchRule, OfficialRule, OfficialScore};
+pub use official_judge::{JudgeRule, OfficialJudge, OfficialJudgeSettings};
+pub use response_cut::ResponseCut;
+pub use scifact::{SciFactEvidence, SciFactLabels};
 pub use summarization_quality::SummarizationQuality;
+pub use swebench::{PatchOverlap, SwebenchOutcome, SwebenchReport};
 
 use async_trait::async_trait;
 use serde_json::Value;

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::sync::LazyLock;
 
 use async_trait::async_trait;
 use serde_json::Value;
@@ -12,7 +11,8 @@ use crate::model::{Example, Identity, Output, Score, ScoreName, Scores};
 use crate::text::choice::{self, Choice, ChoiceOptions, NoChoice};
 use crate::text::stringify::python_str;
 
-static NAMES: LazyLock<[ScoreName; 1]> = LazyLock::new(|| ["mc_accuracy".into()]);
+/// The score, unless it is given another name.
+const NAME: &str = "mc_accuracy";
 
 /// How the chosen letter is read from a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -31,16 +31,31 @@ pub enum ChoiceExtraction {
 ///
 /// An empty gold and an empty response score 0. In a run, examples without
 /// `correct_letter` are not applicable.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone)]
 pub struct MultipleChoiceAccuracy {
     /// How the letter is read.
     pub extraction: ChoiceExtraction,
+    names: [ScoreName; 1],
+}
+
+impl Default for MultipleChoiceAccuracy {
+    fn default() -> Self {
+        Self::new(ChoiceExtraction::default())
+    }
 }
 
 impl MultipleChoiceAccuracy {
     /// With the given way to read the letter.
     pub fn new(extraction: ChoiceExtraction) -> Self {
-        Self { extraction }
+        let names = [NAME.into()];
+        Self { extraction, names }
+    }
+
+    /// Under another name, so that a run can have several readings.
+    #[must_use]
+    pub fn named(mut self, score: impl Into<ScoreName>) -> Self {
+        self.names = [score.into()];
+        self
     }
 
     /// The letters that a response chooses for an example.
@@ -104,16 +119,16 @@ impl Evaluator for MultipleChoiceAccuracy {
     }
 
     fn score_names(&self) -> &[ScoreName] {
-        &*NAMES
+        &self.names
     }
 
     fn identity(&self) -> Option<Identity> {
-        Some(Identity::new(
-            self.name(),
-            // 2: letters in single quotes, and options that are rejected in words.
-            2,
-            format!("{:?}", self.extraction),
-        ))
+        let mut settings = format!("{:?}", self.extraction);
+        if self.names[0].as_str() != NAME {
+            settings.push_str(&format!(" as {}", self.names[0]));
+        }
+        // 2: letters in single quotes, and options that are rejected in words.
+        Some(Identity::new(self.name(), 2, settings))
     }
 
     fn required_fields(&self) -> &[&[&str]] {
@@ -137,7 +152,7 @@ impl Evaluator for MultipleChoiceAccuracy {
                 }
             }
         };
-        Ok([(NAMES[0].clone(), score)].into_iter().collect())
+        Ok([(self.names[0].clone(), score)].into_iter().collect())
     }
 }
 

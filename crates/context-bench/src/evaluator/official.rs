@@ -9,13 +9,14 @@ use std::fmt;
 use async_trait::async_trait;
 use serde_json::Value;
 
-use super::{Evaluator, EvaluatorError};
+use super::{Evaluator, EvaluatorError, ResponseCut};
 use crate::model::{Example, Identity, Output, Score, ScoreName, Scores};
 use crate::official::infinitebench::{self, Rule as InfiniteBenchRule};
 use crate::official::{
     bbh, best, drop, hotpotqa, letters, locomo, longbench, math, numbers, one, rouge_sets,
     triviaqa, truthfulqa,
 };
+use crate::text::chinese::words;
 use crate::text::overlap::Overlap;
 use crate::text::stringify::python_str;
 
@@ -40,6 +41,8 @@ pub enum OfficialRule {
     LongBenchV2,
     /// "answer is (B)" and its kin.
     Gpqa,
+    /// The letter after "Answer:".
+    AnswerLetter,
     /// One of the right names is there, case as written.
     NoLiMa,
     /// Overlap of stems by kind of question.
@@ -69,6 +72,10 @@ pub enum LongBenchRule {
     Code,
     /// ROUGE-L over sets of words.
     Rouge,
+    /// F1 over Chinese words.
+    ChineseOverlap,
+    /// ROUGE-L over sets of Chinese words.
+    ChineseRouge,
 }
 
 impl LongBenchRule {
@@ -80,13 +87,17 @@ impl LongBenchRule {
             Self::Class => longbench::class(output, gold, classes),
             Self::Code => longbench::code(output, gold),
             Self::Rouge => rouge_sets::score(output, gold),
+            Self::ChineseOverlap => longbench::chinese_f1(&words(output), &words(gold)),
+            Self::ChineseRouge => {
+                rouge_sets::score(&words(output).join(" "), &words(gold).join(" "))
+            }
         }
     }
 }
 
 impl OfficialRule {
     /// All of them, with the name of the evaluator, what it says, and where it is from.
-    pub const ALL: [(Self, &'static str, &'static str); 30] = {
+    pub const ALL: [(Self, &'static str, &'static str); 33] = {
         use InfiniteBenchRule as I;
         use LongBenchRule as L;
         [
@@ -201,6 +212,16 @@ impl OfficialRule {
                 "ROUGE-L of the package `rouge` (Bai et al. 2023)",
             ),
             (
+                Self::LongBench(L::ChineseOverlap),
+                "longbench_chinese",
+                "F1 over Chinese words, best reference (Bai et al. 2023)",
+            ),
+            (
+                Self::LongBench(L::ChineseRouge),
+                "longbench_chinese_rouge",
+                "ROUGE-L of the package `rouge` over Chinese words (Bai et al. 2023)",
+            ),
+            (
                 Self::LongBenchV2,
                 "longbench_v2",
                 "`The correct answer is (B)` (Bai et al. 2024)",
@@ -209,6 +230,11 @@ impl OfficialRule {
                 Self::Gpqa,
                 "gpqa",
                 "`answer is (B)` and its kin (Rein et al. 2023)",
+            ),
+            (
+                Self::AnswerLetter,
+                "answer_letter",
+                "the letter after `Answer:` (simple-evals, for MMLU and its kin)",
             ),
             (
                 Self::NoLiMa,
@@ -262,6 +288,7 @@ impl OfficialRule {
             Self::LongBench(_) => &["longbench"],
             Self::LongBenchV2 => &["longbench_v2"],
             Self::Gpqa => &["gpqa"],
+            Self::AnswerLetter => &["answer_letter"],
             Self::NoLiMa => &["nolima"],
             Self::LoCoMo => &["locomo"],
             Self::Gsm8k => &["gsm8k"],
@@ -276,9 +303,12 @@ impl OfficialRule {
         match self {
             Self::Drop => &[&["annotators", "answers", "answer"]],
             Self::LongBench(LongBenchRule::Class) => &[ANSWERS, &["classes"]],
-            Self::LongBenchV2 | Self::Gpqa => &[&["correct_letter"]],
+            Self::LongBenchV2 | Self::Gpqa | Self::AnswerLetter => &[&["correct_letter"]],
             Self::InfiniteBench(InfiniteBenchRule::Choice | InfiniteBenchRule::Debug) => {
                 &[ANSWERS, &["correct_letter"]]
+            }
+            Self::InfiniteBench(InfiniteBenchRule::Calculation) => {
+                &[&["values", "answers", "answer"]]
             }
             // Of what was not said there is no answer.
             Self::LoCoMo => &[&["type"]],
@@ -301,7 +331,7 @@ impl fmt::Display for OfficialRule {
 pub struct OfficialScore {
     rule: OfficialRule,
     names: Vec<ScoreName>,
-    first_line: bool,
+    cut: ResponseCut,
 }
 
 impl OfficialScore {
@@ -311,15 +341,14 @@ impl OfficialScore {
         Self {
             rule,
             names: names.collect(),
-            first_line: false,
+            cut: ResponseCut::default(),
         }
     }
 
-    /// Scores only the first line of a response, as LongBench does where examples stand in
-    /// the prompt.
+    /// Scores only a part of a response.
     #[must_use]
-    pub fn first_line(mut self, first_line: bool) -> Self {
-        self.first_line = first_line;
+    pub fn cut(mut self, cut: ResponseCut) -> Self {
+        self.cut = cut;
         self
     }
 
@@ -336,7 +365,16 @@ impl OfficialScore {
         Ok(match self.rule {
             OfficialRule::Bbh => vec![each(&|gold| bbh::score(output, gold))],
             OfficialRule::HotpotQa => pair(&|gold| hotpotqa::score(output, gold)),
-            OfficialRule::TriviaQa => pair(&|gold| triviaqa::score(output, gold)),
+            OfficialRule::TriviaQa => {
+                // What the authors' script compares with, where a record has it.
+                let aliases = list(example.get("normalized_aliases"));
+                let aliases = if aliases.is_empty() { &golds } else { &aliases };
+                let scores = aliases.iter().map(|gold| triviaqa::score(output, gold));
+                let (exact, f1) = scores.fold((0.0_f64, 0.0_f64), |best, one| {
+                    (best.0.max(one.0), best.1.max(one.1))
+                });
+                vec![exact, f1]
+            }
             OfficialRule::Squad => pair(&|gold| {
                 let overlap = Overlap::official(output, gold);
                 (overlap.f1, overlap.exact_match)
@@ -353,6 +391,11 @@ impl OfficialScore {
                         .take(1)
                         .chain([letter.into_owned()])
                         .collect(),
+                    // A list of answers has none twice, a list of values may.
+                    InfiniteBenchRule::Calculation => match example.get("values") {
+                        Some(Value::Array(values)) => texts(values),
+                        _ => golds,
+                    },
                     _ => golds,
                 };
                 vec![infinitebench::score(rule, output, &golds)]
@@ -363,13 +406,22 @@ impl OfficialScore {
             }
             OfficialRule::LongBenchV2 => vec![is_letter(letters::longbench_v2(output), example)],
             OfficialRule::Gpqa => vec![is_letter(letters::gpqa(output), example)],
+            OfficialRule::AnswerLetter => {
+                let n = list(example.get("choices")).len();
+                // Without options there may be ten, as in MMLU-Pro.
+                let last = if n == 0 { 10 } else { n.min(26) };
+                let last = u8::try_from(last - 1).map_or('Z', |at| char::from(b'A' + at));
+                vec![is_letter(letters::answer_letter(output, last), example)]
+            }
             OfficialRule::NoLiMa => vec![letters::contains(output, &golds)],
             OfficialRule::LoCoMo => {
                 let kind = example.stringified("type");
                 let category = locomo::Category::named(&kind)
                     .ok_or_else(|| format!("there is no kind of question `{kind}` in LoCoMo"))?;
                 let gold = golds.first().map_or("", String::as_str);
-                vec![locomo::score(category, output, gold)]
+                let options = list(example.get("choices"));
+                let said = locomo::chosen(output, &options).unwrap_or(output);
+                vec![locomo::score(category, said, gold)]
             }
             OfficialRule::TruthfulQa => {
                 let wrong = list(example.get("incorrect_answers"));
@@ -388,7 +440,14 @@ impl OfficialScore {
                     one(said.as_deref() == Some(&*gold.replace(',', "")))
                 })]
             }
-            OfficialRule::Math => vec![each(&|gold| math::score(output, gold))],
+            OfficialRule::Math => {
+                // The authors compare with the last box of the worked solution.
+                let solution = example.stringified("solution");
+                vec![match math::last_box(&solution) {
+                    Some(gold) => math::score(output, gold),
+                    None => each(&|gold| math::score(output, gold)),
+                }]
+            }
         })
     }
 }
@@ -447,17 +506,17 @@ impl Evaluator for OfficialScore {
     }
 
     fn identity(&self) -> Option<Identity> {
-        let cut = if self.first_line { "first line" } else { "" };
-        Some(Identity::new(self.name(), 1, cut))
+        let version = match self.rule {
+            // 2: the values of a calculation as they are, a letter for its option.
+            OfficialRule::InfiniteBench(InfiniteBenchRule::Calculation) | OfficialRule::LoCoMo => 2,
+            _ => 1,
+        };
+        Some(Identity::new(self.name(), version, self.cut.identity()))
     }
 
     async fn score(&self, example: &Example, output: &Output) -> Result<Scores, EvaluatorError> {
         let response = output.response();
-        let response = match self.first_line {
-            true => longbench::first_line(&response),
-            false => &response,
-        };
-        let values = self.values(example, response)?;
+        let values = self.values(example, self.cut.of(&response))?;
         let scores = values.into_iter().map(Score::value);
         Ok(self.names.iter().cloned().zip(scores).collect())
     }
@@ -534,6 +593,18 @@ mod tests {
                 OfficialRule::LongBenchV2,
                 json!({"correct_letter": "C"}),
                 "The correct answer is (C)",
+                1.0,
+            ),
+            (
+                OfficialRule::AnswerLetter,
+                json!({"correct_letter": "B", "choices": ["x", "y"]}),
+                "Answer: C, no\nAnswer: $B$",
+                1.0,
+            ),
+            (
+                OfficialRule::Math,
+                json!({"answer": "3", "solution": "so \\boxed{3}, thus \\boxed{4}"}),
+                "\\boxed{4}",
                 1.0,
             ),
             (

@@ -45,6 +45,9 @@ pub struct Counts {
     /// Answers that were asked for without a temperature, because the endpoint refuses it.
     #[serde(skip_serializing_if = "is_zero")]
     pub without_temperature: usize,
+    /// Answers to prompts that were too long, so that their middle was left out.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub prompts_cut: usize,
     /// Requests sent, retries included, as far as systems report them.
     pub requests: u64,
     /// Requests that were sent again after a failed one.
@@ -97,6 +100,7 @@ impl Counts {
             }
             self.reasoned += usize::from(reply.reasoned);
             self.without_temperature += usize::from(reply.without_temperature);
+            self.prompts_cut += usize::from(reply.prompt_cut);
             self.from_cache += usize::from(reply.from_cache.is_some());
         }
         if let Some(call) = row.call.as_deref().filter(|_| !row.cached) {

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::Prompt;
 use crate::text::stringify;
 
 /// The field of an example whose context holds the question already, so that only the
@@ -31,6 +32,10 @@ pub struct Example {
     /// Whether `dataset` is only what a run calls the file that the example is from.
     #[serde(skip)]
     is_labelled: bool,
+    /// How a model is asked about it: no field, so that fields mean the same however it is
+    /// asked.
+    #[serde(skip)]
+    prompt: Option<Arc<Prompt>>,
 }
 
 impl fmt::Debug for Example {
@@ -73,6 +78,28 @@ impl Example {
     /// were then.
     pub fn source(&self) -> Option<&Source> {
         self.source.as_ref()
+    }
+
+    /// Has models asked about it with this prompt, whatever becomes of its fields.
+    #[must_use]
+    pub fn with_prompt(mut self, prompt: Option<Arc<Prompt>>) -> Self {
+        self.prompt = prompt;
+        self
+    }
+
+    /// How a model is asked about it; `None` for the usual layout.
+    pub fn prompt(&self) -> Option<&Arc<Prompt>> {
+        self.prompt.as_ref()
+    }
+
+    /// An example of other fields that is asked about in the same way.
+    #[must_use]
+    pub fn with_fields(&self, fields: Map<String, Value>) -> Self {
+        Self {
+            fields,
+            prompt: self.prompt.clone(),
+            ..Self::default()
+        }
     }
 
     /// Sets the `dataset` of an example that has none to what a run calls the file it

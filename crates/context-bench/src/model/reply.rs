@@ -8,6 +8,9 @@ use serde_json::{Map, Value, json};
 
 use super::Output;
 
+/// The member of what is said about a reply that tells of a prompt that was cut.
+pub(crate) const PROMPT_CUT: &str = "prompt_cut";
+
 /// What is known of an answer beside its text.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -27,6 +30,9 @@ pub struct Reply {
     /// Whether the endpoint refuses the usual temperature, so that none was sent.
     #[serde(skip_serializing_if = "is_false")]
     pub without_temperature: bool,
+    /// Whether the prompt was too long, so that its middle was left out.
+    #[serde(skip_serializing_if = "is_false")]
+    pub prompt_cut: bool,
     /// The tokens that it took.
     #[serde(flatten)]
     pub tokens: TokenUse,
@@ -155,6 +161,7 @@ impl Reply {
             reasoned: thought.is_some() || text("reasoning").is_some_and(|text| !text.is_empty()),
             from_cache: text("from_cache").map(Arc::from),
             without_temperature: said.is_some_and(|said| said.contains_key("without_temperature")),
+            prompt_cut: said.is_some_and(|said| said.contains_key(PROMPT_CUT)),
             tokens: output
                 .api_usage()
                 .map(TokenUse::reported)

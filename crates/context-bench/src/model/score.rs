@@ -118,6 +118,10 @@ impl From<bool> for Score {
 pub struct Scores(Vec<(ScoreName, Score)>);
 
 impl Scores {
+    /// The name of the evidence that tells the fields of an example by which figures go.
+    /// A row that has nothing else has no score.
+    pub(crate) const FIELDS: &str = "fields";
+
     /// No scores.
     pub fn new() -> Self {
         Self::default()
@@ -167,7 +171,7 @@ impl Scores {
 
     /// Whether there is no score at all.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.0.iter().all(|(name, _)| name.as_str() == Self::FIELDS)
     }
 
     /// Gives back spare capacity; rows are kept by the million.

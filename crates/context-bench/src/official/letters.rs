@@ -42,6 +42,26 @@ pub fn gpqa(output: &str) -> Option<char> {
     ('A'..='D').contains(&letter).then_some(letter)
 }
 
+static ANSWER_LINE: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"(?i)Answer\s*:\s*([^\n]+)").ok());
+static ANSWER_LETTER: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"(?i)Answer[ \t]*:[ \t]*\$?([A-Z])\$?").ok());
+
+/// simple-evals: what stands after the first `Answer:`, to the end of its line.
+pub fn answer_line(output: &str) -> Option<&str> {
+    let found = ANSWER_LINE.as_ref()?.captures(output)?;
+    Some(found.get(1)?.as_str())
+}
+
+/// simple-evals: the letter after the first `Answer:` that has one of the options behind it.
+pub fn answer_letter(output: &str, last: char) -> Option<char> {
+    let mut found = ANSWER_LETTER.as_ref()?.captures_iter(output);
+    found.find_map(|found| {
+        let letter = found.get(1)?.as_str().chars().next()?.to_ascii_uppercase();
+        (letter <= last).then_some(letter)
+    })
+}
+
 /// NoLiMa: one of the right names is there, case as written.
 pub fn contains<S: AsRef<str>>(output: &str, golds: &[S]) -> f64 {
     super::one(golds.iter().any(|gold| output.contains(gold.as_ref())))
@@ -78,6 +98,25 @@ mod tests {
             ("answer (E), then (B)", None),
         ] {
             assert_eq!(gpqa(output), expected, "{output}");
+        }
+    }
+
+    #[test]
+    fn of_simple_evals() {
+        for (output, line, letter) in [
+            ("Answer: 12 yards\nDone.", Some("12 yards"), None),
+            ("so\nanswer :\n  $B$", Some("$B$"), None),
+            ("Answer: $B$", Some("$B$"), Some('B')),
+            ("Answer: c", Some("c"), Some('C')),
+            (
+                "Answer: E, no, Answer: D",
+                Some("E, no, Answer: D"),
+                Some('D'),
+            ),
+            ("It is B.", None, None),
+        ] {
+            assert_eq!(answer_line(output), line, "{output}");
+            assert_eq!(answer_letter(output, 'D'), letter, "{output}");
         }
     }
 

@@ -72,6 +72,18 @@ pub fn score(category: Category, output: &str, gold: &str) -> f64 {
     }
 }
 
+/// The option that a reply stands for: a letter alone, or in brackets.
+pub fn chosen<'o>(output: &str, options: &'o [String]) -> Option<&'o str> {
+    let reply = trim(output).to_lowercase();
+    let bracketed = reply.strip_prefix('(').and_then(|r| r.strip_suffix(')'));
+    let at = match bracketed.unwrap_or(&reply) {
+        "a" => 0,
+        "b" => 1,
+        _ => return None,
+    };
+    options.get(at).map(String::as_str)
+}
+
 /// The stems of a text.
 fn stems(text: &str) -> Vec<String> {
     let plain = text.replace(',', "").to_lowercase();
@@ -105,5 +117,24 @@ mod tests {
             let category = Category::of(category).unwrap();
             assert_eq!(score(category, output, gold), expected, "{output}");
         }
+    }
+
+    #[test]
+    fn letters_stand_for_options() {
+        let options = ["Not mentioned in the conversation", "a ferry"].map(str::to_owned);
+        for (reply, expected) in [
+            ("a", Some(0)),
+            ("(b)", Some(1)),
+            (" (A)\n", Some(0)),
+            ("B", Some(1)),
+            ("c", None),
+            ("a ferry", None),
+            ("(a) it is", None),
+            ("", None),
+        ] {
+            let expected = expected.map(|at: usize| options[at].as_str());
+            assert_eq!(chosen(reply, &options), expected, "{reply}");
+        }
+        assert_eq!(chosen("a", &[]), None);
     }
 }

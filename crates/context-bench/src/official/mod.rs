@@ -5,17 +5,23 @@
 //! odd, as the originals: a figure that is to stand beside a published one must be made
 //! the same way. Lenient readings are evaluators of their own.
 
+pub mod alpaca_eval;
 pub mod bbh;
 pub mod drop;
 pub mod edit_ratio;
+pub mod frames;
 pub mod hotpotqa;
 pub mod infinitebench;
 pub mod letters;
 pub mod locomo;
 pub mod longbench;
+pub mod longmemeval;
 pub mod math;
+pub mod mt_bench;
 pub mod numbers;
 pub mod rouge_sets;
+pub mod scifact;
+pub mod swebench;
 pub mod triviaqa;
 pub mod truthfulqa;
 

@@ -7,8 +7,10 @@ use context_bench_tasks::Tree;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::prompt_style::PromptStyle;
 use super::workers::Workers;
-use crate::benchmark::HarnessFacts;
+use crate::benchmark::{HarnessFacts, Reporting};
+use crate::model::PromptParts;
 
 /// The format of plans that this version writes.
 pub const PLAN_VERSION: u32 = 1;
@@ -126,11 +128,17 @@ pub struct PlannedBenchmark {
     /// layers and it makes prompts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context_field: Option<String>,
+    /// What is reported of it beside the mean of each score, and by which rule.
+    #[serde(skip_serializing_if = "Reporting::is_empty")]
+    pub reporting: Reporting,
     /// How many answers each document gets.
     pub repeats: usize,
     /// Examples per prompt, where prompts have any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub num_fewshot: Option<usize>,
+    /// The prompt that models are asked with; without one they get the usual layout.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<PromptParts>,
 }
 
 /// How rows are scored and summed up.
@@ -176,6 +184,9 @@ pub struct PlannedScoring {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PlannedPrompts {
+    /// How models are asked about datasets; plans from before there was a choice do not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub style: Option<PromptStyle>,
     /// Examples per prompt, when asked for.
     pub num_fewshot: Option<usize>,
     /// Whether prompts are messages, and if so whether each example is two of them.

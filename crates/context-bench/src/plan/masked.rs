@@ -10,6 +10,7 @@ use super::{
 };
 use crate::benchmark::HarnessFacts;
 use crate::mask::{self, Mask};
+use crate::model::PromptParts;
 
 /// What stands for secrets here: people read it.
 const DOTS: Mask = Mask::Dots;
@@ -141,6 +142,7 @@ impl RunPlan {
                 .into_iter()
                 .map(|benchmark| PlannedBenchmark {
                     source: source(&benchmark.source),
+                    prompt: benchmark.prompt.map(prompt),
                     ..benchmark
                 })
                 .collect(),
@@ -159,6 +161,17 @@ impl RunPlan {
             keep_order,
             harness: self::harness(harness),
         }
+    }
+}
+
+/// Templates are prose; worked examples are data.
+fn prompt(prompt: PromptParts) -> PromptParts {
+    let text = |(name, text): (String, String)| (name, DOTS.text(&text));
+    PromptParts {
+        system: prose(prompt.system.as_ref()),
+        user: prose(prompt.user.as_ref()),
+        with: prompt.with.into_iter().map(text).collect(),
+        ..prompt
     }
 }
 

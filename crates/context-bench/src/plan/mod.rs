@@ -6,6 +6,7 @@
 mod decided;
 mod file;
 mod masked;
+mod prompt_style;
 mod record;
 mod schema;
 mod shape;
@@ -17,6 +18,7 @@ pub use decided::{
     BenchmarkKind, PLAN_VERSION, PlannedBenchmark, PlannedChat, PlannedLimits, PlannedPrompts,
     PlannedScoring, PlannedSeeds, PlannedSystem, RunPlan,
 };
+pub use prompt_style::{PromptStyle, UnknownPromptStyle};
 pub use record::RunRecord;
 pub use schema::{reference, schema};
 pub use spec::{

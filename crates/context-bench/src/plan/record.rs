@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::{BenchmarkKind, BenchmarkSpec, RunPlan, RunSpec};
+use super::{BenchmarkKind, BenchmarkSpec, PlannedBenchmark, PromptStyle, RunPlan, RunSpec};
 use crate::benchmark::SuiteEvaluator;
 
 /// What was asked, and what was decided. The spec is without secrets.
@@ -73,10 +73,50 @@ impl RunRecord {
         if !self.plan.harness.models.is_empty() {
             out.insert("answered_by".into(), json!(self.plan.harness.models));
         }
+        let prompts = self.prompts();
+        if !prompts.is_empty() {
+            out.insert("prompts".into(), Value::Object(prompts));
+        }
         if let Some(baseline) = &scoring.baseline {
             out.insert("baseline".into(), json!(baseline));
         }
         out
+    }
+
+    /// How models were asked about each dataset of the catalogue, where any was asked.
+    fn prompts(&self) -> Map<String, Value> {
+        let plan = &self.plan;
+        let asks = plan.systems.iter().any(|system| system.endpoint.is_some());
+        let named = plan.benchmarks.iter().filter(|one| {
+            let is_dataset = one.kind == BenchmarkKind::Dataset && !one.is_open;
+            asks && is_dataset && plan.prompts.style.is_some()
+        });
+        let how = |one: &PlannedBenchmark| match &one.prompt {
+            None => json!({"prompt": PromptStyle::Plain}),
+            Some(parts) => {
+                let mut how = json!({
+                    "prompt": PromptStyle::Official,
+                    "shots": parts.n_shots(),
+                    "digest": parts.digest(),
+                });
+                if let Some(most) = parts.max_tokens {
+                    how["max_tokens"] = json!(most);
+                }
+                if !parts.stop.is_empty() {
+                    how["stop"] = json!(parts.stop);
+                }
+                if let Some(limit) = &parts.limit {
+                    how["max_prompt_tokens"] = json!(limit.tokens);
+                    how["tokenizer"] = json!(limit.tokenizer);
+                }
+                // What the authors show and a local copy does not have.
+                if parts.n_shots() < parts.count {
+                    how["shots_wanted"] = json!(parts.count);
+                }
+                how
+            }
+        };
+        named.map(|one| (one.tag.clone(), how(one))).collect()
     }
 
     /// Takes the record out of the settings of a stored run, which results show.

@@ -11,6 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::prompt_style::PromptStyle;
 use super::workers::Workers;
 use crate::system::Layout;
 
@@ -37,10 +38,15 @@ pub struct RunSpec {
     /// What they are measured with.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub benchmarks: Vec<BenchmarkSpec>,
+    /// How models are asked about datasets: `official` (the default: as the authors of a
+    /// dataset ask, where its file says how) or `plain` (context and question alone; the
+    /// default where a `layout` is given).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<PromptStyle>,
     /// Where records come from and how many are used.
     #[serde(skip_serializing_if = "is_default")]
     pub data: DataSpec,
-    /// How the prompts of tasks are made.
+    /// How prompts are made.
     #[serde(skip_serializing_if = "is_default")]
     pub prompts: PromptSpec,
     /// How every endpoint is asked. Systems may have the same keys for themselves.
@@ -79,6 +85,7 @@ impl Default for RunSpec {
             systems: Vec::new(),
             relay: None,
             benchmarks: Vec::new(),
+            prompt: None,
             data: DataSpec::default(),
             prompts: PromptSpec::default(),
             requests: RequestSpec::default(),
@@ -130,11 +137,11 @@ macro_rules! with_requests {
             #[serde(skip_serializing_if = "Option::is_none")]
             pub layout: Option<Layout>,
             /// How freely answers vary; default 0, or nothing where an endpoint refuses
-            /// that. Tasks have their own.
+            /// that. Tasks and official prompts have their own.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub temperature: Option<f64>,
-            /// The most tokens of an answer; default: what the endpoint allows. Tasks have
-            /// their own.
+            /// The most tokens of an answer; default: what the endpoint allows. Tasks and
+            /// official prompts have their own.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub max_tokens: Option<u64>,
             /// Headers of every request, such as `{x-kompact-disable: "true"}`.
@@ -259,7 +266,7 @@ pub struct DataSpec {
     pub keep_order: Option<bool>,
 }
 
-/// How the prompts of tasks are made.
+/// How prompts are made: those of tasks and, where it says so, those of datasets.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PromptSpec {
@@ -281,6 +288,11 @@ pub struct PromptSpec {
     /// The most tokens of an answer, where a task does not say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_gen_toks: Option<u64>,
+    /// The most tokens of the message that an official prompt makes, as `scoring.tokenizer`
+    /// counts them: of longer ones the middle is left out, half of the tokens stay at each
+    /// end. Default: no limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_prompt_tokens: Option<u64>,
     /// A text that ends every answer, with the stops of its task.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub eos: Option<String>,

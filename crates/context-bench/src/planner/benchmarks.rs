@@ -118,8 +118,8 @@ impl Planner<'_> {
             more => format!(" and {more} more"),
         };
         let what = format!(
-            "`--num-fewshot` has no effect on {shown}{more}: datasets of the catalogue are asked \
-             as they are, without examples"
+            "`--num-fewshot` has no effect on {shown}{more}: datasets of the catalogue have the \
+             worked examples of their own prompts, or none"
         );
         let hint = "a task file with `dataset` and `doc_to_text` can have examples";
         self.notices.push(Notice::new(what).with_hint(hint));

@@ -9,6 +9,7 @@ use context_bench_tasks::options::Limit;
 use super::gathered::Gathered;
 use super::known::Known;
 use super::leaves::fields_of_run;
+use super::prompts::prompted;
 use super::scoring::Scoring;
 use super::surroundings::GivenExamples;
 use super::{Notice, PlanError, Planner, Systems, defaults, files};
@@ -75,15 +76,17 @@ impl Planner<'_> {
                 self.notices.extend(reviewed?);
             }
             let dataset = limited(opened.dataset, options.limit)?;
-            let benchmark = self.dataset_benchmark(
-                &opened.tag,
-                dataset,
-                opened.config.as_ref(),
-                options,
-                scoring,
-            )?;
+            let prompt = match &opened.config {
+                Some(config) => self.prompt(&opened.tag, config, &opened.settings)?,
+                None => None,
+            };
+            let dataset = prompted(&opened.tag, dataset, prompt.as_ref())?;
+            let config = opened.config.as_ref();
+            let benchmark =
+                self.dataset_benchmark(&opened.tag, dataset, config, options, scoring)?;
             let benchmark = DatasetBenchmark {
                 is_open: opened.config.is_none(),
+                prompt,
                 ..benchmark
             };
             gathered.add_dataset(benchmark);
@@ -133,11 +136,13 @@ impl Planner<'_> {
             dataset = dataset.with_field(field, value);
         }
         let repeats = usize::try_from(self.spec.data.repeats.unwrap_or(1)).unwrap_or(usize::MAX);
+        let evaluators = scoring.evaluators(config)?;
         Ok(DatasetBenchmark {
             key: tag.to_owned(),
             tag: tag.to_owned(),
             alias: None,
-            evaluators: scoring.evaluators(config)?,
+            reporting: scoring.reporting(config, &evaluators),
+            evaluators,
             score_field: Some(scoring.field_of(config)),
             common_score: Some(SCORE.to_owned()),
             documents,
@@ -145,6 +150,7 @@ impl Planner<'_> {
             is_open: false,
             keeps_ids: false,
             samples: self.logs_samples(),
+            prompt: None,
             examples: Mutex::new(Some(dataset)),
         })
     }

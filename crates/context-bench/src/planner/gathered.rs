@@ -41,8 +41,10 @@ impl Gathered {
             original: None,
             is_open: benchmark.is_open,
             keeps_ids: benchmark.keeps_ids,
+            reporting: benchmark.reporting.clone(),
             repeats: benchmark.repeats,
-            num_fewshot: None,
+            num_fewshot: benchmark.num_fewshot(),
+            prompt: benchmark.prompt.as_ref().map(|one| one.parts().clone()),
             ..PlannedBenchmark::default()
         });
         self.benchmarks.push(Arc::new(benchmark));

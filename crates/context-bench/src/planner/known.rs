@@ -8,9 +8,9 @@ use super::surroundings::Surroundings;
 use super::{Notice, PlanError, defaults, systems};
 use crate::chat::Pace;
 use crate::dataset::catalogue::Catalogue;
-use crate::evaluator::{CodeExecutionSettings, LlmJudgeSettings};
+use crate::evaluator::{CodeExecutionSettings, JudgeRule, LlmJudgeSettings};
 use crate::plan::{RunSpec, Workers};
-use crate::registry::{Registry, code_execution, llm_judge};
+use crate::registry::{Registry, code_execution, llm_judge, official_judge};
 use crate::runner::MaxWorkers;
 use crate::task::{DataSettings, TaskCatalog, TaskData};
 
@@ -106,7 +106,7 @@ pub(super) fn with_settings(
 ) -> Result<Registry, PlanError> {
     let mut registry = around.registry.clone();
     let scoring = &spec.scoring;
-    if super::scoring::wants_judge(scoring)? {
+    if super::scoring::wants_judge(scoring) {
         let workers = spec.limits.max_workers.unwrap_or(Workers::Number(1));
         let model = scoring.judge_model.clone();
         let retries = spec.requests.max_retries;
@@ -119,10 +119,14 @@ pub(super) fn with_settings(
             ..LlmJudgeSettings::new(scoring.judge_url.as_deref().unwrap_or_default())
         };
         let about = "a model rates the answer";
-        let judge = llm_judge(settings);
+        let judge = llm_judge(settings.clone());
         registry
             .evaluators
             .register(super::scoring::JUDGE, about, judge);
+        for (rule, name, about) in JudgeRule::ALL {
+            let judge = official_judge(rule, settings.clone());
+            registry.evaluators.register(name, about, judge);
+        }
     }
     let unsandboxed = scoring.allow_unsandboxed_code.unwrap_or(false);
     if unsandboxed || around.launcher.is_some() {

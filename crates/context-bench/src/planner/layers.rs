@@ -1,5 +1,5 @@
-//! Context layers before tasks: which part of the prompts they change, or that there is
-//! none, told before anything is sent.
+//! Context layers before tasks and official prompts: which part of the prompts they change,
+//! or that there is none, told before anything is sent.
 
 use std::collections::HashMap;
 
@@ -19,6 +19,21 @@ impl Planner<'_> {
         let Some(layer) = layers.find(|system| system.changes_context()) else {
             return Ok(fields);
         };
+        for benchmark in suite.benchmarks() {
+            if benchmark
+                .prompt()
+                .is_none_or(|prompt| prompt.reads("context"))
+            {
+                continue;
+            }
+            return Err(PlanError::new(format!(
+                "`{}` changes the context, and the official prompt of dataset `{}` does not show \
+                 it: every layer would send the same",
+                layer.name(),
+                benchmark.key(),
+            ))
+            .with_hint("say `--prompt plain`, or leave out the layer or the dataset"));
+        }
         for benchmark in suite.benchmarks().filter(|one| one.makes_prompts()) {
             let key = benchmark.key();
             let found = Parts::of(&**benchmark)?;

@@ -20,6 +20,7 @@ mod listing;
 mod metrics;
 mod overview;
 mod preview;
+mod prompts;
 mod remarks;
 mod render;
 mod reopen;
@@ -38,6 +39,7 @@ pub use leaves::{ClassObject, check_copies, dataset_settings, fields_of_run};
 pub use listing::Listing;
 pub use overview::{Overview, SystemOverview, overview};
 pub use preview::{Preview, SystemPreview};
+pub use prompts::dataset_prompt;
 pub use remarks::{
     OUT_OF_TIME, examples_read, has_failed, note_skipped, nothing_kept, nothing_scored, remarks,
     unfinished, without_values,
@@ -125,6 +127,8 @@ impl Planner<'_> {
         self.notices
             .extend(remarks::one_by_one(&plan, &systems, spec));
         self.notices.extend(remarks::key_in_prompts(spec));
+        self.notices.extend(prompts::asked_unlike(&plan));
+        self.notices.extend(prompts::unused_limit(&plan, spec));
         let record = RunRecord {
             spec: recorded(spec),
             plan: plan.without_secrets(),
@@ -196,13 +200,17 @@ impl Planner<'_> {
         for (name, is_none) in [
             ("data.repeats", spec.data.repeats == Some(0)),
             (
+                "prompts.max_prompt_tokens",
+                spec.prompts.max_prompt_tokens == Some(0),
+            ),
+            (
                 "likelihoods.batch_size",
                 spec.likelihoods.batch_size == Some(0),
             ),
         ] {
             if is_none {
                 let what = format!("`{name}` must be a whole number above 0");
-                return Err(PlanError::new(what).with_hint("leave it out for 1"));
+                return Err(PlanError::new(what).with_hint("leave it out for the default"));
             }
         }
         let threshold = spec.scoring.threshold;
@@ -291,6 +299,7 @@ impl Planner<'_> {
                 judge: found.judge.clone(),
             },
             prompts: PlannedPrompts {
+                style: Some(prompts::style(&prompts::said(spec, &self.around.given))),
                 num_fewshot: options.num_fewshot,
                 chat: options.chat.map(|chat| match chat {
                     Chat::MultiTurn => PlannedChat::MultiTurn,

@@ -11,6 +11,7 @@ use context_bench_tasks::{Host, Leaf, Options, Task, Tree};
 
 use super::earlier;
 use super::known::task_data;
+use super::prompts::prompt_of;
 use super::run::scored;
 use super::surroundings::Surroundings;
 use super::{PlanError, Planner};
@@ -214,7 +215,9 @@ impl Planner<'_> {
                         repeats: planned.repeats,
                         is_open: planned.is_open,
                         keeps_ids: planned.keeps_ids,
+                        reporting: planned.reporting.clone(),
                         samples,
+                        prompt: planned.prompt.as_ref().and_then(prompt_of),
                         ..DatasetBenchmark::default()
                     })
                 }

@@ -121,6 +121,8 @@ impl Planner<'_> {
                 benchmark.score_field = Some(scoring.field_of(config.as_ref()));
                 fields.extend(benchmark.score_field.clone());
                 let evaluators = scoring.evaluators(config.as_ref());
+                let made = evaluators.as_deref().unwrap_or_default();
+                benchmark.reporting = scoring.reporting(config.as_ref(), made);
                 Rebuilt::Evaluators(evaluators.unwrap_or_else(|error| {
                     failure.get_or_insert(error);
                     Vec::new()
@@ -149,6 +151,9 @@ impl Planner<'_> {
         decided.score_field = (has_score || names_evaluators).then_some(field);
         decided.evaluators = spec.scoring.evaluators.clone().unwrap_or_default();
         decided.judge = scoring.judge();
+        let evaluators = scoring.into_evaluators();
+        let cautions = evaluators.iter().filter_map(|one| one.caution());
+        self.notices.extend(cautions.map(Notice::new));
         decided.threshold = spec.scoring.threshold.unwrap_or(decided.threshold);
         decided.baseline = spec.scoring.baseline.clone().or(decided.baseline.take());
         let iterations = spec.scoring.bootstrap_iters;
@@ -200,6 +205,7 @@ fn replanned(suite: &Suite, old: &RunPlan) -> Vec<PlannedBenchmark> {
         Some(PlannedBenchmark {
             evaluators: evaluators.map(|one| one.name().to_owned()).collect(),
             score_field: one.score_field().map(str::to_owned),
+            reporting: one.reporting().cloned().unwrap_or_default(),
             ..old.clone()
         })
     });

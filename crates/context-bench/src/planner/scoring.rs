@@ -5,17 +5,17 @@ use std::sync::Arc;
 
 use super::known::Known;
 use super::surroundings::Given;
-use super::{Notice, PlanError, defaults};
-use crate::benchmark::SCORE;
-use crate::dataset::catalogue::Config;
-use crate::evaluator::Evaluator;
-use crate::plan::{RunSpec, ScoringSpec};
+use super::{Notice, PlanError, defaults, prompts};
+use crate::benchmark::{Reporting, SCORE};
+use crate::dataset::catalogue::{AppliedRule, Config, Deviation};
+use crate::evaluator::{AwaitedEvaluator, Evaluator, JudgeRule, SwebenchReport};
+use crate::plan::{PromptStyle, RunSpec, ScoringSpec};
 use crate::registry::{Registry, SystemRef};
 
 /// The evaluator of datasets that say nothing about theirs, and its score.
 const USUAL_EVALUATOR: &str = "answer_quality";
 pub(super) const USUAL_SCORE: &str = "f1";
-/// The evaluator that asks a model, for which the user names an address.
+/// The judge of datasets that have none of their own.
 pub(super) const JUDGE: &str = "llm_judge";
 
 /// Makes the evaluators of datasets, each once.
@@ -25,6 +25,7 @@ pub(super) struct Scoring<'a> {
     given: &'a Given,
     has_judge: bool,
     names_judge: bool,
+    style: PromptStyle,
     made: Vec<(String, Arc<dyn Evaluator>)>,
 }
 
@@ -35,8 +36,9 @@ impl<'a> Scoring<'a> {
         given: &'a Given,
     ) -> Result<Self, PlanError> {
         let scoring = Self {
-            has_judge: wants_judge(&spec.scoring)?,
-            names_judge: names_judge(&spec.scoring)?,
+            has_judge: spec.scoring.judge_url.is_some(),
+            names_judge: names_judge(&spec.scoring),
+            style: prompts::style(spec),
             spec: &spec.scoring,
             registry: &known.registry,
             given,
@@ -61,34 +63,100 @@ impl<'a> Scoring<'a> {
             }
             None => {
                 let own = config.map_or(&[][..], Config::evaluators);
-                let own = own.iter().filter(|name| *name != JUDGE);
-                let mut names: Vec<String> = own.cloned().collect();
+                let mut names = own.to_vec();
                 if names.is_empty() {
                     names.push(USUAL_EVALUATOR.into());
                 }
-                names.extend(self.has_judge.then(|| JUDGE.to_owned()));
+                // A dataset's own judge is the one whose figures are published.
+                if self.has_judge && !names.iter().any(|name| is_judge(name)) {
+                    names.push(JUDGE.into());
+                }
                 names
             }
         };
         let mut evaluators: Vec<Arc<dyn Evaluator>> = Vec::new();
+        let is_own = self.spec.evaluators.is_none();
         for name in &names {
-            let evaluator = self.one(name)?;
+            let evaluator = self.one(name, is_own)?;
             check_names(&evaluators, &*evaluator)?;
             evaluators.push(evaluator);
         }
         Ok(evaluators)
     }
 
-    /// The score that stands for a dataset.
+    /// The score that stands for a dataset: its own, unless the user names evaluators that
+    /// do not give it. Asked for when the evaluators are made.
     pub(super) fn field_of(&self, config: Option<&Config>) -> String {
+        let own = config.and_then(Config::score_field);
+        let is_given = |field: &&str| match &self.spec.evaluators {
+            None => true,
+            Some(names) => {
+                let made = self.made.iter().filter(|(name, _)| names.contains(name));
+                let mut scores = made.flat_map(|(_, evaluator)| evaluator.score_names());
+                scores.any(|name| name.as_str() == *field)
+            }
+        };
+        own.filter(is_given).unwrap_or(USUAL_SCORE).to_owned()
+    }
+
+    /// What is reported of a dataset beside the mean of each score, and by which rule: as
+    /// its authors say, as far as it is scored that way.
+    pub(super) fn reporting(
+        &self,
+        config: Option<&Config>,
+        evaluators: &[Arc<dyn Evaluator>],
+    ) -> Reporting {
+        let Some(config) = config else {
+            return Reporting::default();
+        };
+        let deviation = self.deviation(config);
+        let is_given = |score: &str| {
+            let mut names = evaluators.iter().flat_map(|one| one.score_names());
+            names.any(|name| name.as_str() == score)
+        };
+        // Of evaluators that the user names, those that can be made.
+        let names_own = deviation == Some(Deviation::Evaluators);
+        let figures = config
+            .summary()
+            .filter(|(_, one)| !names_own || one.scores().into_iter().all(is_given));
+        let rule = config.rule().map(|rule| AppliedRule {
+            rule: rule.clone(),
+            deviation,
+        });
+        let quotes = !matches!(
+            deviation,
+            Some(Deviation::Evaluators) | Some(Deviation::Score)
+        );
+        Reporting {
+            figures: figures
+                .map(|(name, figure)| (name.to_owned(), figure.clone()))
+                .collect(),
+            headline: config.headline().filter(|_| quotes).map(str::to_owned),
+            rule,
+        }
+    }
+
+    /// What of the run keeps the scores of a dataset from being those of its rule.
+    fn deviation(&self, config: &Config) -> Option<Deviation> {
+        let own = config.score_field();
+        let named = self.spec.score_field.as_deref();
         if self.spec.evaluators.is_some() {
-            return USUAL_SCORE.into();
+            Some(Deviation::Evaluators)
+        } else if Some(self.field_of(Some(config)).as_str()) != own.or(Some(USUAL_SCORE))
+            || named.is_some_and(|named| Some(named) != own)
+        {
+            Some(Deviation::Score)
+        } else if self.asks_plainly(config) {
+            Some(Deviation::PlainPrompt)
+        } else {
+            None
         }
-        match config.and_then(Config::score_field) {
-            Some("judge_score") if !self.has_judge => USUAL_SCORE.into(),
-            Some(field) => field.to_owned(),
-            None => USUAL_SCORE.into(),
-        }
+    }
+
+    /// Whether models are asked in the neutral layout although the authors of a dataset ask
+    /// in a way of their own.
+    fn asks_plainly(&self, config: &Config) -> bool {
+        config.has_prompt() && self.style == PromptStyle::Plain
     }
 
     /// The score that the summary is made of: what the user asked for, else that of
@@ -105,14 +173,38 @@ impl<'a> Scoring<'a> {
         }
     }
 
-    /// What to say about a dataset that lacks its judge.
+    /// What to say about a dataset that lacks what its score needs.
     pub(super) fn notice(&self, tag: &str, config: Option<&Config>) -> Option<Notice> {
+        if self.spec.evaluators.is_some() {
+            return None;
+        }
         let own = config.map_or(&[][..], Config::evaluators);
-        let lacks = !self.has_judge && own.iter().any(|name| name == JUDGE);
-        lacks.then(|| {
-            Notice::new(format!(
-                "`{tag}` is meant to be scored by a judge; pass `--judge-url URL`"
-            ))
+        let lack = own.iter().find_map(|name| self.lacks(name))?;
+        let score = lack.scores.first().copied().unwrap_or_default();
+        let what = format!("`{tag}` gets no `{score}`: {}", lack.why);
+        Some(Notice::new(what).with_hint(lack.hint))
+    }
+
+    /// What an evaluator of a dataset needs and the run was not given.
+    fn lacks(&self, name: &str) -> Option<Lack> {
+        let name = name.parse::<SystemRef>().ok()?.name;
+        if name == SwebenchReport::NAME {
+            return Some(Lack {
+                scores: &[SwebenchReport::SCORE],
+                why: "the harness of SWE-bench gives it, which runs tests in containers",
+                hint: "`context-bench export last --output swebench` writes what it takes, \
+                       `rescore last --evaluator swebench_report:file=REPORT` reads its report",
+            });
+        }
+        let scores = match JudgeRule::named(&name) {
+            Some(rule) => rule.score_names(),
+            None if name == JUDGE => &["judge_score"],
+            None => return None,
+        };
+        (!self.has_judge).then_some(Lack {
+            scores,
+            why: "a judge gives it, and the run has none",
+            hint: "pass `--judge-url URL` (and `--judge-model NAME`), now or to `rescore`",
         })
     }
 
@@ -131,13 +223,16 @@ impl<'a> Scoring<'a> {
             .collect()
     }
 
-    fn one(&mut self, name: &str) -> Result<Arc<dyn Evaluator>, PlanError> {
+    /// An evaluator by its name; of those of a dataset, also one that lacks something.
+    fn one(&mut self, name: &str, is_own: bool) -> Result<Arc<dyn Evaluator>, PlanError> {
         if let Some((_, known)) = self.made.iter().find(|(known, _)| known == name) {
             return Ok(Arc::clone(known));
         }
-        let evaluator = match self.given.evaluators.get(name) {
-            Some(brought) => Arc::clone(brought),
-            None => {
+        let lack = self.lacks(name).filter(|_| is_own);
+        let evaluator = match (self.given.evaluators.get(name), lack) {
+            (Some(brought), _) => Arc::clone(brought),
+            (None, Some(lack)) => Arc::new(AwaitedEvaluator::new(name, lack.scores)) as _,
+            (None, None) => {
                 let reference: SystemRef = name.parse()?;
                 let factory = self.registry.evaluators.get(&reference.name)?;
                 factory(reference.params)?
@@ -148,20 +243,28 @@ impl<'a> Scoring<'a> {
     }
 }
 
-/// Whether the run has a judge: by its address, or as an evaluator.
-pub(super) fn wants_judge(spec: &ScoringSpec) -> Result<bool, PlanError> {
-    Ok(spec.judge_url.is_some() || names_judge(spec)?)
+/// What is missing for a score.
+struct Lack {
+    /// The scores that are left out, the main one first.
+    scores: &'static [&'static str],
+    why: &'static str,
+    hint: &'static str,
 }
 
-fn names_judge(spec: &ScoringSpec) -> Result<bool, PlanError> {
-    let mut named = false;
-    for typed in spec.evaluators.iter().flatten() {
-        // What a program brings along may be called anything.
-        named |= typed
-            .parse::<SystemRef>()
-            .is_ok_and(|one| one.name == JUDGE);
-    }
-    Ok(named)
+/// Whether the run has a judge: by its address, or as an evaluator.
+pub(super) fn wants_judge(spec: &ScoringSpec) -> bool {
+    spec.judge_url.is_some() || names_judge(spec)
+}
+
+fn names_judge(spec: &ScoringSpec) -> bool {
+    spec.evaluators.iter().flatten().any(|name| is_judge(name))
+}
+
+/// Whether what is typed describes a judge. What a program brings along may be called
+/// anything.
+fn is_judge(typed: &str) -> bool {
+    let described = typed.parse::<SystemRef>();
+    described.is_ok_and(|one| one.name == JUDGE || JudgeRule::named(&one.name).is_some())
 }
 
 /// Two judges under one name would overwrite each other's scores.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use super::prompts::prompt_of;
 use super::surroundings::Surroundings;
 use super::systems::who_answers;
 use super::{PlanError, Planner, Reopened};
@@ -109,6 +110,11 @@ impl Reopened {
     ) -> Result<ShownRow, PlanError> {
         let (store, run) = (self.replay.store(), &self.replay.run);
         let example = store.example(row)?;
+        // A store keeps fields; how they were asked is in the plan.
+        let mut benchmarks = self.record.plan.benchmarks.iter();
+        let planned = benchmarks.find(|one| one.tag == *row.dataset);
+        let prompt = planned.and_then(|one| prompt_of(one.prompt.as_ref()?));
+        let example = example.map(|example| example.with_prompt(prompt));
         let repeat = example.as_ref().and_then(|one| one.get("repeat"));
         let planned = self.record.plan.systems.get(row.system);
         let mut shown = ShownRow {

@@ -96,6 +96,8 @@ pub struct GivenSystem {
     pub listing: Option<Listing>,
     /// Whether its endpoint may be asked for likelihoods.
     pub gives_likelihoods: bool,
+    /// Whether it was said where the context of examples is to stand.
+    pub has_layout: bool,
 }
 
 /// Examples that a program brings along; they can be taken once.

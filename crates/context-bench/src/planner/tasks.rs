@@ -13,6 +13,7 @@ use super::datasets::limited;
 use super::gathered::Gathered;
 use super::known::task_data;
 use super::leaves::{ClassObject, check_copies, dataset_settings};
+use super::prompts::prompted;
 use super::scoring::Scoring;
 use super::{Notice, PlanError, Planner};
 use crate::benchmark::{ClassTask, DatasetBenchmark, TaskDocuments};
@@ -191,8 +192,7 @@ impl Planner<'_> {
             ))
             .with_hint("leave out `--apply-chat-template`"));
         }
-        let unsafe_code = leaf.config.get("unsafe_code").and_then(Value::as_bool);
-        self.check_unsafe(&leaf.name, unsafe_code.unwrap_or(false))?;
+        self.check_unsafe(&leaf.name, leaf.is_unsafe())?;
         let given = self.around.given.records.get(&leaf.name);
         let made = ClassObject::make(
             leaf,
@@ -229,9 +229,12 @@ impl Planner<'_> {
         }
         let tag = config.full_name();
         let dataset = limited(config.load(&settings)?, options.limit)?.tagged(tag.as_str());
+        let prompt = self.prompt(&tag, config, &settings)?;
+        let dataset = prompted(&tag, dataset, prompt.as_ref())?;
         let benchmark = self.dataset_benchmark(&tag, dataset, Some(config), options, scoring)?;
         Ok(DatasetBenchmark {
             key: key.to_owned(),
+            prompt,
             alias: leaf.alias().map(str::to_owned),
             ..benchmark
         })

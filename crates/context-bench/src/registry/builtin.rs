@@ -3,12 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{BuildError, DatasetRequest, EvaluatorFactory, Params, Registry, SystemContext, judge};
+use super::{
+    BuildError, DatasetRequest, EvaluatorFactory, Params, Registry, SystemContext, judge, swebench,
+};
 use crate::dataset;
 use crate::evaluator::{
     AnswerQuality, CallFormat, ChoiceExtraction, CodeExecution, CodeExecutionSettings, Evaluator,
-    FunctionCallMatch, IfEvalChecker, LlmJudgeSettings, MathEquivalence, MultipleChoiceAccuracy,
-    NliLabelMatch, OfficialRule, OfficialScore, SummarizationQuality,
+    FunctionCallMatch, IfEvalChecker, JudgeRule, LlmJudgeSettings, MathEquivalence,
+    MultipleChoiceAccuracy, NliLabelMatch, NormalOrder, OfficialRule, OfficialScore, PatchOverlap,
+    ResponseCut, SciFactEvidence, SciFactLabels, SummarizationQuality, SwebenchReport,
 };
 use crate::metric::{
     CompressionRatio, CostOfPass, DEFAULT_THRESHOLD, Latency, MeanScore, Metric, PassRate,
@@ -158,8 +161,23 @@ fn evaluators(registry: &mut Registry) {
     };
     add(
         "answer_quality",
-        "token overlap with the gold answer: f1, exact_match, recall, contains",
-        |_| Ok(Arc::new(AnswerQuality)),
+        "token overlap with the gold answer: f1, exact_match, recall, contains; order=original|official",
+        |params| {
+            let order = match params.take("order").as_deref() {
+                None | Some("original") => NormalOrder::Original,
+                Some("official") => NormalOrder::Official,
+                Some(other) => {
+                    return Err(BuildError::Other {
+                        what: format!("parameter `order` of `answer_quality` cannot be `{other}`"),
+                        hint: Some(
+                            "use `original`, or `official` to remove punctuation before articles"
+                                .into(),
+                        ),
+                    });
+                }
+            };
+            Ok(Arc::new(AnswerQuality::in_order(order)))
+        },
     );
     add(
         "summarization_quality",
@@ -168,7 +186,7 @@ fn evaluators(registry: &mut Registry) {
     );
     add(
         "multiple_choice",
-        "whether the gold option is chosen: extraction=decisive|mmlu_pro",
+        "whether the gold option is chosen: extraction=decisive|mmlu_pro, score=mc_accuracy",
         |params| {
             let extraction = match params.take("extraction").as_deref() {
                 None | Some("decisive") => ChoiceExtraction::Decisive,
@@ -182,7 +200,11 @@ fn evaluators(registry: &mut Registry) {
                     });
                 }
             };
-            Ok(Arc::new(MultipleChoiceAccuracy::new(extraction)))
+            let evaluator = MultipleChoiceAccuracy::new(extraction);
+            Ok(match params.take("score") {
+                Some(score) => Arc::new(evaluator.named(score)),
+                None => Arc::new(evaluator),
+            })
         },
     );
     add(
@@ -202,7 +224,7 @@ fn evaluators(registry: &mut Registry) {
     );
     add(
         "function_call_match",
-        "calls of functions by BFCL's and xLAM's rules: call_accuracy; format=any|bfcl",
+        "calls of functions by BFCL's and xLAM's rules: call_accuracy; format=any|bfcl, score=call_accuracy",
         |params| {
             let format = match params.take("format").as_deref() {
                 None | Some("any") => CallFormat::Any,
@@ -219,26 +241,50 @@ fn evaluators(registry: &mut Registry) {
                     });
                 }
             };
-            Ok(Arc::new(FunctionCallMatch::new(format)))
+            let evaluator = FunctionCallMatch::new(format);
+            Ok(match params.take("score") {
+                Some(score) => Arc::new(evaluator.named(score)),
+                None => Arc::new(evaluator),
+            })
         },
+    );
+    add(
+        "patch_overlap",
+        "overlap of a patch with the gold one, which is no score of SWE-bench: patch_overlap",
+        |_| Ok(Arc::new(PatchOverlap)),
+    );
+    add(SwebenchReport::NAME, swebench::ABOUT, swebench::make);
+    add(
+        "scifact",
+        "abstracts, labels and rationales of a claim (Wadden et al. 2020): scifact_rationale_f1, \
+         scifact_abstract_f1, scifact_sentence_f1, and what micro F1 is made of",
+        |_| Ok(Arc::new(SciFactEvidence)),
+    );
+    add(
+        "scifact_labels",
+        "what F1 over SUPPORT and CONTRADICT is made of: label_correct, label_predicted, label_expected",
+        |_| Ok(Arc::new(SciFactLabels)),
     );
     for (rule, name, about) in OfficialRule::ALL {
         registry.evaluators.register(
             name,
             about,
             Arc::new(move |mut params: Params| {
-                let cut = match params.take("cut").as_deref() {
-                    None | Some("none") => false,
-                    Some("first_line") => true,
-                    Some(other) => {
-                        return Err(BuildError::Other {
-                            what: format!("parameter `cut` of `{name}` cannot be `{other}`"),
-                            hint: Some("use `first_line` to score the first line only".into()),
-                        });
-                    }
+                let typed = params.take("cut");
+                let typed = typed.as_deref().unwrap_or("none");
+                let found = ResponseCut::NAMED.iter().find(|(name, _)| *name == typed);
+                let Some((_, cut)) = found else {
+                    return Err(BuildError::Other {
+                        what: format!("parameter `cut` of `{name}` cannot be `{typed}`"),
+                        hint: Some(
+                            "use `first_line` or `last_line` to score that line only, `answer_line` \
+                             for what stands after `Answer:`"
+                                .into(),
+                        ),
+                    });
                 };
                 params.finish()?;
-                Ok(Arc::new(OfficialScore::new(rule).first_line(cut)))
+                Ok(Arc::new(OfficialScore::new(rule).cut(*cut)))
             }),
         );
     }
@@ -252,6 +298,10 @@ fn evaluators(registry: &mut Registry) {
         judge::ABOUT,
         judge::llm_judge(LlmJudgeSettings::new("")),
     );
+    for (rule, name, about) in JudgeRule::ALL {
+        let factory = judge::official_judge(rule, LlmJudgeSettings::new(""));
+        registry.evaluators.register(name, about, factory);
+    }
 }
 
 /// A factory for `code_execution` with these settings, which its parameters

@@ -1,5 +1,7 @@
-//! `llm_judge` by name: its parameters, and texts from files.
+//! Judges by name, the general one and those of benchmarks: their parameters, and texts
+//! from files.
 
+use std::collections::BTreeMap;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -7,10 +9,14 @@ use serde_json::{Map, Value};
 
 use super::{BuildError, EvaluatorFactory, Params};
 use crate::evaluator::{
-    JudgeMode, JudgeTemplate, LlmJudge, LlmJudgeError, LlmJudgeSettings, Reference,
+    JudgeMode, JudgeRule, JudgeTemplate, LlmJudge, LlmJudgeError, LlmJudgeSettings, OfficialJudge,
+    OfficialJudgeSettings, Reference, SwebenchReport,
 };
 use crate::text::suggest;
 use crate::text::verdict::Scale;
+
+/// The judge that belongs to no benchmark.
+const GENERAL: &str = "llm_judge";
 
 pub(super) const ABOUT: &str =
     "a model rates the answer, or with mode=pairwise compares it: url, scale=1-5, rubric=@FILE";
@@ -24,6 +30,80 @@ pub fn llm_judge(settings: LlmJudgeSettings) -> EvaluatorFactory {
         let judge = LlmJudge::new(settings).map_err(|error| files.explain(&error))?;
         Ok(Arc::new(judge) as _)
     })
+}
+
+/// A factory for the judge of a benchmark, asked where these settings say. Programs
+/// register it again as they do [`llm_judge`].
+pub fn official_judge(rule: JudgeRule, settings: LlmJudgeSettings) -> EvaluatorFactory {
+    Arc::new(move |params: Params| {
+        let settings = official_judge_settings(rule, params, settings.clone())?;
+        let judge = OfficialJudge::new(settings).map_err(|error| BuildError::other(&error))?;
+        Ok(Arc::new(judge) as _)
+    })
+}
+
+/// Whether an evaluator needs what only the user can name, a judge or a report, so that it
+/// cannot be made of its name alone.
+pub fn needs_more(name: &str) -> bool {
+    name == GENERAL || name == SwebenchReport::NAME || JudgeRule::named(name).is_some()
+}
+
+/// The settings of a benchmark's judge after parameters as they are written everywhere:
+/// `url`, `model`, `max_tokens`, `temperature`, `extra_body`, and for AlpacaEval `baseline`
+/// and `difficulty`.
+///
+/// # Errors
+///
+/// When a parameter is unknown or cannot be read, or there is no endpoint.
+pub fn official_judge_settings(
+    rule: JudgeRule,
+    mut params: Params,
+    mut settings: LlmJudgeSettings,
+) -> Result<OfficialJudgeSettings, BuildError> {
+    let name = rule.name();
+    asked(&mut params, name, &mut settings)?;
+    let mut settings = OfficialJudgeSettings::new(rule, settings);
+    if rule == JudgeRule::AlpacaEval {
+        if let Some(baseline) = params.take("baseline") {
+            settings.baseline = baseline;
+        }
+        if let Some(file) = params.take("difficulty") {
+            settings.difficulties = Arc::new(difficulties(&file)?);
+        }
+    }
+    params.finish()?;
+    has_endpoint(name, &settings.judge)?;
+    Ok(settings)
+}
+
+/// The authors' file of difficulties: a CSV with the number of the instruction first, and
+/// how difficult it is in the column `instruction_difficulty`.
+fn difficulties(file: &str) -> Result<BTreeMap<String, f64>, BuildError> {
+    let wrong = |what: String| BuildError::Other {
+        what: format!("{file}: {what}"),
+        hint: Some(
+            "give `instruction_difficulty.csv` of the dataset `tatsu-lab/alpaca_eval`, as it is"
+                .into(),
+        ),
+    };
+    let text = std::fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
+    let mut lines = text.lines();
+    let mut columns = lines.next().unwrap_or_default().split(',');
+    let column = columns.position(|name| name.trim() == "instruction_difficulty");
+    let column = column.filter(|column| *column > 0);
+    let column = column.ok_or_else(|| wrong("no column `instruction_difficulty`".into()))?;
+    let mut found = BTreeMap::new();
+    for (at, line) in lines
+        .enumerate()
+        .filter(|(_, line)| !line.trim().is_empty())
+    {
+        let cells: Vec<&str> = line.split(',').map(str::trim).collect();
+        let number = cells.get(column).and_then(|cell| cell.parse::<f64>().ok());
+        let number = number.filter(|number| number.is_finite());
+        let number = number.ok_or_else(|| wrong(format!("line {} has no number", at + 2)))?;
+        found.insert(cells[0].to_owned(), number);
+    }
+    Ok(found)
 }
 
 /// The settings of a judge after parameters as they are written everywhere: `mode`, `scale`,
@@ -72,17 +152,12 @@ fn read(
 ) -> Result<(LlmJudgeSettings, Files), BuildError> {
     let params = &mut params;
     let mut files = Files::default();
-    if let Some(url) = params.take("url") {
-        settings.base_url = url;
-    }
-    if let Some(model) = params.take("model") {
-        settings.model = model;
-    }
+    asked(params, GENERAL, &mut settings)?;
     mode(params, &mut settings)?;
-    if let Some((text, _)) = text(params, "rubric")? {
+    if let Some((text, _)) = text(params, GENERAL, "rubric")? {
         settings.rubric = Some(text.trim_end().to_owned());
     }
-    if let Some((text, file)) = text(params, "template")? {
+    if let Some((text, file)) = text(params, GENERAL, "template")? {
         let explain = |error| match &file {
             Some(file) => in_file(BuildError::other(&error), file),
             None => BuildError::other(&error),
@@ -98,28 +173,44 @@ fn read(
     if let Some(reference) = one_of(params, "reference", &references)? {
         settings.reference = reference;
     }
+    if let Some(score) = params.take("score") {
+        settings.score = score;
+    }
+    params.clone().finish()?;
+    has_endpoint(GENERAL, &settings)?;
+    Ok((settings, files))
+}
+
+/// What every judge can be told: whom to ask, and how.
+fn asked(params: &mut Params, of: &str, settings: &mut LlmJudgeSettings) -> Result<(), BuildError> {
+    if let Some(url) = params.take("url") {
+        settings.base_url = url;
+    }
+    if let Some(model) = params.take("model") {
+        settings.model = model;
+    }
     if let Some(tokens) = params.take_parsed("max_tokens", "a whole number")? {
         settings.max_tokens = Some(tokens);
     }
     match params.take("temperature").as_deref() {
         None => {}
         Some("none") => settings.temperature = None,
-        Some(typed) => settings.temperature = Some(number("temperature", typed)?),
+        Some(typed) => settings.temperature = Some(number(of, "temperature", typed)?),
     }
-    if let Some((text, file)) = text(params, "extra_body")? {
-        settings.extra_body = object(&text, file.as_deref().unwrap_or("extra_body"))?;
+    if let Some((text, file)) = text(params, of, "extra_body")? {
+        settings.extra_body = object(of, &text, file.as_deref().unwrap_or("extra_body"))?;
     }
-    if let Some(score) = params.take("score") {
-        settings.score = score;
-    }
-    params.clone().finish()?;
+    Ok(())
+}
+
+fn has_endpoint(of: &str, settings: &LlmJudgeSettings) -> Result<(), BuildError> {
     if settings.base_url.is_empty() {
         return Err(BuildError::Other {
-            what: "`llm_judge` has no endpoint to ask".into(),
-            hint: Some("pass `--judge-url URL` or write `llm_judge:url=URL`".into()),
+            what: format!("`{of}` has no endpoint to ask"),
+            hint: Some(format!("pass `--judge-url URL` or write `{of}:url=URL`")),
         });
     }
-    Ok((settings, files))
+    Ok(())
 }
 
 /// `mode=rating|pairwise` with `scale=1-5` or `baseline=FIELD`.
@@ -156,6 +247,7 @@ fn mode(params: &mut Params, settings: &mut LlmJudgeSettings) -> Result<(), Buil
 /// A text as typed, or with `@` the content of a file and its name.
 fn text(
     params: &mut Params,
+    of: &str,
     key: &'static str,
 ) -> Result<Option<(String, Option<String>)>, BuildError> {
     let Some(typed) = params.take(key) else {
@@ -165,7 +257,7 @@ fn text(
         return Ok(Some((typed, None)));
     };
     let text = std::fs::read_to_string(file).map_err(|error| BuildError::Other {
-        what: format!("cannot read the {key} of `llm_judge` from `{file}`: {error}"),
+        what: format!("cannot read the {key} of `{of}` from `{file}`: {error}"),
         hint: Some(format!(
             "write `{key}=@PATH`, with the path seen from the current folder"
         )),
@@ -173,7 +265,7 @@ fn text(
     Ok(Some((text, Some(file.to_owned()))))
 }
 
-fn object(text: &str, place: &str) -> Result<Map<String, Value>, BuildError> {
+fn object(of: &str, text: &str, place: &str) -> Result<Map<String, Value>, BuildError> {
     let wrong = |what: String| BuildError::Other {
         what,
         hint: Some("write an object such as {\"max_completion_tokens\": 64}".into()),
@@ -181,19 +273,19 @@ fn object(text: &str, place: &str) -> Result<Map<String, Value>, BuildError> {
     match serde_json::from_str(text) {
         Ok(Value::Object(object)) => Ok(object),
         Ok(_) => Err(wrong(format!(
-            "{place}: the extra body of `llm_judge` is no JSON object"
+            "{place}: the extra body of `{of}` is no JSON object"
         ))),
         Err(error) => Err(wrong(format!("{place}: {error}"))),
     }
 }
 
-fn number(key: &str, typed: &str) -> Result<f64, BuildError> {
+fn number(of: &str, key: &str, typed: &str) -> Result<f64, BuildError> {
     let number = typed
         .parse::<f64>()
         .ok()
         .filter(|number| number.is_finite());
     number.ok_or_else(|| BuildError::Other {
-        what: format!("parameter `{key}` of `llm_judge` must be a number, found `{typed}`"),
+        what: format!("parameter `{key}` of `{of}` must be a number, found `{typed}`"),
         hint: Some(format!("write `{key}=0`, or `{key}=none` to send none")),
     })
 }
@@ -222,6 +314,24 @@ fn one_of<T: Copy>(
 mod tests {
     use super::*;
     use crate::error::Hint as _;
+
+    #[test]
+    fn difficulties_of_the_authors_file() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let read = |text: &str| {
+            let path = folder.path().join("d.csv");
+            std::fs::write(&path, text).expect("written");
+            difficulties(&path.display().to_string()).map_err(|error| error.to_string())
+        };
+        let found = read(",instruction_difficulty\n0,0.5\n7,-1.25\n\n").expect("read");
+        assert_eq!(
+            found.into_iter().collect::<Vec<_>>(),
+            [("0".into(), 0.5), ("7".into(), -1.25)]
+        );
+        assert!(read("a,b\n0,1\n").is_err_and(|error| error.contains("no column")));
+        assert!(read(",instruction_difficulty\n0,\n").is_err_and(|error| error.contains("line 2")));
+        assert!(difficulties("nowhere.csv").is_err());
+    }
 
     fn make(text: &str) -> Result<(), (String, String)> {
         let params = Params::parse("llm_judge", text).expect(text);
@@ -305,6 +415,22 @@ mod tests {
             let (found, advice) = make(&text).expect_err(&text);
             assert!(found.contains(what), "{text}: {found}");
             assert!(advice.contains(hint), "{text}: {advice}");
+        }
+        for (rule, name, _) in JudgeRule::ALL {
+            let make = |text: &str| {
+                let params = Params::parse(name, text).expect(text);
+                match official_judge(rule, LlmJudgeSettings::new("http://localhost:1"))(params) {
+                    Ok(made) => Ok(made.name().to_owned()),
+                    Err(error) => Err(error.to_string()),
+                }
+            };
+            assert_eq!(
+                make("max_tokens=9,temperature=none,model=m"),
+                Ok(name.into())
+            );
+            assert!(make("rubric=x").is_err_and(|error| error.contains(name)));
+            let error = make("temperature=hot").expect_err("no number");
+            assert!(error.contains(name), "{error}");
         }
         let params = Params::parse("llm_judge", "").expect("empty");
         let error = llm_judge(LlmJudgeSettings::new(""))(params)

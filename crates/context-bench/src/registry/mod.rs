@@ -9,12 +9,13 @@ mod judge;
 mod names;
 mod open;
 mod params;
+mod swebench;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use builtin::code_execution;
-pub use judge::{judge_settings, llm_judge};
+pub use judge::{judge_settings, llm_judge, needs_more, official_judge, official_judge_settings};
 pub use names::{Names, UnknownName};
 pub use open::OpenedDataset;
 pub use params::{ParamError, Params, SystemRef};

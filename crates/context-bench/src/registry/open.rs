@@ -14,6 +14,8 @@ pub struct OpenedDataset {
     pub dataset: Dataset,
     /// What the catalogue says about it, if it is from there.
     pub config: Option<Config>,
+    /// How it was loaded, if it is from the catalogue.
+    pub settings: LoadSettings,
     /// What its beginning looks like, if it is a plain file.
     pub first: Option<First>,
 }
@@ -52,6 +54,7 @@ impl Registry {
                     tag: tag.to_owned(),
                     dataset: dataset.labelled(tag),
                     config: None,
+                    settings: LoadSettings::default(),
                     first: Some(opened.first),
                 }]);
             }
@@ -68,6 +71,7 @@ impl Registry {
                 tag: tag.to_owned(),
                 dataset: factory(&request)?.tagged(tag),
                 config: None,
+                settings: LoadSettings::default(),
                 first: None,
             }]);
         }
@@ -88,6 +92,7 @@ impl Registry {
                 dataset: config.load(&settings)?.tagged(tag.as_str()),
                 tag,
                 config: Some(config),
+                settings,
                 first: None,
             });
         }

@@ -108,6 +108,10 @@ pub(crate) fn odd_answers(counts: &Counts) -> Vec<(usize, &'static str)> {
             "were asked for without a temperature, which the endpoint refuses; they may vary",
         ),
         (
+            counts.prompts_cut,
+            "are to prompts that were too long; their middle was left out",
+        ),
+        (
             counts.from_cache,
             "came from a cache in between; their latency is that of the cache",
         ),

@@ -1,7 +1,7 @@
 //! What stands below the tables: on how much the numbers rest, who answered, whose tokens
 //! they are, and what is not in the latency.
 
-use indexmap::IndexSet;
+use indexmap::{IndexMap, IndexSet};
 use serde_json::Value;
 
 use super::cell;
@@ -26,6 +26,7 @@ fn parts(result: &EvalResult) -> Vec<String> {
         });
     }
     parts.extend(answered_by(result));
+    parts.extend(asked_with(result));
     parts.extend(token_source(result));
     parts.extend(latency_notes(result));
     let total = |count: fn(&Counts) -> u64| result.counts.values().map(count).sum::<u64>();
@@ -94,6 +95,33 @@ fn answered_by(result: &EvalResult) -> Option<String> {
             });
             let each: Vec<String> = each.collect();
             (!each.is_empty()).then(|| format!("answered: {}", each.join(", ")))
+        }
+    }
+}
+
+/// How models were asked about datasets, once where it is the same for all.
+fn asked_with(result: &EvalResult) -> Option<String> {
+    let prompts = result.provenance.get("prompts")?.as_object()?;
+    let mut by_style: IndexMap<String, Vec<&str>> = IndexMap::new();
+    for (dataset, how) in prompts {
+        let style = how.get("prompt").and_then(Value::as_str)?;
+        let shots = |key: &str| how.get(key).and_then(Value::as_u64);
+        let short = match (shots("shots"), shots("shots_wanted")) {
+            (Some(n), Some(wanted)) => format!(" with {n} of {wanted} worked examples"),
+            _ => String::new(),
+        };
+        let style = format!("{style} prompt{short}");
+        by_style.entry(style).or_default().push(dataset);
+    }
+    match by_style.len() {
+        0 => None,
+        1 => by_style.into_keys().next(),
+        _ => {
+            let each = by_style.iter().map(|(style, datasets)| {
+                let names = cell::shorten(&datasets.join(", "), 40);
+                format!("{style} for {names}")
+            });
+            Some(each.collect::<Vec<_>>().join(", "))
         }
     }
 }
@@ -195,4 +223,24 @@ fn joined(parts: Vec<String>, width: usize) -> String {
         text.push_str(&part);
     }
     text
+}
+
+/// A text on lines that are no wider, cut between words; what goes on is indented.
+pub(super) fn wrapped(text: &str, width: usize) -> String {
+    let mut out = String::new();
+    let mut used = 0;
+    for word in text.split(' ') {
+        let n_chars = word.chars().count();
+        if out.is_empty() {
+            used = n_chars;
+        } else if used + 1 + n_chars <= width {
+            out.push(' ');
+            used += 1 + n_chars;
+        } else {
+            out.push_str("\n  ");
+            used = 2 + n_chars;
+        }
+        out.push_str(word);
+    }
+    out
 }

@@ -1,6 +1,6 @@
 //! An HTML table for notebooks and pages: the summary, and what went wrong.
 
-use super::{cell, failures, grid::Grid, tasks};
+use super::{cell, failures, grid::Grid, quoted, tasks};
 use crate::result::EvalResult;
 use crate::text::visible::visible;
 
@@ -20,6 +20,7 @@ impl HtmlTable {
             true => "<p>No results to report.</p>".to_owned(),
             false => table(&grid, result),
         };
+        html += &figures(result);
         if let Some(part_of) = result.part_of() {
             html += &format!("<p><strong>{}</strong></p>", escape(&part_of));
         }
@@ -56,6 +57,62 @@ fn table(grid: &Grid<'_>, result: &EvalResult) -> String {
         html += "</tr>";
     }
     html + "</tbody></table>"
+}
+
+/// What the authors of datasets quote, and by which rule.
+fn figures(result: &EvalResult) -> String {
+    let mut html = String::new();
+    let systems: String = result
+        .tasks
+        .keys()
+        .map(|system| format!("<th>{}</th>", escape(system)))
+        .collect();
+    let cells = |cells: Vec<String>| -> String {
+        let cells = cells.iter();
+        cells
+            .map(|cell| format!("<td>{}</td>", escape(cell)))
+            .collect()
+    };
+    let lines = quoted::lines(result);
+    if !lines.is_empty() {
+        html += &format!("<table><thead><tr><th>Dataset</th><th>Figure</th>{systems}</tr></thead>");
+        html += "<tbody>";
+        for line in lines {
+            html += &format!(
+                "<tr><th>{}</th><th>{}</th>{}</tr>",
+                escape(line.dataset),
+                escape(&line.name()),
+                cells(line.cells)
+            );
+        }
+        html += "</tbody></table>";
+    }
+    for (dataset, figure, values) in quoted::by_value(result) {
+        html += &format!(
+            "<table><thead><tr><th>{}: {}</th>{systems}</tr></thead><tbody>",
+            escape(dataset),
+            escape(figure)
+        );
+        for (value, measured) in values {
+            let measured = measured.iter().map(|one| match one {
+                Some(measured) => cell::score(measured),
+                None => cell::NONE.into(),
+            });
+            let own = cells(measured.collect());
+            html += &format!("<tr><th>{}</th>{own}</tr>", escape(value));
+        }
+        html += "</tbody></table>";
+    }
+    let rules = quoted::notes(result)
+        .into_iter()
+        .chain(quoted::rules(result));
+    let rules: String = rules
+        .map(|line| format!("<li>{}</li>", escape(&line)))
+        .collect();
+    if !rules.is_empty() {
+        html += &format!("<ul>{rules}</ul>");
+    }
+    html
 }
 
 fn escape(text: &str) -> String {

@@ -6,7 +6,7 @@
 
 use std::io::{self, Write};
 
-use super::{Reporter, cell, failures, grid::Grid, tasks};
+use super::{Reporter, cell, failures, grid::Grid, quoted, tasks};
 use crate::result::EvalResult;
 use crate::text::stringify::python_str;
 use crate::text::visible::visible;
@@ -46,6 +46,7 @@ impl MarkdownReport {
             lines.push(format!("| {} | {} |", escape(system), cells.join(" | ")));
         }
         lines.push(String::new());
+        lines.extend(figures(result));
         lines.extend(counts(result));
         if !result.timing.is_empty() {
             lines.extend(["## Timing".to_owned(), String::new()]);
@@ -87,6 +88,53 @@ impl Reporter for MarkdownReport {
     fn write(&self, result: &EvalResult, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "{}", self.render(result))
     }
+}
+
+/// What the authors of datasets quote, and by which rule.
+fn figures(result: &EvalResult) -> Vec<String> {
+    let mut lines = Vec::new();
+    let systems: Vec<String> = result.tasks.keys().map(|name| escape(name)).collect();
+    let head = |title: String, first: &str, lines: &mut Vec<String>| {
+        lines.extend([title, String::new()]);
+        lines.push(format!("| {first} | {} |", systems.join(" | ")));
+        let n_columns = first.split('|').count() + systems.len();
+        lines.push(format!("|{}", "---|".repeat(n_columns)));
+    };
+    let figures = quoted::lines(result);
+    if !figures.is_empty() {
+        head("## Figures".into(), "Dataset | Figure", &mut lines);
+        for line in figures {
+            let (dataset, name) = (escape(line.dataset), escape(&line.name()));
+            lines.push(format!(
+                "| {dataset} | {name} | {} |",
+                line.cells.join(" | ")
+            ));
+        }
+        lines.push(String::new());
+    }
+    for (dataset, figure, values) in quoted::by_value(result) {
+        let title = format!("### {}: {}", cell::plain(dataset), cell::plain(figure));
+        head(title, "Value", &mut lines);
+        for (value, cells) in values {
+            let cells = cells.iter().map(|one| match one {
+                Some(measured) => cell::score(measured),
+                None => cell::NONE.into(),
+            });
+            let cells: Vec<String> = cells.collect();
+            lines.push(format!("| {} | {} |", escape(value), cells.join(" | ")));
+        }
+        lines.push(String::new());
+    }
+    let rules = quoted::notes(result)
+        .into_iter()
+        .chain(quoted::rules(result));
+    let rules: Vec<String> = rules.map(|line| format!("- {line}")).collect();
+    if !rules.is_empty() {
+        lines.extend(["## Rules".to_owned(), String::new()]);
+        lines.extend(rules);
+        lines.push(String::new());
+    }
+    lines
 }
 
 fn counts(result: &EvalResult) -> Vec<String> {

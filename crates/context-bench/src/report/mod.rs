@@ -10,6 +10,8 @@ mod footer;
 mod grid;
 mod html;
 mod markdown;
+mod quoted;
+mod swebench;
 mod table;
 mod tasks;
 
@@ -19,6 +21,7 @@ pub(crate) use failures::odd_answers;
 pub use files::{CsvReport, JsonReport, JsonlReport};
 pub use html::HtmlTable;
 pub use markdown::MarkdownReport;
+pub use swebench::{Predictions, swebench_predictions};
 pub use table::TableReport;
 
 use crate::result::EvalResult;

@@ -10,7 +10,7 @@ use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
 use indexmap::IndexSet;
 use serde_json::Value;
 
-use super::{Reporter, cell, failures, footer, tasks};
+use super::{Reporter, cell, failures, footer, quoted, tasks};
 use crate::model::Summary;
 use crate::result::EvalResult;
 use crate::text::visible::visible;
@@ -53,13 +53,19 @@ impl TableReport {
             let others = self.others(result, &columns);
             parts.push(self.main_table(result, &self.shown(result, columns)));
             parts.extend(self.breakdown(result));
+            parts.extend(self.figures(result));
             parts.extend(others);
         }
         let failures = failures::lines(result);
         if !failures.is_empty() {
             parts.push(failures.join("\n"));
         }
-        parts.push(footer::lines(result, usize::from(self.width)));
+        let width = usize::from(self.width);
+        let quoted = [quoted::compact, quoted::notes, quoted::rules];
+        let quoted = quoted.into_iter().flat_map(|lines| lines(result));
+        let quoted: Vec<String> = quoted.map(|line| footer::wrapped(&line, width)).collect();
+        parts.push(quoted.join("\n"));
+        parts.push(footer::lines(result, width));
         parts.retain(|part| !part.is_empty());
         visible(&(parts.join("\n\n") + "\n")).into_owned()
     }
@@ -220,6 +226,49 @@ impl TableReport {
             }
         }
         align(&mut table);
+        Some(table.trim_fmt())
+    }
+
+    /// What the authors of datasets quote beside means over rows: one line per figure, one
+    /// column per system, or one line for each pair when there are more than fit.
+    fn figures(&self, result: &EvalResult) -> Option<String> {
+        let lines = quoted::lines(result);
+        if lines.is_empty() || quoted::is_tabled(result) {
+            return None;
+        }
+        let side_by_side = result.tasks.len() * 24 + 48 <= usize::from(self.width);
+        let mut table = new_table();
+        let systems = || result.tasks.keys().map(|name| cell::shorten(name, 22));
+        if side_by_side || result.tasks.len() == 1 {
+            let head = ["Dataset", "figure"].map(str::to_owned);
+            table.set_header(head.into_iter().chain(systems()));
+        } else {
+            table.set_header(["Dataset", "figure", "System", "value"]);
+        }
+        let mut before = "";
+        for line in &lines {
+            let dataset = match before == line.dataset {
+                true => String::new(),
+                false => cell::shorten(line.dataset, 22),
+            };
+            before = line.dataset;
+            let head = [dataset, cell::shorten(&line.name(), 34)];
+            if side_by_side || result.tasks.len() == 1 {
+                table.add_row(head.into_iter().chain(line.cells.iter().cloned()));
+                continue;
+            }
+            for (place, (system, value)) in systems().zip(&line.cells).enumerate() {
+                let head = match place {
+                    0 => head.clone(),
+                    _ => Default::default(),
+                };
+                table.add_row(head.into_iter().chain([system, value.clone()]));
+            }
+        }
+        align(&mut table);
+        if let Some(column) = table.column_mut(1) {
+            column.set_cell_alignment(CellAlignment::Left);
+        }
         Some(table.trim_fmt())
     }
 

@@ -97,7 +97,7 @@ async fn call(system: &dyn System, example: &Example) -> Result<Output, SystemEr
         .map_err(|error| SystemError::new(FailureKind::BadExample, error.to_string()))?;
     match (conversation, system.as_conversation()) {
         (Some(turns), Some(talker)) => {
-            let replies = talker.process_conversation(&turns).await?;
+            let replies = talker.answer_conversation(example, &turns).await?;
             let mut output = Output::conversation(example, &replies.turns);
             if !replies.remarks.is_empty() {
                 output = output.with(API_REPLY, replies.remarks);

@@ -17,12 +17,19 @@ use crate::model::Example;
 pub struct Key([u8; 16]);
 
 impl Key {
-    /// The address of an example's content. The order of members is no content, nor is
-    /// what a run calls the file of the example.
+    /// The address of an example's content, and of the prompt that it is asked with if it
+    /// has one. The order of members is no content, nor is what a run calls the file of the
+    /// example.
     pub fn example(example: &Example) -> Self {
-        Self::of("context-bench/example/1", |encoder| {
-            encoder.members(example.content());
-        })
+        match example.prompt() {
+            None => Self::of("context-bench/example/1", |encoder| {
+                encoder.members(example.content());
+            }),
+            Some(prompt) => Self::of("context-bench/prompted-example/1", |encoder| {
+                encoder.text(prompt.digest());
+                encoder.members(example.content());
+            }),
+        }
     }
 
     /// The address of a system: its kind and every setting that can change an answer.
@@ -166,7 +173,9 @@ impl<'a> Encoder<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Prompt;
     use serde_json::json;
+    use std::sync::Arc;
 
     fn of(value: &Value) -> Key {
         Key::system("kind", value)
@@ -256,6 +265,30 @@ mod tests {
         let own = same.with("dataset", "q");
         assert_ne!(key.example, Key::example(&own));
         assert_eq!(Key::example(&own), Key::example(&own.clone().labelled("r")));
+    }
+
+    #[test]
+    fn another_prompt_is_another_example() {
+        let prompted = |parts: Value| {
+            let parts = serde_json::from_value(parts).expect("parts");
+            let prompt = Prompt::new(parts).expect("templates");
+            let example = Example::new().with("question", "Q");
+            Key::example(&example.with_prompt(Some(Arc::new(prompt))))
+        };
+        let keys = [
+            Key::example(&Example::new().with("question", "Q")),
+            prompted(json!({"user": "{{ question }}"})),
+            prompted(json!({"user": "{{ question }}", "max_tokens": 1})),
+            prompted(json!({"user": "{{ question }}", "shots": [{"a": 1}], "count": 1})),
+            prompted(json!({"user": "{{ question }}", "shots": [{"a": 2}], "count": 1})),
+        ];
+        for (i, one) in keys.iter().enumerate() {
+            for (j, other) in keys.iter().enumerate() {
+                assert_eq!(one == other, i == j, "{i} and {j}");
+            }
+        }
+        let again = prompted(json!({"user": "{{ question }}"}));
+        assert_eq!(again, keys[1]);
     }
 
     /// Stored runs depend on it: when this fails, the labels need a new number.

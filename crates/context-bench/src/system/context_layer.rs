@@ -95,14 +95,12 @@ impl System for ContextLayer {
         let context = offload(self.transform.name(), context, question, work).await?;
         // Large contexts are copied once more than needed if the map is cloned
         // whole, so the old context is left out while copying.
-        let changed: Example = example
-            .fields()
-            .iter()
-            .map(|(key, value)| match key.as_str() {
-                "context" => (key.clone(), Value::Null),
-                _ => (key.clone(), value.clone()),
-            })
-            .collect();
+        let fields = example.fields().iter();
+        let fields = fields.map(|(key, value)| match key.as_str() {
+            "context" => (key.clone(), Value::Null),
+            _ => (key.clone(), value.clone()),
+        });
+        let changed = example.with_fields(fields.collect());
         self.answerer
             .process(&changed.with("context", context))
             .await

@@ -3,6 +3,7 @@
 //! A system gets one example and returns the processed map. It never scores and
 //! never counts tokens; its time is what the run reports as latency.
 
+mod asked;
 mod command;
 mod context_layer;
 mod function;
@@ -14,6 +15,7 @@ mod part;
 mod reader;
 pub mod transform;
 
+pub use asked::asked;
 pub use command::{CommandError, CommandSettings, CommandSystem, split_command};
 pub use context_layer::ContextLayer;
 pub use function::{FnSystem, from_fn};
@@ -23,6 +25,7 @@ pub use openai::{BuildMessages, OpenAiProxy, OpenAiProxySettings, SYSTEM_INSTRUC
 pub use part::{CONTEXT_FIELDS, ContextPart};
 pub use reader::Reader;
 
+pub(crate) use asked::Asked;
 pub(crate) use openai::add_usage;
 pub(crate) use part::{CONTEXTS, RECORD};
 
@@ -122,6 +125,17 @@ impl Posting {
 pub trait Conversation: Send + Sync {
     /// Answers each turn in order, seeing all earlier ones; one reply per turn.
     async fn process_conversation(&self, turns: &[Turn]) -> Result<Replies, SystemError>;
+
+    /// The same for the turns of an example, which may say how its answers are generated.
+    /// The default leaves that to the system.
+    async fn answer_conversation(
+        &self,
+        example: &Example,
+        turns: &[Turn],
+    ) -> Result<Replies, SystemError> {
+        let _ = example;
+        self.process_conversation(turns).await
+    }
 }
 
 /// The assistant messages of a conversation and what they cost together.

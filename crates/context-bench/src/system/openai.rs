@@ -14,6 +14,7 @@ use async_trait::async_trait;
 use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
 
+use super::asked::Asked;
 use super::layout::{Layout, message};
 use super::{Conversation, Posting, Replies, System, SystemError, generation};
 use crate::chat::{
@@ -192,15 +193,15 @@ impl OpenAiProxy {
         self.client.endpoint()
     }
 
-    fn request(&self, messages: Vec<Value>, example: Option<&Example>) -> ChatRequest {
-        let body = self.body(messages, example, self.settings.extra_body.clone());
+    fn request(&self, messages: Vec<Value>, asked: &Asked) -> ChatRequest {
+        let body = self.body(messages, asked, self.settings.extra_body.clone());
         ChatRequest::new(body, self.settings.stream)
     }
 
     fn body(
         &self,
         messages: Vec<Value>,
-        example: Option<&Example>,
+        asked: &Asked,
         extra: Map<String, Value>,
     ) -> Map<String, Value> {
         let mut body = Map::new();
@@ -210,14 +211,7 @@ impl OpenAiProxy {
         } else {
             body.insert("prompt".into(), json!(generation::prompt(&messages)));
         }
-        let asked = example.and_then(|example| example.get(generation::FIELD));
-        if let Some(Value::Object(asked)) = asked {
-            body.extend(generation::members(
-                asked,
-                self.endpoint(),
-                &self.settings.model,
-            ));
-        }
+        body.extend(asked.members(self.endpoint(), &self.settings.model));
         body.extend(self.own_members(body.contains_key("temperature")));
         body.extend(extra);
         body
@@ -251,9 +245,9 @@ impl OpenAiProxy {
     async fn send(
         &self,
         messages: Vec<Value>,
-        example: Option<&Example>,
+        asked: &Asked,
     ) -> Result<(ChatReply, Map<String, Value>), ChatError> {
-        let request = self.request(messages.clone(), example);
+        let request = self.request(messages.clone(), asked);
         let mut reply = self.client.send(&request).await;
         if let Err(error) = &reply
             && self.has_usual_temperature()
@@ -261,7 +255,7 @@ impl OpenAiProxy {
         {
             let spent = error.call;
             self.refuses_temperature.store(true, Ordering::Relaxed);
-            let request = self.request(messages, example);
+            let request = self.request(messages, asked);
             reply = self.client.send(&request).await;
             match &mut reply {
                 Ok(reply) => reply.call.add(spent),
@@ -270,29 +264,33 @@ impl OpenAiProxy {
         }
         let reply = reply?;
         let mut remarks = reply.remarks();
+        remarks.extend(asked.remarks());
         if self.has_usual_temperature() && !self.sends_usual_temperature() {
             remarks.insert("without_temperature".into(), json!(true));
         }
         Ok((reply, remarks))
     }
 
-    fn opening(&self) -> Vec<Value> {
-        let prompt = self.settings.system_prompt.as_deref();
-        prompt
-            .map(|text| message("system", text))
-            .into_iter()
-            .collect()
+    /// What stands before the turns of a conversation.
+    fn opening(&self, asked: &Asked) -> Vec<Value> {
+        let texts = [self.settings.system_prompt.as_deref(), asked.system()];
+        let texts = texts.into_iter().flatten();
+        texts.map(|text| message("system", text)).collect()
     }
 
-    fn messages(&self, example: &Example) -> Vec<Value> {
+    /// What is asked about an example, and how its answer is generated.
+    fn asked(&self, example: &Example) -> Result<(Vec<Value>, Asked), SystemError> {
+        // Whoever makes messages of their own asks in their own way altogether.
         if let Some(build) = &self.settings.build_messages {
-            return build(example);
+            return Ok((build(example), Asked::plain(example)));
         }
+        let asked = Asked::of(example)?;
         let layout = match self.endpoint().is_chat() {
             true => self.settings.layout,
             false => Layout::default(),
         };
-        messages(example, self.settings.system_prompt.as_deref(), layout)
+        let system_prompt = self.settings.system_prompt.as_deref();
+        Ok((asked.messages(example, system_prompt, layout), asked))
     }
 }
 
@@ -300,14 +298,12 @@ impl OpenAiProxy {
 /// set it; the name is one that records of users do not have by chance.
 pub const SYSTEM_INSTRUCTION: &str = "task_system_instruction";
 
-/// The messages that an endpoint gets for an example: its turns, else its
+/// The messages that an endpoint gets for an example without a prompt: its turns, else its
 /// messages if it has no context, else its context and question as `layout` says, after
 /// the system prompt and the example's own [`SYSTEM_INSTRUCTION`] if there are any.
 pub fn messages(example: &Example, system_prompt: Option<&str>, layout: Layout) -> Vec<Value> {
     let present = |key: &str| example.get(key).filter(|value| !value.is_null());
-    let prompt = system_prompt.map(|text| message("system", text));
-    let instruction = present(SYSTEM_INSTRUCTION).map(|text| message("system", text.clone()));
-    let mut messages: Vec<Value> = prompt.into_iter().chain(instruction).collect();
+    let mut messages = instructions(example, system_prompt);
     if let Some(turns) = present("turns") {
         match turns {
             Value::Array(turns) => messages.extend(turns.iter().cloned()),
@@ -324,6 +320,14 @@ pub fn messages(example: &Example, system_prompt: Option<&str>, layout: Layout) 
     messages
 }
 
+/// What the run says before all that is asked.
+pub(super) fn instructions(example: &Example, system_prompt: Option<&str>) -> Vec<Value> {
+    let own = example.get(SYSTEM_INSTRUCTION);
+    let own = own.filter(|text| !text.is_null()).cloned();
+    let texts = system_prompt.map(Value::from).into_iter().chain(own);
+    texts.map(|text| message("system", text)).collect()
+}
+
 #[async_trait]
 impl System for OpenAiProxy {
     fn name(&self) -> &str {
@@ -331,8 +335,9 @@ impl System for OpenAiProxy {
     }
 
     async fn process(&self, example: &Example) -> Result<Output, SystemError> {
-        let (reply, remarks) = self.send(self.messages(example), Some(example)).await?;
-        let mut output = Output::reply(example, reply.content);
+        let (messages, asked) = self.asked(example)?;
+        let (reply, remarks) = self.send(messages, &asked).await?;
+        let mut output = Output::reply(example, asked.cut(reply.content));
         if !remarks.is_empty() {
             output = output.with(API_REPLY, remarks);
         }
@@ -396,27 +401,24 @@ impl System for OpenAiProxy {
             Value::String(text) => Some(text.clone()),
             other => Some(other.to_string()),
         };
-        Some(
-            self.messages(example)
-                .into_iter()
-                .filter_map(text)
-                .collect(),
-        )
+        let (messages, _) = self.asked(example).ok()?;
+        Some(messages.into_iter().filter_map(text).collect())
     }
 
     fn requests(&self, example: &Example) -> Option<Vec<Posting>> {
         // Of a conversation, what follows depends on what comes back.
         let (messages, asked) = match example.conversation().ok()? {
             Some(turns) => {
-                let mut messages = self.opening();
+                let asked = Asked::of_conversation(example).ok()?;
+                let mut messages = self.opening(&asked);
                 messages.extend(turns.first().map(said));
-                (messages, None)
+                (messages, asked)
             }
-            None => (self.messages(example), Some(example)),
+            None => self.asked(example).ok()?,
         };
         // Exactly what is sent, but for keys that are in it.
         let extra = Mask::Dots.map(&self.settings.extra_body);
-        let body = self.body(messages, asked, extra);
+        let body = self.body(messages, &asked, extra);
         let request = ChatRequest::new(body, self.settings.stream);
         Some(vec![Posting::new(self.endpoint(), &request)])
     }
@@ -433,12 +435,27 @@ impl System for OpenAiProxy {
 #[async_trait]
 impl Conversation for OpenAiProxy {
     async fn process_conversation(&self, turns: &[Turn]) -> Result<Replies, SystemError> {
-        let mut messages = self.opening();
+        self.converse(turns, &Asked::default()).await
+    }
+
+    async fn answer_conversation(
+        &self,
+        example: &Example,
+        turns: &[Turn],
+    ) -> Result<Replies, SystemError> {
+        let asked = Asked::of_conversation(example)?;
+        self.converse(turns, &asked).await
+    }
+}
+
+impl OpenAiProxy {
+    async fn converse(&self, turns: &[Turn], asked: &Asked) -> Result<Replies, SystemError> {
+        let mut messages = self.opening(asked);
         let mut replies = Replies::default();
         let mut total = CallStats::default();
         for turn in turns {
             messages.push(said(turn));
-            let sent = self.send(messages.clone(), None).await;
+            let sent = self.send(messages.clone(), asked).await;
             let (reply, remarks) = sent.map_err(|error| {
                 let mut error = SystemError::from(error);
                 if let Some(call) = error.call.as_deref() {
@@ -454,6 +471,7 @@ impl Conversation for OpenAiProxy {
                 call,
                 ..
             } = reply;
+            let content = asked.cut(content);
             total.add(call);
             if let Some(usage) = usage {
                 add_usage(replies.usage.get_or_insert_default(), &usage);
@@ -507,6 +525,7 @@ pub(crate) fn add_usage(total: &mut Map<String, Value>, usage: &Map<String, Valu
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::{Prompt, PromptParts};
 
     fn proxy(change: impl FnOnce(&mut OpenAiProxySettings)) -> OpenAiProxy {
         let mut settings = OpenAiProxySettings::new("http://localhost:1");
@@ -573,8 +592,10 @@ mod tests {
         ] {
             let proxy = proxy(|s| s.system_prompt = prompt.map(str::to_owned));
             assert_eq!(
-                proxy.messages(&example(fields.clone())),
-                expected,
+                proxy
+                    .asked(&example(fields.clone()))
+                    .map(|(messages, _)| messages),
+                Ok(expected),
                 "{fields}"
             );
         }
@@ -586,10 +607,18 @@ mod tests {
             s.system_prompt = Some("unused".into());
             s.build_messages = Some(Arc::new(|example| vec![json!(example.context())]));
         });
-        assert_eq!(
-            proxy.messages(&example(json!({"context": "C"}))),
-            [json!("C")]
-        );
+        let prompt = Prompt::new(PromptParts {
+            user: Some("Read {{ context }}".into()),
+            max_tokens: Some(3),
+            ..PromptParts::default()
+        });
+        let prompt = Arc::new(prompt.expect("templates"));
+        let prompted = example(json!({"context": "C"})).with_prompt(Some(prompt));
+        for example in [example(json!({"context": "C"})), prompted] {
+            let (messages, asked) = proxy.asked(&example).expect("messages");
+            assert_eq!(messages, [json!("C")]);
+            assert_eq!(asked, Asked::default());
+        }
     }
 
     #[test]

@@ -108,7 +108,7 @@ impl<'a> ContextPart<'a> {
             };
             fields.push((key.clone(), value));
         }
-        fields.into_iter().collect()
+        example.with_fields(fields.into_iter().collect())
     }
 }
 

@@ -4,11 +4,12 @@ use std::fs::File;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 
-use context_bench_records::{Format, Syntax};
+use context_bench_records::{Format, Syntax, TableHeader};
 use context_bench_tasks::{Error, Result};
 use serde_json::Map;
 
 use super::catalog::told;
+use super::files::typed_if_table;
 use crate::dataset::BadRecords;
 use crate::dataset::catalogue::{self, Files, HubAccess, RawRecords};
 
@@ -48,6 +49,7 @@ impl Builder {
         self,
         parts: Vec<Part<'_>>,
         most: Option<usize>,
+        header: &TableHeader,
         bad: &BadRecords,
     ) -> Result<RawRecords> {
         let mut all = RawRecords {
@@ -61,7 +63,7 @@ impl Builder {
                 all.n_original = None;
                 break;
             }
-            let found = self.part(part, left, bad)?;
+            let found = self.part(part, left, header, bad)?;
             let counts = all.n_original.zip(found.n_original);
             all.n_original = counts.map(|(before, more)| before + more);
             all.records.extend(found.records);
@@ -69,11 +71,19 @@ impl Builder {
         Ok(all)
     }
 
-    fn part(self, part: Part<'_>, most: Option<usize>, bad: &BadRecords) -> Result<RawRecords> {
+    fn part(
+        self,
+        part: Part<'_>,
+        most: Option<usize>,
+        header: &TableHeader,
+        bad: &BadRecords,
+    ) -> Result<RawRecords> {
         let files = match part {
             Part::Local(files) => files,
             Part::Url(url, hub) => {
-                if let (Self::Records(_), Some(most)) = (self, most) {
+                // Of a table more is looked at than is read: what its columns are.
+                let is_table = matches!(self, Self::Records(Syntax::Table { .. }));
+                if let (Self::Records(_), Some(most), false) = (self, most, is_table) {
                     let found = catalogue::read_url(url, most, hub, bad);
                     if let Some(found) = found.map_err(|error| told(&error))? {
                         return Ok(found);
@@ -87,7 +97,8 @@ impl Builder {
                 // A name that tells its format is believed.
                 let tells = files.iter().all(|file| Format::of(file).is_some());
                 let files = Files::Local(files, (!tells).then_some(syntax));
-                files.read(most, bad).map_err(|error| told(&error))
+                let found = typed_if_table(&files, most, header, bad);
+                found.map_err(|error| told(&error))
             }
             Self::Text => lines(&files, most),
         }

@@ -20,15 +20,32 @@ use crate::embedded::embedded;
 const EMBEDDED: &[(&str, &str)] = embedded![
     "tasks":
     "_mmlu",
+    "arc_challenge_likelihood",
     "bbh",
+    "bbh_logical_deduction",
+    "bbh_tracking_shuffled_objects",
+    "bfcl_live",
+    "bfcl_non_live",
+    "bfcl_simple_languages",
+    "bfcl_single_turn",
+    "hellaswag_likelihood",
     "infinitebench",
     "longbench",
+    "longbench_code",
+    "longbench_few_shot",
+    "longbench_multi_document_qa",
+    "longbench_single_document_qa",
+    "longbench_summarization",
+    "longbench_synthetic",
+    "longbench_zh",
     "mgsm",
     "mmlu",
     "mmlu_humanities",
     "mmlu_other",
     "mmlu_social_sciences",
     "mmlu_stem",
+    "truthfulqa_mc1",
+    "winogrande_likelihood",
 ];
 
 /// The folder of files that come with the program; no folder on disk has this name.

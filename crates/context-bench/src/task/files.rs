@@ -3,12 +3,14 @@
 
 use std::path::{Path, PathBuf};
 
+use context_bench_records::TableHeader;
 use context_bench_tasks::suggest::quoted_list;
 use context_bench_tasks::{Error, Result};
 
 use super::builder::{Builder, Part};
 use super::catalog::told;
 use super::kwargs::Kwargs;
+use super::typed;
 use crate::dataset::catalogue::{self, Files, HubAccess, RawRecords};
 use crate::dataset::{BadRecords, DatasetError};
 
@@ -18,8 +20,22 @@ pub(super) fn read(
     most: Option<usize>,
     bad: &BadRecords,
 ) -> std::result::Result<RawRecords, DatasetError> {
-    let files = catalogue::data_files(path)?;
-    Files::Local(files, None).read(most, bad)
+    let files = Files::Local(catalogue::data_files(path)?, None);
+    typed_if_table(&files, most, &TableHeader::Row, bad)
+}
+
+/// Records of files; the columns of tables with their types.
+pub(super) fn typed_if_table(
+    files: &Files<'_>,
+    most: Option<usize>,
+    header: &TableHeader,
+    bad: &BadRecords,
+) -> std::result::Result<RawRecords, DatasetError> {
+    let read = |most| files.clone().read(most, header, bad);
+    match files.are_tables() {
+        true => typed::read(most, read),
+        false => read(most),
+    }
 }
 
 /// A file serves the evaluated split, and others only when its name says so: a test set
@@ -85,7 +101,8 @@ impl Origin<'_> {
             None => hub.split_files(self.path, revision, self.name, split),
         };
         let files = files.map_err(|error| told(&error))?;
-        let records = Files::Hub(files, hub).read(most, self.bad);
+        let files = Files::Hub(files, hub);
+        let records = typed_if_table(&files, most, &self.kwargs.header, self.bad);
         records.map_err(|error| told(&error))
     }
 
@@ -133,7 +150,8 @@ impl Origin<'_> {
                 Error::new(message).with_hint(hint)
             })?,
         };
-        let records = Files::Local(files, None).read(most, self.bad);
+        let files = Files::Local(files, None);
+        let records = typed_if_table(&files, most, &self.kwargs.header, self.bad);
         records.map_err(|error| told(&error))
     }
 
@@ -144,7 +162,8 @@ impl Origin<'_> {
             (None, Some(folder)) => {
                 let local = self.local(folder).ok_or_else(|| missing(folder))?;
                 let files = Self::of_folder(&local, split)?;
-                return builder.read(vec![Part::Local(files)], most, self.bad);
+                let header = &self.kwargs.header;
+                return builder.read(vec![Part::Local(files)], most, header, self.bad);
             }
             (None, None) => {
                 return Err(
@@ -174,7 +193,7 @@ impl Origin<'_> {
                 _ => parts.push(Part::Local(files)),
             }
         }
-        builder.read(parts, most, self.bad)
+        builder.read(parts, most, &self.kwargs.header, self.bad)
     }
 
     fn of_folder(folder: &Path, split: &str) -> Result<Vec<PathBuf>> {

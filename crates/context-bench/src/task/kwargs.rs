@@ -1,8 +1,9 @@
 //! `dataset_kwargs`: what of the loader's settings is understood.
 
+use context_bench_records::TableHeader;
 use context_bench_tasks::suggest::quoted_list;
 use context_bench_tasks::{Error, Result, Task};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// The split of files that belong to none.
 const ONLY_SPLIT: &str = "train";
@@ -19,7 +20,13 @@ const HARMLESS: &[&str] = &[
     "token",
     "use_auth_token",
 ];
-const KNOWN: &[&str] = &["data_files", "data_dir", "revision"];
+const KNOWN: &[&str] = &[
+    "data_files",
+    "data_dir",
+    "revision",
+    "column_names",
+    "header",
+];
 
 /// The settings of `dataset_kwargs` that are understood.
 #[derive(Debug, Default)]
@@ -28,6 +35,8 @@ pub(super) struct Kwargs {
     data_files: Option<Vec<(String, Vec<String>)>>,
     pub(super) data_dir: Option<String>,
     pub(super) revision: Option<String>,
+    /// `column_names` and `header` of CSV files.
+    pub(super) header: TableHeader,
 }
 
 impl Kwargs {
@@ -64,6 +73,7 @@ impl Kwargs {
                 .map_err(wrong)?,
             data_dir: text("data_dir"),
             revision: text("revision"),
+            header: header(map).map_err(wrong)?,
         })
     }
 
@@ -79,6 +89,42 @@ impl Kwargs {
                 .with_hint(format!("it has {}", quoted_list(&names, "and"))));
         };
         Ok(Some(patterns.iter().map(String::as_str).collect()))
+    }
+}
+
+/// Where a CSV file has the names of its columns from: names that are given are for a file
+/// without a header row, unless the row is named.
+fn header(map: &Map<String, Value>) -> Result<TableHeader> {
+    let names = match map.get("column_names") {
+        None | Some(Value::Null) => None,
+        Some(Value::Array(names)) => {
+            let names = names.iter().map(|name| name.as_str().map(str::to_owned));
+            let names: Option<Vec<String>> = names.collect();
+            Some(names.ok_or_else(|| Error::new("`column_names` must be texts"))?)
+        }
+        Some(other) => {
+            let message = format!("`column_names` must be a list, found `{other}`");
+            return Err(Error::new(message));
+        }
+    };
+    let without_row = match map.get("header") {
+        None => names.is_some(),
+        Some(Value::Null) => true,
+        Some(Value::String(word)) if word == "infer" => names.is_some(),
+        Some(row) if row.as_u64() == Some(0) => false,
+        Some(other) => {
+            return Err(Error::new(format!("`header` is `{other}`"))
+                .with_hint("0 is the first row; null says that there is none"));
+        }
+    };
+    match (names, without_row) {
+        (Some(names), true) => Ok(TableHeader::Given(names)),
+        (Some(names), false) => Ok(TableHeader::InPlaceOfRow(names)),
+        (None, false) => Ok(TableHeader::Row),
+        (None, true) => Err(
+            Error::new("columns of a file without a header row need names")
+                .with_hint("write `column_names: [question, answer]`"),
+        ),
     }
 }
 

@@ -16,6 +16,7 @@ mod logprobs;
 mod model;
 mod replaced;
 mod slice;
+mod typed;
 
 pub use context_bench_tasks as tasks;
 

@@ -4,6 +4,7 @@
 //! equal what the Python tools of our users compute, it says so.
 
 pub mod bm25;
+pub mod chinese;
 pub mod choice;
 pub mod lcs;
 pub(crate) mod lexicon;

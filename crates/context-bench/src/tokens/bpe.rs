@@ -9,3 +9,16 @@ pub(super) fn count(encoding: &str, text: &str) -> u64 {
         None => super::whitespace::count(text),
     }
 }
+
+/// Where the tokens of `text` end, in bytes.
+pub(super) fn ends(encoding: &str, text: &str) -> Vec<usize> {
+    let Some(bpe) = tiktoken::get_encoding(encoding) else {
+        return super::whitespace::ends(text);
+    };
+    let mut end = 0;
+    let tokens = bpe.encode(text).into_iter().map(|token| {
+        end += bpe.decode(&[token]).len();
+        end
+    });
+    tokens.collect()
+}

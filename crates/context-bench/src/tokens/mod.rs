@@ -54,6 +54,14 @@ impl Tokenizer {
     /// All of them, the default first.
     pub const ALL: [Self; 3] = [Self::Cl100kBase, Self::O200kBase, Self::Whitespace];
 
+    /// Where the tokens of a text end, in bytes. An end may be inside a character.
+    pub fn ends(self, text: &str) -> Vec<usize> {
+        match self {
+            Self::Cl100kBase | Self::O200kBase => bpe::ends(self.name(), text),
+            Self::Whitespace => whitespace::ends(text),
+        }
+    }
+
     /// This counter as a shared object.
     pub fn counter(self) -> Arc<dyn TokenCounter> {
         Arc::new(self)

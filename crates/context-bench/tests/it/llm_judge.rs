@@ -7,12 +7,12 @@ use std::time::Duration;
 use context_bench::evaluator::{JudgeMode, JudgeTemplate, LlmJudge, LlmJudgeSettings, Reference};
 use context_bench::store::Store;
 use context_bench::system::{OpenAiProxy, OpenAiProxySettings};
-use context_bench::text::verdict::{Scale, rating};
+use context_bench::text::verdict::Scale;
 use context_bench::{Counts, EvalResult, Evaluator, Example, Output, Scores, evaluate};
 use context_bench_testkit::{ChatServer, Reply, handlers};
 use serde_json::{Value, json};
 
-use crate::worked::{self, records};
+use crate::worked;
 
 fn question() -> Example {
     Example::new()

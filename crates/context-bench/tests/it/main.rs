@@ -9,6 +9,7 @@
     reason = "tests"
 )]
 
+mod bfcl_languages;
 mod catalogue;
 mod command;
 mod context_layers;
@@ -17,6 +18,7 @@ mod llm_judge;
 mod math;
 mod multiple_choice;
 mod nli;
+mod official_judge;
 mod openai;
 mod patience;
 mod properties;

@@ -314,6 +314,65 @@ fn what_is_broken_behind_a_limit_is_not_met() {
 }
 
 #[test]
+fn columns_of_tables_have_types_and_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows = |text: &str, more: Value, n: Option<usize>| {
+        let file = write(folder.path(), "rows.csv", text);
+        let mut kwargs = json!({"data_files": {"test": file}});
+        kwargs
+            .as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        let task = task(json!({
+            "dataset_path": "csv", "dataset_kwargs": kwargs, "output_type": "multiple_choice",
+            "doc_to_choice": ["no", "yes"], "doc_to_target": "a",
+        }));
+        let options = n.map(limited).unwrap_or_default();
+        let found = load(&task, &options, DataSettings::default())?;
+        let records = found.get("test").unwrap().records();
+        Ok::<_, String>(
+            records
+                .iter()
+                .cloned()
+                .map(Value::Object)
+                .collect::<Vec<_>>(),
+        )
+    };
+    let typed = [
+        json!({"q": "x?", "a": 1, "b": true}),
+        json!({"q": "y?", "a": 0, "b": null}),
+    ];
+    let text = "q,a,b\nx?,1,True\ny?,0,\n";
+    assert_eq!(rows(text, json!({}), None).unwrap(), typed);
+    // A limit changes nothing about what a column is.
+    assert_eq!(rows(text, json!({}), Some(1)).unwrap(), typed[..1]);
+    let late = "q,a,b\nx?,1,True\ny?,z,\n";
+    assert_eq!(rows(late, json!({}), Some(1)).unwrap()[0]["a"], json!("1"));
+    let names = json!(["q", "a", "b"]);
+    let bare = "x?,1,True\ny?,0,\n";
+    let without = json!({"column_names": names, "header": null});
+    assert_eq!(rows(bare, without, None).unwrap(), typed);
+    assert_eq!(
+        rows(bare, json!({"column_names": names}), None).unwrap(),
+        typed
+    );
+    let over = json!({"column_names": names, "header": 0});
+    assert_eq!(
+        rows("1,2,3\nx?,1,True\ny?,0,\n", over, None).unwrap(),
+        typed
+    );
+    for (more, part) in [
+        (json!({"header": null}), "need names"),
+        (json!({"column_names": ["q"]}), "1 names are given"),
+        (json!({"column_names": "q"}), "must be a list"),
+        (json!({"sep": ";"}), "`sep` is not known"),
+    ] {
+        let error = rows(bare, more, None).unwrap_err();
+        assert!(error.contains(part), "{error}");
+    }
+}
+
+#[test]
 fn examples_that_are_the_first_ones_need_only_these() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();

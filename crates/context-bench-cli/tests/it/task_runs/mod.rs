@@ -1,6 +1,7 @@
 //! `run --tasks`, against real endpoints on loopback.
 
 mod examples;
+mod figures;
 mod generation;
 mod given;
 mod likelihoods;

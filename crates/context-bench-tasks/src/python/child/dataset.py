@@ -99,6 +99,10 @@ class Dataset:
         return cls((dict(zip(names, cells)) for cells in zip(*columns.values())), names)
 
     @classmethod
+    def from_pandas(cls, frame, **_):
+        return cls(frame.to_dict("records"), list(frame.columns))
+
+    @classmethod
     def from_generator(cls, generator, gen_kwargs=None, **_):
         return cls(generator(**(gen_kwargs or {})))
 
@@ -288,6 +292,10 @@ class Dataset:
     def with_format(self, *_, **__):
         return self
 
+    def to_pandas(self, **_):
+        import pandas
+        return pandas.DataFrame(self._rows, columns=self.column_names)
+
     def to_list(self):
         return [dict(row) for row in self._rows]
 
@@ -332,4 +340,39 @@ def concatenate_datasets(tables, **_):
 
 def load_dataset(path, *args, **kwargs):
     raise ImportError("`datasets.load_dataset(%r)` needs the package `datasets`; it is not "
-                      "installed for %s" % (path, sys.executable))
+                      "installed for %s" % (path, sys.executable), name="datasets")
+
+
+def load_metric(path, *args, **kwargs):
+    raise ImportError("`datasets.load_metric(%r)` is gone from current versions of `datasets`; "
+                      "`evaluate.load` of the package `evaluate` took its place" % path,
+                      name="evaluate")
+
+
+class Features(dict):
+    """Types of columns, which are not modelled: kept, without effect."""
+
+
+class Value:
+    def __init__(self, *args, **kwargs):
+        self.dtype = args[0] if args else kwargs.get("dtype")
+
+
+class Sequence(Value):
+    pass
+
+
+class ClassLabel(Value):
+    def __init__(self, num_classes=None, names=None, **_):
+        self.names = list(names or map(str, range(num_classes or 0)))
+        self.num_classes = len(self.names)
+
+    def int2str(self, number):
+        return self.names[number]
+
+    def str2int(self, name):
+        return self.names.index(name)
+
+
+def _without_effect(*_, **__):
+    """Caches and progress bars, of which there are none."""

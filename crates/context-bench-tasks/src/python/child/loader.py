@@ -40,6 +40,14 @@ class Folder:
 
     def module(self, dotted):
         """The module in the file that the name leads to, `None` if there is no file."""
+        if os.path.isabs(dotted) and os.path.isfile(dotted + ".py"):
+            # A whole path, whose folders may have dots in their names.
+            place, name = os.path.split(dotted)
+            home = folder(place)
+            if home is not self:
+                with home.entered():
+                    return home.module(name)
+            dotted = name
         parts = dotted.split(".")
         path = os.path.join(self.path, *parts) + ".py"
         try:
@@ -111,8 +119,20 @@ def folder(directory):
     return _folders[path]
 
 
-# Folders that `lm_eval.tasks` stands for when that package is not installed.
+# Folders that `lm_eval.tasks` stands for when that package is not installed: those that are
+# called `tasks`, and those in which something was found.
 TASK_ROOTS = []
+
+
+def task_root_of(name):
+    """The folder above a task's own in which a name of `lm_eval.tasks` lies; trees need not
+    be called `tasks`."""
+    for home in reversed(list(_folders.values())):
+        for parent in _parents(os.path.dirname(home.path)):
+            path = os.path.join(parent, name)
+            if os.path.isdir(path) or os.path.isfile(path + ".py"):
+                return parent
+    return None
 
 
 def _parents(path):
@@ -129,12 +149,11 @@ def registered(directory, name):
     loaded = []
     for module in modules.split(", "):
         place, _, dotted = module.rpartition("/")
-        home = folder(place or directory)
+        home = folder(place.replace("%2C", ",").replace("%25", "%") or directory)
         with home.entered():
             loaded.append((home, home.module(dotted) or importlib.import_module(dotted)))
     registry = importlib.import_module("lm_eval.api.registry")
-    if not getattr(registry, "__stand_in__", False):
-        return _really_registered(registry, kind, wanted)
+    is_stand_in = getattr(registry, "__stand_in__", False)
 
     def own(names):
         """The modules that registered it: those of the task before all others."""
@@ -147,10 +166,12 @@ def registered(directory, name):
     if kind == "metric_aggregation":
         module = own([module for one, module in METRIC_AGGREGATION if one == wanted])
         if module is None:
-            return mean
+            return mean if is_stand_in else _really_registered(registry, kind, wanted)
         wanted, kind = METRIC_AGGREGATION[wanted, module], "aggregation"
     module = own([by for a_kind, one, by in REGISTERED_BY if (a_kind, one) == (kind, wanted)])
     target = REGISTERED_BY.get((kind, wanted, module), REGISTERED[kind].get(wanted))
+    if target is None and not is_stand_in:
+        target = _really_registered(registry, kind, wanted)
     if target is None:
         there = sorted({one for a_kind, one, _ in REGISTERED_BY if a_kind == kind})
         raise LoadError("no %s `%s` is built in, and the code of the task registers %s" % (
@@ -159,13 +180,12 @@ def registered(directory, name):
 
 
 def _really_registered(registry, kind, wanted):
-    """The same with the installed package."""
+    """What the installed package has under a name, `None` if nothing: it may log that, or
+    raise something."""
     try:
-        if kind == "metric_aggregation":
-            return registry.get_metric_aggregation(wanted)
         return getattr(registry, "get_" + kind)(wanted)
-    except (KeyError, AttributeError) as error:
-        raise LoadError("no %s `%s` is registered: %s" % (kind, wanted, error)) from None
+    except Exception:
+        return None
 
 
 def find(directory, name):

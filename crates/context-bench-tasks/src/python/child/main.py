@@ -132,7 +132,8 @@ def described(error, printed):
 # Packages whose modules have another name.
 PACKAGES = {"sklearn": "scikit-learn", "yaml": "pyyaml", "rouge_score": "rouge-score",
             "bert_score": "bert-score", "math_verify": "math-verify", "lm_eval": "lm-eval",
-            "antlr4": "antlr4-python3-runtime", "PIL": "pillow"}
+            "antlr4": "antlr4-python3-runtime", "PIL": "pillow", "bs4": "beautifulsoup4",
+            "dateutil": "python-dateutil", "kstar_planner": "kstar-planner"}
 
 
 def lacking_package(error):
@@ -456,6 +457,7 @@ def main(stream):
     if sys.path and sys.path[0] == "":
         del sys.path[0]
     sys.argv = ["context-bench"]
+    sys.meta_path.insert(0, WatchedRegistry())
     sys.meta_path.append(StandIns())
     requests, replies = queue.Queue(), Replies(replies_fd)
     threading.Thread(target=read_requests, args=(stream, requests), daemon=True).start()

@@ -16,7 +16,8 @@ DEFAULT_AGGREGATION = {
 }
 
 
-def _registers(kind):
+def _registers(kind, real=None):
+    """A decorator that remembers who registered what, and tells the installed package."""
     def register(*names, **options):
         # `register_metric(metric="name", aggregation="mean")` gives its name by keyword.
         given = names or tuple(options[key] for key in (kind, "name") if key in options)
@@ -28,7 +29,13 @@ def _registers(kind):
                 REGISTERED_BY[kind, one, module] = target
                 if kind == "metric" and options.get("aggregation") is not None:
                     METRIC_AGGREGATION[one, module] = options["aggregation"]
-            return target
+            if real is None:
+                return target
+            try:
+                return real(*names, **options)(target)
+            except Exception:
+                # The package refuses a second class of a name; here each folder has its own.
+                return target
 
         return decorate
 
@@ -158,6 +165,24 @@ class TakeFirstFilter(Filter):
         return [texts[0] for texts in resps]
 
 
+class GroupConfig(TaskConfig):
+    """What a group file says."""
+
+
+class Group:
+    """A name for files to import: groups are made by those who read them."""
+
+    def __init__(self, config=None):
+        self.config = GroupConfig(config or {})
+
+
+class ConfigurableGroup(Group):
+    pass
+
+
+def make_table(*_, **__):
+    raise Unsupported("`make_table`")
+
 
 _REGISTRY = {"register_" + kind: _registers(kind) for kind in REGISTERED}
 _REGISTRY.update({"get_" + kind: _looked_up(kind) for kind in REGISTERED})
@@ -176,6 +201,11 @@ MODULES = {
     "lm_eval.api.registry": _REGISTRY,
     "lm_eval.api.metrics": _METRICS,
     "lm_eval.api.filter": {"Filter": Filter},
+    "lm_eval.api.group": {"Group": Group, "ConfigurableGroup": ConfigurableGroup,
+                          "GroupConfig": GroupConfig},
+    "lm_eval.config": {},
+    "lm_eval.config.group": {"GroupConfig": GroupConfig},
+    "lm_eval.config.task": {"TaskConfig": TaskConfig},
     "lm_eval.filters": {},
     "lm_eval.filters.extraction": {"Filter": Filter, "RegexFilter": RegexFilter,
                                    "WhitespaceFilter": WhitespaceFilter, "re": re},
@@ -185,23 +215,36 @@ MODULES = {
     "lm_eval.utils": {"eval_logger": _LOGGER, "logger": _LOGGER,
                       "weighted_f1_score": weighted_f1_score,
                       "general_detokenize": general_detokenize,
-                      "handle_non_serializable": handle_non_serializable},
+                      "handle_non_serializable": handle_non_serializable,
+                      "make_table": make_table},
     "datasets": {"Dataset": Dataset, "DatasetDict": DatasetDict, "IterableDataset": Dataset,
                  "concatenate_datasets": concatenate_datasets, "load_dataset": load_dataset,
+                 "load_metric": load_metric, "Features": Features, "Value": Value,
+                 "Sequence": Sequence, "ClassLabel": ClassLabel,
+                 **{one: _without_effect for one in (
+                     "disable_caching", "enable_caching", "disable_progress_bar",
+                     "disable_progress_bars", "enable_progress_bar", "enable_progress_bars")},
                  # Code compares it with versions whose behaviour it knows.
                  "__version__": "4.0.0"},
 }
-_PACKAGES = ("lm_eval", "lm_eval.api", "lm_eval.filters", "lm_eval.tasks")
+_PACKAGES = ("lm_eval", "lm_eval.api", "lm_eval.config", "lm_eval.filters", "lm_eval.tasks")
 
 
 class StandIns(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Asked last, so an installed package is always preferred."""
 
     def find_spec(self, name, path=None, target=None):
-        if name not in MODULES:
-            return None
         root = sys.modules.get(name.partition(".")[0])
         if root is not None and not getattr(root, "__stand_in__", False):
+            return None
+        parent, _, last = name.rpartition(".")
+        if parent == "lm_eval.tasks":
+            found = task_root_of(last)
+            if found is None:
+                return None
+            TASK_ROOTS.append(found)
+            return importlib.machinery.PathFinder.find_spec(name, [found])
+        if name not in MODULES:
             return None
         return importlib.machinery.ModuleSpec(name, self, is_package=name in _PACKAGES)
 
@@ -223,3 +266,26 @@ class StandIns(importlib.abc.MetaPathFinder, importlib.abc.Loader):
                 % (name, attribute, name.partition(".")[0].replace("_", "-"), sys.executable))
 
         module.__getattr__ = missing
+
+
+class WatchedRegistry(importlib.abc.MetaPathFinder):
+    """Asked first, for one module of the installed package: what task code registers there
+    is remembered by folder, as with the stand-in."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name != "lm_eval.api.registry" or path is None:
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(name, path)
+        if spec is None or spec.loader is None:
+            return None
+        execute = spec.loader.exec_module
+
+        def exec_module(module):
+            execute(module)
+            for kind in ("filter", "metric", "aggregation"):
+                real = getattr(module, "register_" + kind, None)
+                if real is not None:
+                    setattr(module, "register_" + kind, _registers(kind, real))
+
+        spec.loader.exec_module = exec_module
+        return spec

@@ -52,6 +52,25 @@ class TaskConfig(dict):
         return dict(self)
 
 
+class Splits(DatasetDict):
+    """The splits that the parent supplies; of a class that names a dataset itself, those of
+    that, when they are first looked at."""
+
+    def __init__(self, task):
+        super().__init__(PROVIDED)
+        self._task = task
+
+    def __missing__(self, split):
+        config, task = self._task.config, self._task
+        path = config.get("dataset_path") or task.DATASET_PATH
+        if path is None or len(self):
+            raise KeyError("no split `%s`; there are %s" % (split, sorted(self)))
+        import datasets
+        name = config.get("dataset_name") or task.DATASET_NAME
+        self.update(datasets.load_dataset(path, name, **(config.get("dataset_kwargs") or {})))
+        return self[split]
+
+
 class Task:
     VERSION = None
     OUTPUT_TYPE = None
@@ -63,10 +82,13 @@ class Task:
     def __init__(self, data_dir=None, cache_dir=None, download_mode=None, config=None):
         self._config = TaskConfig(config or {})
         self._instances, self._fewshot_seed = [], 1234
-        self.download(data_dir, cache_dir, download_mode)
+        self._download(data_dir, cache_dir, download_mode)
+
+    def _download(self, *places):
+        self.download(*places)
 
     def download(self, data_dir=None, cache_dir=None, download_mode=None):
-        self.dataset = DatasetDict(PROVIDED)
+        self.dataset = Splits(self)
 
     @property
     def config(self):
@@ -197,7 +219,10 @@ class Task:
         seam = self._config.get("target_delimiter", self._SEAM)
         text = rendered(self._config.get("description") or "", doc)
         for one in self._shown(doc, num_fewshot) if num_fewshot else ():
-            text += "%s%s%s%s" % (self.doc_to_text(one), seam, self._answer(one), between)
+            text += str(self.doc_to_text(one))
+            answer = str(self._answer(one))
+            # An empty answer stands in the question already.
+            text += seam + answer + between if answer else ""
         return text + str(self.doc_to_text(doc))
 
     def _answer(self, doc):
@@ -282,10 +307,21 @@ class ConfigurableTask(Task):
         self.OUTPUT_TYPE = self._config.get("output_type") or self.OUTPUT_TYPE or "generate_until"
         self.VERSION = (self._config.get("metadata") or {}).get("version", self.VERSION)
 
+    def _download(self, *_):
+        """Classes define it with one parameter for the settings of the loader, or with these
+        as keywords."""
+        settings = self._config.get("dataset_kwargs")
+        kinds = [p.kind for p in inspect.signature(self.download).parameters.values()]
+        if any(kind in (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_POSITIONAL,
+                        inspect.Parameter.POSITIONAL_OR_KEYWORD) for kind in kinds):
+            self.download(settings)
+        else:
+            self.download(**(settings or {}))
+
     def download(self, *_, **__):
         custom = self._config.get("custom_dataset")
         if not callable(custom):
-            self.dataset = DatasetDict(PROVIDED)
+            self.dataset = Splits(self)
             return
         given = dict(self._config.get("metadata") or {}, **(self._config.get("dataset_kwargs") or {}))
         self.dataset = DatasetDict(

@@ -3,6 +3,7 @@
 mod classes;
 mod pool;
 mod scores;
+mod standin;
 mod tables;
 mod values;
 

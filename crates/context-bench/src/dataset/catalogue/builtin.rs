@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::error::CatalogueError;
-use super::read;
 use super::spec::Spec;
+use super::{prompt_texts, read};
 use crate::embedded::embedded;
 
 const EMBEDDED: &[(&str, &str)] = embedded![
@@ -56,6 +56,9 @@ const EMBEDDED: &[(&str, &str)] = embedded![
     "winogrande",
 ];
 
+/// Texts of their prompts that are too long to stand in the description.
+const PROMPTS: &[(&str, &str)] = embedded!["prompts": "bbh"];
+
 /// The names of the embedded datasets, in alphabetical order.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     EMBEDDED
@@ -68,7 +71,13 @@ pub(super) fn spec(name: &str) -> Option<Result<Arc<Spec>, CatalogueError>> {
     let found = EMBEDDED
         .iter()
         .find(|(file, _)| file.strip_suffix(".yaml") == Some(name));
-    found.map(|(file, text)| read::shared(text, Path::new(file), true))
+    found.map(|(file, text)| {
+        let mut spec = read::spec(text, Path::new(file), true)?;
+        if let Some((file, text)) = PROMPTS.iter().find(|(of, _)| of == file) {
+            prompt_texts::add(&mut spec, text, &Path::new("prompts").join(file))?;
+        }
+        Ok(Arc::new(spec))
+    })
 }
 
 #[cfg(test)]

@@ -55,13 +55,13 @@ fn letter(at: usize) -> Option<char> {
 }
 
 /// Numbers drawn from a digest: the same on every machine and in every version.
-struct Dice {
+pub(super) struct Dice {
     digest: [u8; 32],
     draws: u64,
 }
 
 impl Dice {
-    fn of(seed: u64, dataset: &str, texts: &[Value]) -> Self {
+    pub(super) fn of(seed: u64, dataset: &str, texts: &[Value]) -> Self {
         let mut hasher = Sha256::new();
         hasher.update(seed.to_le_bytes());
         hasher.update(dataset.as_bytes());
@@ -77,7 +77,7 @@ impl Dice {
 
     /// A number below `limit`, each as likely as the others but for one part in
     /// 2^59 with up to 26 options.
-    fn below(&mut self, limit: usize) -> usize {
+    pub(super) fn below(&mut self, limit: usize) -> usize {
         let mut hasher = Sha256::new();
         hasher.update(self.digest);
         hasher.update(self.draws.to_le_bytes());
@@ -87,7 +87,7 @@ impl Dice {
             .iter()
             .take(8)
             .fold(0, |n, byte| n << 8 | u64::from(*byte));
-        usize::try_from(number % limit as u64).unwrap_or_default()
+        usize::try_from(number % limit.max(1) as u64).unwrap_or_default()
     }
 }
 

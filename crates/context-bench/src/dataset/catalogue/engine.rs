@@ -427,7 +427,7 @@ mod tests {
             ("gsm8k", Some(vec!["answer", "question"])),
             (
                 "hotpotqa",
-                Some(vec!["answer", "context", "id", "question", "type"]),
+                Some(vec!["answer", "context", "id", "level", "question", "type"]),
             ),
             (
                 "mmlu",
@@ -438,6 +438,7 @@ mod tests {
                 Some(vec![
                     "answer",
                     "answer_aliases",
+                    "answerable",
                     "id",
                     "paragraphs",
                     "question",

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use context_bench_hub::HubError;
 
 use super::spec::config_hint;
+use crate::dataset::DatasetError;
 use crate::error::{Hint, Location};
+use crate::model::PromptError;
 use crate::text::suggest;
 
 /// Why a dataset of the catalogue cannot be used.
@@ -69,13 +71,42 @@ pub enum CatalogueError {
         /// The dataset.
         dataset: String,
     },
+    /// Of a dataset that is made in the length asked for, something that is no length.
+    #[error("`{typed}` is no length of `{dataset}`")]
+    BadLength {
+        /// The dataset.
+        dataset: String,
+        /// The length as typed.
+        typed: String,
+    },
     /// A dataset does not say where its records are.
     #[error("dataset `{dataset}` has no source of its own")]
     NoSource {
         /// The dataset.
         dataset: String,
     },
+    /// The worked examples of a prompt cannot be had.
+    #[error("the worked examples of `{dataset}`, split `{split}`, cannot be read: {source}")]
+    NoShots {
+        /// The dataset.
+        dataset: String,
+        /// The split that they are in.
+        split: String,
+        /// What went wrong.
+        source: Box<DatasetError>,
+    },
+    /// A prompt cannot be made.
+    #[error("dataset `{dataset}`: {source}")]
+    BadPrompt {
+        /// The dataset.
+        dataset: String,
+        /// What is wrong with it.
+        source: PromptError,
+    },
 }
+
+/// What to do about a prompt that cannot be had.
+const PLAIN: &str = "`--prompt plain` asks without it";
 
 impl Hint for CatalogueError {
     fn hint(&self) -> Option<String> {
@@ -104,7 +135,15 @@ impl Hint for CatalogueError {
                 "found {}; name the file itself if it is one of them",
                 suggest::quoted_list(found, "and")
             )),
+            Self::BadLength { dataset, .. } => Some(format!(
+                "write a number of tokens: `{dataset}@250`, `{dataset}@1k`, `{dataset}@32k`"
+            )),
             Self::Hub(error) => error.hint(),
+            Self::NoShots { source, .. } => Some(match source.hint() {
+                Some(hint) => format!("{hint}; {PLAIN}"),
+                None => PLAIN.to_owned(),
+            }),
+            Self::BadPrompt { .. } => Some(PLAIN.to_owned()),
             Self::NoHub { dataset } | Self::NoSource { dataset } => {
                 Some(format!("write `{dataset}=PATH`"))
             }

@@ -209,7 +209,7 @@ fn is_url(text: &str) -> bool {
 /// Joins the side tables with the records.
 pub(super) fn prepared(config: &Config, rows: Rows, tables: Tables) -> Result<Rows, DatasetError> {
     match config.spec.prepare {
-        Some(prepare) => prepare.apply(rows, tables),
+        Some(prepare) => prepare.apply(rows, tables, config.split()),
         None => Ok(rows),
     }
 }

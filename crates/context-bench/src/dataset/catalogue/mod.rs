@@ -15,6 +15,9 @@ mod load;
 mod locate;
 mod prepare;
 mod prompt;
+#[cfg(test)]
+mod prompt_cases;
+mod prompt_texts;
 mod raw;
 mod read;
 mod read_official;
@@ -25,6 +28,7 @@ mod row;
 mod rows;
 mod rule;
 mod scope;
+mod shots;
 mod spec;
 mod summary;
 mod template;
@@ -44,7 +48,8 @@ pub(crate) use locate::{is_part, split_files};
 pub(crate) use raw::{Files, data_files, read_url};
 pub use raw::{RawRecords, RawTables};
 pub use remote::{CacheState, Fetched, HubAccess};
-pub use rule::{Basis, Rule, Standing};
+pub use rule::{AppliedRule, Basis, Deviation, Rule, Standing};
+pub use shots::{ConfigPrompt, MissingShots};
 pub use spec::{CATEGORIES, Config, Spec};
 pub use summary::Figure;
 

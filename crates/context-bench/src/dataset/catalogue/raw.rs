@@ -9,7 +9,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use context_bench_records::Syntax;
+use context_bench_records::{Format, Syntax, TableHeader};
 use serde_json::{Map, Value};
 
 use super::load::LocalCopy;
@@ -303,6 +303,7 @@ pub(crate) fn data_files(path: &Path) -> Result<Vec<PathBuf>, DatasetError> {
 }
 
 /// Where records are that no description is known of.
+#[derive(Clone)]
 pub(crate) enum Files<'a> {
     /// On this machine; the format is for those whose names do not tell it.
     Local(Vec<PathBuf>, Option<Syntax>),
@@ -310,6 +311,17 @@ pub(crate) enum Files<'a> {
 }
 
 impl Files<'_> {
+    /// Whether all are CSV or TSV files, whose values are texts.
+    pub(crate) fn are_tables(&self) -> bool {
+        match self {
+            Self::Local(files, syntax) => files.iter().all(|file| {
+                let is_meant = matches!(syntax, Some(Syntax::Table { .. }));
+                rows::is_table(file) || (is_meant && Format::of(file).is_none())
+            }),
+            Self::Hub(files, _) => files.are_tables(),
+        }
+    }
+
     /// The first `most` records, or all. No more is fetched or read than these need.
     ///
     /// # Errors
@@ -318,9 +330,11 @@ impl Files<'_> {
     pub(crate) fn read(
         self,
         most: Option<usize>,
+        header: &TableHeader,
         bad: &BadRecords,
     ) -> Result<RawRecords, DatasetError> {
         let settings = TableSettings {
+            header: header.clone(),
             most: most.filter(|_| !bad.skips()),
             ..TableSettings::default()
         };

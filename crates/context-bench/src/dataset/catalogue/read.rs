@@ -130,7 +130,7 @@ impl Reader<'_> {
                 })?)
             }
         };
-        Ok(Spec {
+        let spec = Spec {
             name,
             about: self.text(root, "about")?.unwrap_or_default(),
             category,
@@ -148,7 +148,9 @@ impl Reader<'_> {
             base,
             text: "".into(),
             file: None,
-        })
+        };
+        self.check_figures(root, &spec)?;
+        Ok(spec)
     }
 
     fn default_configs(

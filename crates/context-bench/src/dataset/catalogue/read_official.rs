@@ -3,10 +3,11 @@
 use context_bench_template::yaml::{self, Node};
 use serde_json::Value;
 
+use super::fields::Layout;
 use super::prompt::{PromptTemplates, Shots};
 use super::reader::{Read, Reader};
 use super::rule::{Basis, Rule, Standing};
-use super::spec::Variant;
+use super::spec::{Spec, Variant};
 use super::summary::Figure;
 use crate::text::suggest;
 
@@ -21,8 +22,13 @@ const OF_PROMPT: &[&str] = &[
 const OF_SHOTS: &[&str] = &["split", "config", "count", "by", "fields"];
 const OF_FIGURE: &[&str] = &[
     "geometric_mean",
+    "length_controlled",
+    "length",
+    "difficulty",
     "mean",
+    "mean_of_all",
     "mean_of_means",
+    "micro_f1",
     "only",
     "weight",
     "by",
@@ -48,6 +54,42 @@ impl Reader<'_> {
         variant.headline = self.text(node, "headline")?;
         if let Some(node) = node.get("rule") {
             variant.rule = Some(self.rule(node)?);
+        }
+        Ok(())
+    }
+
+    /// Figures can go by fields of examples only, and a headline is one number.
+    pub(super) fn check_figures(&self, root: &Node, spec: &Spec) -> Read<()> {
+        let mut merged = vec![(root, spec.base.clone())];
+        for (name, own) in &spec.configs {
+            let mut variant = spec.base.clone();
+            variant.lay(own);
+            let node = root.get("configs").and_then(|configs| configs.get(name));
+            merged.push((node.map_or(root, |node| node), variant));
+        }
+        if !spec.configs.is_empty() {
+            merged.remove(0);
+        }
+        for (node, variant) in merged {
+            let layout = Layout::of(&variant);
+            let known: Vec<&str> = layout.names().collect();
+            for (name, figure) in &variant.summary {
+                let fields = figure.fields().into_iter().chain(figure.weight());
+                for field in fields.filter(|field| !known.contains(field)) {
+                    let what = format!("figure `{name}` goes by `{field}`, which is no field");
+                    let near = suggest::did_you_mean(field, known.iter().copied());
+                    let all = || format!("fields: {}", known.join(", "));
+                    return Err(self.wrong(node, what).hinted(near.unwrap_or_else(all)));
+                }
+            }
+            let headline = variant.headline.as_ref();
+            let figure = headline.and_then(|name| variant.summary.get(name));
+            if let (Some(name), Some(Figure::MeanBy { .. })) = (headline, figure) {
+                let what = format!("headline `{name}` is a figure for each value of a field");
+                return Err(self
+                    .wrong(node, what)
+                    .hinted("a headline is one number; `mean_of_means` is the mean of them"));
+            }
         }
         Ok(())
     }
@@ -104,13 +146,42 @@ impl Reader<'_> {
         if let Some(scores) = node.get("geometric_mean") {
             return Ok(Figure::GeometricMean(self.texts(scores, "geometric_mean")?));
         }
+        if let Some(scores) = node.get("mean_of_all") {
+            return Ok(Figure::MeanOfAll(self.texts(scores, "mean_of_all")?));
+        }
+        if let Some(score) = self.text(node, "length_controlled")? {
+            let needed = |key: &str| {
+                let name = self.text(node, key)?;
+                name.ok_or_else(|| self.wrong(node, format!("`length_controlled` needs `{key}`")))
+            };
+            return Ok(Figure::LengthControlled {
+                score,
+                length: needed("length")?,
+                difficulty: needed("difficulty")?,
+            });
+        }
+        if let Some(scores) = node.get("micro_f1") {
+            let Ok([correct, predicted, expected]) =
+                <[String; 3]>::try_from(self.texts(scores, "micro_f1")?)
+            else {
+                return Err(self
+                    .wrong(scores, "`micro_f1` needs three scores")
+                    .hinted("write `micro_f1: [CORRECT, PREDICTED, EXPECTED]`"));
+            };
+            return Ok(Figure::MicroF1 {
+                correct,
+                predicted,
+                expected,
+            });
+        }
         if let Some(score) = self.text(node, "mean_of_means")? {
             let by = by.ok_or_else(|| self.wrong(node, "`mean_of_means` needs `by`"))?;
             return Ok(Figure::MeanOfMeans { score, by });
         }
         let Some(score) = self.text(node, "mean")? else {
             return Err(self.wrong(node, "a figure needs a mean").hinted(
-                "write `mean: SCORE`, `mean_of_means: SCORE` or `geometric_mean: [SCORE, …]`",
+                "write `mean: SCORE`, `mean_of_means: SCORE`, `geometric_mean: [SCORE, …]` or \
+                 `micro_f1: [CORRECT, PREDICTED, EXPECTED]`",
             ));
         };
         if let Some(by) = by {

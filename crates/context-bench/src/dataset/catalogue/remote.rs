@@ -126,14 +126,16 @@ pub enum CacheState {
 }
 
 impl Config {
-    /// Puts all files of this config into the cache.
+    /// Puts all files of this config into the cache, those of worked examples included.
     ///
     /// # Errors
     ///
     /// When they cannot be found or fetched.
     pub fn fetch(&self, access: &HubAccess) -> Result<Fetched, DatasetError> {
         let mut fetched = Fetched::default();
-        for (_, wanted) in self.all_wanted() {
+        let shots = self.shots_config();
+        let of_shots = shots.as_ref().map(|one| (None, one.records_wanted()));
+        for (_, wanted) in self.all_wanted().chain(of_shots) {
             let Some(found) = find(self, &wanted, access)? else {
                 continue;
             };
@@ -152,7 +154,9 @@ impl Config {
         };
         let revision = self.spec.source.revision.as_deref();
         let mut states = Vec::new();
-        for (_, wanted) in self.all_wanted() {
+        let shots = self.shots_config();
+        let of_shots = shots.as_ref().map(|one| (None, one.records_wanted()));
+        for (_, wanted) in self.all_wanted().chain(of_shots) {
             let patterns = wanted.patterns();
             let cached = match patterns.first() {
                 Some(pattern) => hub.cached_files(repo, revision, &[pattern]),

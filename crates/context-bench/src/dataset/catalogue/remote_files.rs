@@ -24,6 +24,7 @@ const FEW_RECORDS: usize = 2000;
 const LARGE_BYTES: u64 = 4 << 20;
 
 /// Files of the hub that are one table.
+#[derive(Clone)]
 pub(crate) struct RemoteFiles {
     pub(super) files: Vec<RemoteFile>,
     /// What is meant of archives.
@@ -60,6 +61,12 @@ impl RemoteFiles {
         let paths = access.hub.fetch(&self.files, &*access.progress);
         let paths = paths.map_err(CatalogueError::from)?;
         rows::of_files(with_member(paths, self.member.as_deref()), settings)
+    }
+
+    /// Whether all are CSV or TSV files.
+    pub(super) fn are_tables(&self) -> bool {
+        let mut files = self.files.iter();
+        files.all(|file| rows::is_table(file.path.as_ref()))
     }
 
     fn is_cached(&self, access: &HubAccess) -> bool {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use context_bench_records::{
-    Format, ReadAt, ReadSettings, RecordError, RecordSet, Records, Source, Syntax,
+    Format, ReadAt, ReadSettings, RecordError, RecordSet, Records, Source, Syntax, TableHeader,
 };
 use serde_json::Map;
 
@@ -21,6 +21,8 @@ pub(super) struct TableSettings {
     pub(super) columns: Option<Vec<String>>,
     /// How files are written whose names do not decide it.
     pub(super) format: Option<Syntax>,
+    /// Where the columns of CSV files have their names from.
+    pub(super) header: TableHeader,
     /// Each file is one record with `path` and `text`.
     pub(super) is_text: bool,
     /// No record is wanted beyond this one: of a table by columns, as much less is
@@ -42,7 +44,11 @@ pub(super) fn of_files(paths: Vec<PathBuf>, settings: TableSettings) -> Result<R
     {
         let rows = paths.into_iter().map(move |path| {
             let opened = Source::open_as(&path, syntax);
-            let records = opened.and_then(|mut source| source.records(&ReadSettings::default()));
+            let read = ReadSettings {
+                header: settings.header.clone(),
+                ..ReadSettings::default()
+            };
+            let records = opened.and_then(|mut source| source.records(&read));
             records.map(stream).map_err(advised)
         });
         return Ok(Rows::new(rows.flat_map(|rows| {
@@ -52,10 +58,16 @@ pub(super) fn of_files(paths: Vec<PathBuf>, settings: TableSettings) -> Result<R
     let most = settings
         .most
         .filter(|_| paths.iter().all(|path| is_parquet(path)));
-    let set = with_columns(settings.columns, most, |read| {
+    let set = with_columns(settings.columns, most, settings.header, |read| {
         RecordSet::of_files(paths.clone(), read.clone())
     })?;
     Ok(stream(Box::new(set)))
+}
+
+/// Whether the name is that of a CSV or TSV file.
+pub(super) fn is_table(path: &Path) -> bool {
+    let syntax = Format::of(path).map(|format| format.syntax);
+    matches!(syntax, Some(Syntax::Table { .. }))
 }
 
 fn is_parquet(path: &Path) -> bool {
@@ -79,7 +91,8 @@ pub(super) fn of_read_at(
 ) -> Result<Rows, DatasetError> {
     let most = settings.most.filter(|_| is_parquet(Path::new(file.name())));
     let mut source = Source::from_read_at(file).map_err(advised)?;
-    let records = with_columns(settings.columns, most, |read| source.records(read))?;
+    let header = settings.header;
+    let records = with_columns(settings.columns, most, header, |read| source.records(read))?;
     Ok(stream(records))
 }
 
@@ -88,11 +101,13 @@ pub(super) fn of_read_at(
 fn with_columns<T>(
     columns: Option<Vec<String>>,
     max_records: Option<usize>,
+    header: TableHeader,
     mut open: impl FnMut(&ReadSettings) -> Result<T, RecordError>,
 ) -> Result<T, DatasetError> {
     let mut read = ReadSettings {
         columns,
         max_records,
+        header,
         ..ReadSettings::default()
     };
     let opened = match open(&read) {

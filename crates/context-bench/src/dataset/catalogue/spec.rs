@@ -256,7 +256,7 @@ impl Spec {
 }
 
 impl Variant {
-    fn lay(&mut self, own: &Self) {
+    pub(super) fn lay(&mut self, own: &Self) {
         fn replace<T: Clone>(base: &mut Option<T>, own: &Option<T>) {
             if own.is_some() {
                 base.clone_from(own);
@@ -340,6 +340,11 @@ impl Config {
     /// The figure that the authors quote: a name of [`summary`](Self::summary) or a score.
     pub fn headline(&self) -> Option<&str> {
         self.variant.headline.as_deref().or(self.score_field())
+    }
+
+    /// Whether its authors ask models in a way of their own.
+    pub fn has_prompt(&self) -> bool {
+        self.variant.prompt.is_some()
     }
 
     /// By which rule it is scored, and where that is from.

@@ -61,6 +61,15 @@ impl Template {
         &self.key
     }
 
+    /// A Jinja template that gives the same.
+    pub(super) fn source(&self) -> String {
+        match &self.body {
+            Body::Constant(Value::Null) => "{{ none }}".to_owned(),
+            Body::Constant(value) => format!("{{{{ {value} }}}}"),
+            Body::Jinja(template, _) => template.source().to_owned(),
+        }
+    }
+
     /// The names that it reads.
     pub(super) fn names(&self) -> &[String] {
         match &self.body {

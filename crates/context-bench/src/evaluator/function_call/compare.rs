@@ -5,6 +5,8 @@
 //! optional, and the types of the function's description count. [`exact`] is
 //! for records that give one value per argument.
 
+use super::CallFormat;
+use super::foreign::Language;
 use super::parse::is_same_name;
 use super::schema::Function;
 use super::value::{Call, Type, Value};
@@ -45,11 +47,15 @@ pub(super) fn with_names(call: &Call, function: Option<&Function<'_>>) -> Call {
     call
 }
 
+/// How values are written: in Python, or as source of another language.
+pub(super) type Source = Option<(Language, CallFormat)>;
+
 /// Checks a call by BFCL's rule.
 pub(super) fn possible(
     call: &Call,
     function: &Function<'_>,
     accepted: &Accepted,
+    source: Source,
 ) -> Result<(), Mismatch> {
     if !is_same_name(function.name, &call.name) {
         let about = format!("`{}` instead of `{}`", call.name, function.name);
@@ -70,7 +76,12 @@ pub(super) fn possible(
             let kind = "simple_function_checker:unexpected_param";
             return Err(Mismatch::new(kind, format!("`{name}`")));
         };
-        let mut value = value.clone();
+        let mut value = match source {
+            Some((language, format)) => language
+                .read(value, &parameter, format)
+                .map_err(|kind| Mismatch::new(kind, format!("`{name}`")))?,
+            None => value.clone(),
+        };
         if let Value::Tuple(items) = value {
             value = if parameter.is_tuple {
                 Value::List(items)
@@ -156,7 +167,7 @@ mod tests {
         };
         let accepted = accepted.iter().map(Value::from).collect();
         let call = Call::new("f", vec![("x".into(), value.clone())]);
-        possible(&call, &functions[0], &vec![("x".into(), accepted)])
+        possible(&call, &functions[0], &vec![("x".into(), accepted)], None)
             .map_err(|mismatch| mismatch.kind)
     }
 

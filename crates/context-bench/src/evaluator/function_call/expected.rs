@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::compare::{self, Accepted, Mismatch};
+use super::compare::{self, Accepted, Mismatch, Source};
 use super::python_syntax::{Dialect, expression};
 use super::schema::Function;
 use super::value::{Call, Value};
@@ -34,7 +34,12 @@ impl Expected {
     }
 
     /// Compares a call with this one.
-    pub(super) fn check(&self, call: &Call, functions: &[Function<'_>]) -> Result<(), Mismatch> {
+    pub(super) fn check(
+        &self,
+        call: &Call,
+        functions: &[Function<'_>],
+        source: Source,
+    ) -> Result<(), Mismatch> {
         let function = functions
             .iter()
             .find(|function| function.name == self.name());
@@ -44,7 +49,7 @@ impl Expected {
                 compare::exact(&call, &compare::with_names(expected, function))
             }
             (Self::Possible(_, accepted), Some(function)) => {
-                compare::possible(&call, function, accepted)
+                compare::possible(&call, function, accepted, source)
             }
             (Self::Possible(name, _), None) => {
                 Err(Mismatch::new("unknown_function", format!("`{name}`")))

@@ -4,6 +4,7 @@
 mod arithmetic;
 mod compare;
 mod expected;
+mod foreign;
 mod literal;
 mod parse;
 mod python_syntax;
@@ -16,13 +17,17 @@ use std::borrow::Cow;
 use async_trait::async_trait;
 use serde_json::Value as Json;
 
-use self::compare::Mismatch;
+use self::compare::{Mismatch, Source};
 use self::expected::{Expected, Wanted};
+use self::foreign::Language;
 use self::schema::Function;
 use self::value::Call;
 use super::{Evaluator, EvaluatorError};
 use crate::model::{Example, Identity, Output, Score, ScoreName, Scores};
 use crate::text::stringify::python_str;
+
+/// The score, unless it is given another name.
+const NAME: &str = "call_accuracy";
 
 /// In which notations calls are accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -47,7 +52,8 @@ pub enum CallFormat {
 /// `irrelevance`. The category is `test_category`, `category` or the `id`.
 ///
 /// The reply is `tool_calls` of the output when there are any, otherwise its
-/// `response`. Several calls may come in any order.
+/// `response`. Several calls may come in any order. In a category of Java or JavaScript the
+/// values are source of that language, which the types of the parameters give a meaning.
 #[derive(Debug, Clone)]
 pub struct FunctionCallMatch {
     format: CallFormat,
@@ -63,8 +69,15 @@ impl Default for FunctionCallMatch {
 impl FunctionCallMatch {
     /// An evaluator that accepts calls in these notations.
     pub fn new(format: CallFormat) -> Self {
-        let names = ["call_accuracy".into()];
+        let names = [NAME.into()];
         Self { format, names }
+    }
+
+    /// Under another name, so that a run can have several readings.
+    #[must_use]
+    pub fn named(mut self, score: impl Into<ScoreName>) -> Self {
+        self.names = [score.into()];
+        self
     }
 
     /// Scores a reply: text, or native tool calls.
@@ -74,15 +87,15 @@ impl FunctionCallMatch {
     /// When the record does not say what is expected, or in a way that cannot be read.
     pub fn check(&self, example: &Example, reply: &Json) -> Result<Score, EvaluatorError> {
         let category = category(example);
-        let mut parts = category.split(|c: char| !c.is_alphanumeric());
-        if parts.any(|part| matches!(part, "java" | "javascript")) {
-            return Err("calls in Java and JavaScript cannot be compared".into());
-        }
+        let language = Language::of_category(&category);
         let tools = first(example, &["function", "tools"]).unwrap_or(Cow::Owned(Json::Null));
         let functions = Function::all(&tools);
         let wanted = wanted(example, &category, &functions)?;
         let names: Vec<&str> = functions.iter().map(|function| function.name).collect();
-        let calls = parse::calls(reply, self.format, &names);
+        let calls = match language {
+            Some(language) => foreign::calls(reply, language, self.format, &names),
+            None => parse::calls(reply, self.format, &names),
+        };
         let makes_calls = calls.as_ref().is_some_and(|calls| !calls.is_empty());
         let verdict = match wanted {
             Wanted::NoCall if !makes_calls => Ok(()),
@@ -93,7 +106,8 @@ impl FunctionCallMatch {
                 None => Err(Mismatch::new("ast_decoder:decoder_failed", "no call found")),
                 Some(calls) => {
                     let calls = self.as_read(calls);
-                    compare_all(&calls, &expected, &functions, &category)
+                    let source = language.map(|language| (language, self.format));
+                    compare_all(&calls, &expected, &functions, &category, source)
                 }
             },
         };
@@ -125,7 +139,11 @@ impl Evaluator for FunctionCallMatch {
     }
 
     fn identity(&self) -> Option<Identity> {
-        Some(Identity::new(self.name(), 1, format!("{:?}", self.format)))
+        let mut settings = format!("{:?}", self.format);
+        if self.names[0].as_str() != NAME {
+            settings.push_str(&format!(" as {}", self.names[0]));
+        }
+        Some(Identity::new(self.name(), 2, settings))
     }
 
     fn required_fields(&self) -> &[&[&str]] {
@@ -147,6 +165,7 @@ fn compare_all(
     expected: &[Expected],
     functions: &[Function<'_>],
     category: &str,
+    source: Source,
 ) -> Result<(), Mismatch> {
     let is_parallel = category.contains("parallel") || expected.len() > 1;
     if calls.len() != expected.len() {
@@ -164,7 +183,7 @@ fn compare_all(
     for (index, wanted) in expected.iter().enumerate() {
         let mut reason = None;
         let free = calls.iter().enumerate().filter(|(at, _)| !is_taken[*at]);
-        let found = free.map(|(at, call)| (at, wanted.check(call, functions)));
+        let found = free.map(|(at, call)| (at, wanted.check(call, functions, source)));
         let found = found
             .filter_map(|(at, verdict)| match verdict {
                 Ok(()) => Some(at),
@@ -336,5 +355,51 @@ mod tests {
         let output = Output::reply(&example, Json::Null).with("tool_calls", native);
         let scores = FunctionCallMatch::default().score(&example, &output).await;
         assert_eq!(scores.expect("scores").value("call_accuracy"), Some(1.0));
+    }
+
+    #[test]
+    fn calls_in_other_languages() {
+        let tools = json!([{"name": "A.f", "parameters": {"properties": {
+            "n": {"type": "long"},
+            "names": {"type": "Array", "items": {"type": "String"}},
+            "map": {"type": "HashMap"},
+            "any": {"type": "any"}
+        }, "required": ["n"]}}]);
+        let expected = json!([{"A.f": {
+            "n": [5], "names": [["a", "b"], ""], "map": [{"k": [1]}, ""], "any": ["x", ""]
+        }}]);
+        let example = Example::new()
+            .with("function", tools)
+            .with("ground_truth", expected)
+            .with("category", "simple_java");
+        for (reply, strict, lenient) in [
+            ("[A.f(n=5L)]", 1.0, 1.0),
+            ("[A.f(n=5L, any=x)]", 1.0, 1.0),
+            ("[A.f(n=5)]", 0.0, 1.0),
+            ("[A.f(n=6L)]", 0.0, 0.0),
+            ("```java\nA.f(n=5L)\n```", 0.0, 1.0),
+            // What BFCL's converter and decoder make of these is not what they say.
+            (r#"[A.f(n=5L, names=new String[]{"a", "b"})]"#, 0.0, 1.0),
+            (
+                r#"[A.f(n=5L, map=new HashMap<String, Integer>() {{ put("k", 1); }})]"#,
+                0.0,
+                1.0,
+            ),
+            (r#"{"name": "A.f", "arguments": {"n": "5L"}}"#, 0.0, 1.0),
+            (r#"{"name": "A.f", "arguments": {"n": 5}}"#, 0.0, 1.0),
+            ("I cannot do that.", 0.0, 0.0),
+        ] {
+            for (format, value) in [(CallFormat::Bfcl, strict), (CallFormat::Any, lenient)] {
+                let score = FunctionCallMatch::new(format).check(&example, &json!(reply));
+                assert_eq!(
+                    score.expect("a score").get(),
+                    Some(value),
+                    "{format:?} {reply}"
+                );
+            }
+        }
+        let native = json!([{"function": {"name": "A_f", "arguments": "{\"n\": \"5L\"}"}}]);
+        let score = FunctionCallMatch::new(CallFormat::Bfcl).check(&example, &native);
+        assert_eq!(score.expect("a score").get(), Some(1.0));
     }
 }

@@ -183,7 +183,7 @@ fn between<'a>(text: &'a str, open: &str, close: &str) -> Vec<&'a str> {
 }
 
 /// The contents of fenced blocks, without the name of their language.
-fn fences(text: &str) -> Vec<&str> {
+pub(super) fn fences(text: &str) -> Vec<&str> {
     let blocks = text
         .split("```")
         .enumerate()

@@ -13,8 +13,12 @@ pub(super) struct Function<'a> {
 
 /// What is known of the type of a parameter; `None` where it is not known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Parameter {
+pub(super) struct Parameter<'a> {
     pub(super) kind: Option<Type>,
+    /// The type as written, which Java and JavaScript need.
+    pub(super) type_name: &'a str,
+    /// The type of the items as written; empty when none is.
+    pub(super) items_name: &'a str,
     /// Tuples arrive as lists; see BFCL's checker.
     pub(super) is_tuple: bool,
     /// The type of the items of a list.
@@ -64,31 +68,34 @@ impl<'a> Function<'a> {
     }
 
     /// A parameter; `None` when the function has no such parameter.
-    pub(super) fn parameter(&self, name: &str) -> Option<Parameter> {
+    pub(super) fn parameter(&self, name: &str) -> Option<Parameter<'a>> {
         let schema = self.parameters?.get(name)?;
         let written = schema.get("type").and_then(Json::as_str).unwrap_or("");
         let items = schema.get("items").and_then(|items| items.get("type"));
+        let items = items.and_then(Json::as_str);
         let kind = kind(written);
         Some(Parameter {
             kind,
+            type_name: written,
+            items_name: items.unwrap_or_default(),
             is_tuple: written == "tuple",
             items: match kind {
-                Some(Type::List) => items.and_then(Json::as_str).and_then(self::kind),
+                Some(Type::List) => items.and_then(self::kind),
                 _ => None,
             },
         })
     }
 }
 
-/// BFCL's names of types, and those of JSON schema and Python.
+/// BFCL's names of types (of Python, Java and JavaScript), and those of JSON schema.
 fn kind(name: &str) -> Option<Type> {
     Some(match name {
-        "string" | "any" | "str" => Type::Text,
-        "integer" | "int" => Type::Int,
-        "float" | "number" => Type::Float,
-        "boolean" | "bool" => Type::Bool,
-        "array" | "tuple" | "list" => Type::List,
-        "dict" | "object" => Type::Dict,
+        "string" | "any" | "str" | "String" | "char" => Type::Text,
+        "integer" | "int" | "byte" | "short" | "long" | "Bigint" => Type::Int,
+        "float" | "number" | "double" => Type::Float,
+        "boolean" | "bool" | "Boolean" => Type::Bool,
+        "array" | "tuple" | "list" | "Array" | "ArrayList" => Type::List,
+        "dict" | "object" | "HashMap" => Type::Dict,
         _ => return None,
     })
 }

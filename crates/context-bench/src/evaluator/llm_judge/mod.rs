@@ -4,6 +4,7 @@
 //! judge that fails or gives no clear verdict leaves the row unscored, never at 0.
 //! What it costs is counted apart from what the system costs.
 
+mod asking;
 mod prompt;
 mod settings;
 mod template;
@@ -11,35 +12,32 @@ mod template;
 use std::borrow::Cow;
 
 use async_trait::async_trait;
-use serde_json::{Map, Value, json};
-use tokio::sync::Semaphore;
+use serde_json::{Value, json};
 
 pub use settings::{JudgeMode, LlmJudgeError, LlmJudgeSettings, Reference};
 pub use template::{JudgeTemplate, TemplateError};
 
+pub(super) use asking::{Asking, Question, unreadable};
+
 use super::{Evaluator, EvaluatorError, has_field};
-use crate::chat::{ChatClient, ChatReply, ChatRequest, ClientSettings, Endpoint, RetryPolicy};
+use crate::chat::{ChatReply, Endpoint};
 use crate::mask::Mask;
 use crate::model::{Example, Identity, JudgeUsage, Output, Score, ScoreName, Scores};
 use crate::text::stringify::python_str;
 use crate::text::verdict::{self, Preference, Scale, VERDICT_VERSION};
 use template::Place;
 
-/// How much of a verdict that cannot be read is shown.
-const EXCERPT: usize = 80;
-
 /// `judge_score`: a rating by a model, scaled to 0..1; in pairwise mode the
 /// chance to win against a baseline, with `judge_consistency` beside it.
 ///
 /// An empty response scores 0 without a request.
 pub struct LlmJudge {
-    client: ChatClient,
+    asking: Asking,
     settings: LlmJudgeSettings,
     /// For examples with a reference, and for those without.
     templates: (JudgeTemplate, JudgeTemplate),
     rubric: String,
     names: Vec<ScoreName>,
-    in_flight: Semaphore,
 }
 
 impl LlmJudge {
@@ -49,16 +47,7 @@ impl LlmJudge {
     ///
     /// When the URL, the key or the template cannot be used.
     pub fn new(settings: LlmJudgeSettings) -> Result<Self, LlmJudgeError> {
-        let client = ChatClient::new(ClientSettings {
-            api_key: settings.api_key.clone(),
-            timeout: settings.timeout,
-            pace: settings.pace.clone(),
-            policy: RetryPolicy {
-                max_retries: settings.max_retries,
-                ..RetryPolicy::default()
-            },
-            ..ClientSettings::new(Endpoint::parse(&settings.base_url)?)
-        })?;
+        let asking = Asking::new(&settings)?;
         let templates = templates(&settings)?;
         let scale = match settings.mode {
             JudgeMode::Rating { scale } => Some(scale),
@@ -72,11 +61,10 @@ impl LlmJudge {
             names.push(format!("{stem}_consistency").into());
         }
         Ok(Self {
-            client,
+            asking,
             templates,
             rubric: rubric.unwrap_or_else(|| prompt::rubric(scale)),
             names,
-            in_flight: Semaphore::new(settings.max_in_flight.clamp(1, Semaphore::MAX_PERMITS)),
             settings,
         })
     }
@@ -111,57 +99,20 @@ impl LlmJudge {
         })
     }
 
-    fn body(&self, prompt: &str) -> Map<String, Value> {
-        let mut body = Map::new();
-        body.insert("model".into(), json!(self.settings.model));
-        body.insert(
-            "messages".into(),
-            json!([{"role": "user", "content": prompt}]),
-        );
-        if let Some(temperature) = self.settings.temperature {
-            // 0 as endpoints know it, not 0.0.
-            let whole = temperature.fract() == 0.0;
-            let temperature = if whole {
-                json!(temperature as i64)
-            } else {
-                json!(temperature)
-            };
-            body.insert("temperature".into(), temperature);
-        }
-        body.insert("max_tokens".into(), json!(self.settings.verdict_tokens()));
-        for (key, value) in &self.settings.extra_body {
-            match value {
-                Value::Null => body.shift_remove(key),
-                value => body.insert(key.clone(), value.clone()),
-            };
-        }
-        body
-    }
-
-    /// Asks once. What it cost is known whether or not it worked.
-    async fn ask(&self, prompt: &str) -> (Result<ChatReply, EvaluatorError>, JudgeUsage) {
-        let request = ChatRequest::new(self.body(prompt), false);
-        let _turn = self.in_flight.acquire().await;
-        match self.client.send(&request).await {
-            Ok(reply) => {
-                let usage = JudgeUsage::of_call(&reply.call, reply.usage.as_ref());
-                (Ok(reply), usage)
-            }
-            Err(error) => {
-                let usage = JudgeUsage::of_call(&error.call, None);
-                (
-                    Err(EvaluatorError(format!("the judge failed: {error}"))),
-                    usage,
-                )
-            }
-        }
+    async fn ask(&self, prompt: String) -> (Result<ChatReply, EvaluatorError>, JudgeUsage) {
+        let question = Question {
+            user: prompt,
+            max_tokens: self.settings.verdict_tokens(),
+            ..Question::default()
+        };
+        self.asking.ask(&question).await
     }
 
     async fn rate(&self, example: &Example, response: &str, scale: Scale) -> Judged {
-        let (reply, usage) = self.ask(&self.prompt(example, [response, ""])).await;
+        let (reply, usage) = self.ask(self.prompt(example, [response, ""])).await;
         let scores = reply.map(|reply| {
             let text = python_str(&reply.content);
-            let cut = was_cut(&reply);
+            let cut = asking::was_cut(&reply);
             let score = match verdict::rating(&text, scale) {
                 // The last number of a reply that was cut may be any number.
                 Ok(rating) if rating.announced || !cut => {
@@ -182,7 +133,7 @@ impl LlmJudge {
             self.prompt(example, [response, baseline]),
             self.prompt(example, [baseline, response]),
         );
-        let (first, second) = tokio::join!(self.ask(&ours), self.ask(&theirs));
+        let (first, second) = tokio::join!(self.ask(ours), self.ask(theirs));
         let mut usage = first.1;
         usage += second.1;
         let verdicts = [(first.0, false), (second.0, true)].map(|(reply, swapped)| {
@@ -233,16 +184,7 @@ impl LlmJudge {
 
     /// A verdict that cannot be read, with its beginning.
     fn unreadable(&self, why: &str, reply: &ChatReply, text: &str) -> Score {
-        let mut excerpt: String = text.trim().chars().take(EXCERPT).collect();
-        if excerpt.len() < text.trim().len() {
-            excerpt.push('…');
-        }
-        let mut reason = format!("{why} in the judge's reply `{excerpt}`");
-        if was_cut(reply) {
-            let limit = self.settings.verdict_tokens();
-            reason.push_str(&format!(", which was cut after {limit} tokens"));
-        }
-        Score::unscored(reason)
+        Score::unscored(unreadable(why, reply, text, self.settings.verdict_tokens()))
     }
 
     /// The same scores for a row that needs no request.
@@ -279,12 +221,12 @@ impl Evaluator for LlmJudge {
     }
 
     fn endpoint(&self) -> Option<&Endpoint> {
-        Some(self.client.endpoint())
+        Some(self.asking.endpoint())
     }
 
     fn identity(&self) -> Option<Identity> {
         let mut settings = self.settings.identity();
-        settings.insert("url".into(), json!(self.client.endpoint().identity()));
+        settings.insert("url".into(), json!(self.asking.endpoint().identity()));
         let texts = [self.templates.0.text(), self.templates.1.text()];
         let texts = Mask::Digest.prose(&json!(texts));
         settings.insert("templates".into(), texts);
@@ -316,7 +258,7 @@ impl Evaluator for LlmJudge {
 }
 
 /// The reference answer; several accepted ones stand one per line.
-fn reference(example: &Example) -> Cow<'_, str> {
+pub(super) fn reference(example: &Example) -> Cow<'_, str> {
     if has_field(example, "answer") {
         return example.stringified("answer");
     }
@@ -327,10 +269,6 @@ fn reference(example: &Example) -> Cow<'_, str> {
         }
         _ => Cow::Borrowed(""),
     }
-}
-
-fn was_cut(reply: &ChatReply) -> bool {
-    reply.finish_reason.as_deref() == Some("length")
 }
 
 /// The prompts of a judge, checked against its settings.

@@ -52,6 +52,18 @@ pub(super) fn fit<'a>(text: &'a str, end: End, limit: u64, counter: &dyn TokenCo
     piece
 }
 
+/// A text without its middle, half of the limit at each end, as LongBench and others
+/// shorten prompts; `None` when it is short enough.
+pub(crate) fn without_middle(text: &str, limit: u64, counter: &dyn TokenCounter) -> Option<String> {
+    // No text has more tokens than bytes.
+    if text.len() as u64 <= limit || counter.count(text) <= limit {
+        return None;
+    }
+    let head = fit(text, End::Head, limit.div_ceil(2), counter);
+    let tail = fit(&text[head.len()..], End::Tail, limit / 2, counter);
+    Some([head, tail].concat())
+}
+
 /// The next chunk when `kept` bytes at `end` are kept already.
 fn chunk_after(text: &str, end: End, kept: usize) -> &str {
     match end {

@@ -11,6 +11,8 @@ mod fit;
 mod passthrough;
 mod truncate;
 
+pub(crate) use fit::without_middle;
+
 pub use budget::{Budget, BudgetError};
 pub use dedup::Dedup;
 pub use extractive::Extractive;

@@ -9,18 +9,29 @@ use serde_json::{Map, Value};
 use super::{fixture, is_update, load, untagged};
 
 /// What is loaded besides the usual config of each dataset.
-const FURTHER: [&str; 13] = [
+const FURTHER: [&str; 24] = [
+    "alpaca-eval:alpaca_eval",
     "bbh:word_sorting",
     "gsm8k:socratic",
+    "hotpotqa:fullwiki",
+    "infinitebench:code_debug",
+    "infinitebench:code_run",
     "infinitebench:longbook_choice_eng",
+    "infinitebench:math_calc",
+    "infinitebench:math_find",
     "infinitebench:passkey",
     "locomo:qa",
     "longbench:gov_report",
+    "longbench:multifieldqa_zh",
     "longbench:trec",
+    "longmemeval:qa",
     "mbpp:full",
     "mgsm:en,de",
     "mmlu:anatomy",
+    "musique:full",
     "narrativeqa:story",
+    "scifact:rationale",
+    "triviaqa:rc.nocontext",
     "triviaqa:rc.wikipedia",
     "gpqa@train",
 ];
@@ -118,13 +129,18 @@ fn shuffled_options_can_be_kept_in_the_order_of_the_source() {
 
 #[test]
 fn every_evaluator_exists_and_gives_the_score_of_its_dataset() {
+    use context_bench::evaluator::JudgeRule;
     use context_bench::registry::{Registry, SystemRef};
     let registry = Registry::builtin();
-    // These need a model, which the user names.
-    let judges = [
+    // These need what the user names: a model, or a report.
+    let mut judges = vec![
         ("llm_judge", "judge_score"),
-        ("memory_judge", "memory_judge"),
+        ("swebench_report", "resolved"),
     ];
+    let own = JudgeRule::ALL
+        .iter()
+        .map(|(rule, name, _)| (*name, rule.score_names()[0]));
+    judges.extend(own);
     for name in registry.catalogue.names() {
         let spec = registry.catalogue.get(name).expect("valid");
         let configs = match spec.config_names().next() {
@@ -149,6 +165,17 @@ fn every_evaluator_exists_and_gives_the_score_of_its_dataset() {
                 "{}: `{field}` is none of {scores:?}",
                 config.full_name()
             );
+            let headline = config.headline().expect("one");
+            let figures = config.summary().flat_map(|(_, figure)| figure.scores());
+            let is_figure = config.summary().any(|(name, _)| name == headline);
+            let headline = Some(headline).filter(|_| !is_figure);
+            for score in figures.chain(headline) {
+                assert!(
+                    scores.iter().any(|known| known == score),
+                    "{}: `{score}` of its figures is none of {scores:?}",
+                    config.full_name()
+                );
+            }
         }
     }
 }

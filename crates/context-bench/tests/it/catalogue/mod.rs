@@ -1,8 +1,12 @@
 //! The dataset catalogue: fixtures of our own, real samples, worked cases, errors.
 
+mod bbh_prompts;
 mod errors;
 mod fixtures;
+mod official_cases;
+mod official_rules;
 mod own_files;
+mod prompts;
 mod real_samples;
 mod reference;
 mod remote;

@@ -46,7 +46,7 @@ fn table() -> Vec<u8> {
     writer.into_inner().expect("written")
 }
 
-fn access(hub: &FakeHub, cache: &tempfile::TempDir) -> HubAccess {
+pub(super) fn access(hub: &FakeHub, cache: &tempfile::TempDir) -> HubAccess {
     let mut settings = HubSettings::new(cache.path());
     settings.endpoint = hub.url().to_owned();
     HubAccess::new(Hub::new(settings).expect("valid"))

@@ -1,19 +1,26 @@
 //! LoCoMo: two layouts of conversations with questions about them.
 //!
 //! A turn keeps its speaker and its time, also inside the text that a system
-//! reads, because questions ask for both.
+//! reads, because questions ask for both. The transcript is laid out as the
+//! benchmark's authors show it to a model.
 
 use serde_json::{Value, json};
 
 use super::{Row, Rows, Tables, each};
 use crate::dataset::DatasetError;
+use crate::dataset::catalogue::choices::Options;
+use crate::dataset::catalogue::load::OPTION_SEED;
 use crate::text::stringify::python_str;
 
 /// What a right answer to a question about something never said contains, as
 /// the benchmark's own scorer looks for it.
 const NOT_SAID: [&str; 2] = ["No information available", "Not mentioned"];
 
-/// One record per conversation with `id`, `turns`, `qa_pairs` and `transcript`.
+/// The right one of the two options of such a question.
+const NOT_MENTIONED: &str = "Not mentioned in the conversation";
+
+/// One record per conversation with `id`, `turns`, `qa_pairs`, `transcript` and `speakers`,
+/// and with the options of each question as `choices`.
 pub(super) fn prepare(rows: Rows, _: Tables) -> Result<Rows, DatasetError> {
     let mut index = 0_usize;
     Ok(each(rows, move |row| {
@@ -32,12 +39,14 @@ pub(super) fn prepare(rows: Rows, _: Tables) -> Result<Rows, DatasetError> {
             id => id.clone(),
         };
         index += 1;
-        let transcript: Vec<&str> = conversation.0.iter().map(|turn| &*turn.content).collect();
+        let (questions, choices): (Vec<Value>, Vec<Value>) = questions.into_iter().unzip();
         Ok(row.becomes([
             ("id", id),
-            ("transcript", transcript.join("\n").into()),
+            ("transcript", conversation.transcript().into()),
+            ("speakers", conversation.speakers().into()),
             ("turns", conversation.turns()),
             ("qa_pairs", questions.into()),
+            ("choices", choices.into()),
         ]))
     }))
 }
@@ -47,6 +56,9 @@ struct Conversation(Vec<Said>);
 struct Said {
     speaker: String,
     content: String,
+    /// The words alone, and the picture that came with them.
+    words: String,
+    shares: Option<String>,
     timestamp: Option<String>,
     session: Option<String>,
 }
@@ -72,7 +84,47 @@ impl Conversation {
         turns.collect()
     }
 
-    fn say(&mut self, speaker: &str, text: &str, timestamp: Option<&str>, session: Option<&str>) {
+    /// Everyone who says something, in order.
+    fn speakers(&self) -> Vec<&str> {
+        let mut speakers: Vec<&str> = Vec::new();
+        for said in &self.0 {
+            if !speakers.contains(&said.speaker.as_str()) {
+                speakers.push(&said.speaker);
+            }
+        }
+        speakers
+    }
+
+    /// Sessions with their date, and who said what.
+    fn transcript(&self) -> String {
+        let mut text = String::new();
+        let same = |a: &Said, b: &Said| (&a.session, &a.timestamp) == (&b.session, &b.timestamp);
+        for session in self.0.chunk_by(same) {
+            if !text.is_empty() {
+                text.push('\n');
+            }
+            if let Some(date) = session.first().and_then(|said| said.timestamp.as_ref()) {
+                text += &format!("DATE: {date}\n");
+            }
+            text += "CONVERSATION:\n";
+            for said in session {
+                text += &format!("{} said, \"{}\"", said.speaker, said.words);
+                if let Some(caption) = &said.shares {
+                    text += &format!(" [shares {caption}]");
+                }
+                text.push('\n');
+            }
+        }
+        text
+    }
+
+    fn say(
+        &mut self,
+        speaker: &str,
+        (text, shares): (&str, Option<&str>),
+        timestamp: Option<&str>,
+        session: Option<&str>,
+    ) {
         let mut content = String::new();
         if let Some(timestamp) = timestamp {
             content += &format!("[{timestamp}] ");
@@ -81,9 +133,15 @@ impl Conversation {
             content += &format!("{speaker}: ");
         }
         content += text;
+        if let Some(caption) = shares {
+            let space = if text.is_empty() { "" } else { " " };
+            content += &format!("{space}[shares {caption}]");
+        }
         self.0.push(Said {
             speaker: speaker.to_owned(),
             content,
+            words: text.to_owned(),
+            shares: shares.map(Into::into),
             timestamp: timestamp.map(Into::into),
             session: session.map(Into::into),
         });
@@ -103,22 +161,44 @@ fn original(conversation: &Value) -> Option<Conversation> {
             break;
         }
         for turn in turns.into_iter().flatten() {
-            let mut text = turn["text"].as_str().unwrap_or_default().to_owned();
-            if let Some(caption) = turn["blip_caption"].as_str() {
-                text += &format!(" [shares {caption}]");
-            }
+            let text = turn["text"].as_str().unwrap_or_default().trim();
+            let words = (text, turn["blip_caption"].as_str().map(str::trim));
             let speaker = turn["speaker"].as_str().unwrap_or_default();
             let time = time.and_then(Value::as_str);
-            said.say(speaker, text.trim(), time, Some(&name));
+            said.say(speaker, words, time, Some(&name));
         }
     }
     (!said.0.is_empty()).then_some(said)
 }
 
-fn original_questions(row: &Row) -> Vec<Value> {
+fn original_questions(row: &Row) -> Vec<(Value, Value)> {
     let asked = row.get("qa").as_array().into_iter().flatten();
-    let pairs = asked.filter_map(|qa| pair(&qa["question"], &qa["answer"], &qa["category"]));
+    let pairs = asked.filter_map(|qa| {
+        let pair = pair(&qa["question"], &qa["answer"], &qa["category"])?;
+        let options = options(&pair, &qa["adversarial_answer"]);
+        Some((pair, options))
+    });
     pairs.collect()
+}
+
+/// The options of a question about something that was never said: so much, and the answer
+/// that is to mislead. They stand in an order that follows from the question. Other
+/// questions have none.
+fn options(pair: &Value, misleading: &Value) -> Value {
+    let text = match misleading {
+        Value::Null => String::new(),
+        text => python_str(text).trim().to_owned(),
+    };
+    if pair["type"] != "adversarial" || text.is_empty() {
+        return json!([]);
+    }
+    let mut options = Options {
+        texts: vec![NOT_MENTIONED.into(), text.into()],
+        correct: Some(0),
+    };
+    let question = pair["question"].as_str().unwrap_or_default();
+    options.shuffle(OPTION_SEED, &format!("locomo {question}"));
+    options.texts.into()
 }
 
 /// The copy on the hub: texts of lines `Name: words`, a time before them.
@@ -129,10 +209,13 @@ fn preprocessed<'a>(texts: impl Iterator<Item = &'a str>) -> Conversation {
         let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
         for (n, line) in lines.enumerate() {
             match (speaker(line), n, said.0.last_mut()) {
-                (Some((name, words)), ..) => said.say(name, words, time, None),
+                (Some((name, words)), ..) => said.say(name, (words, None), time, None),
                 (None, 0, _) => time = Some(line),
                 // What is no turn of its own goes on with the one before.
-                (None, _, Some(last)) => last.content += &format!("\n{line}"),
+                (None, _, Some(last)) => {
+                    last.content += &format!("\n{line}");
+                    last.words += &format!("\n{line}");
+                }
                 (None, _, None) => {}
             }
         }
@@ -148,14 +231,19 @@ fn speaker(line: &str) -> Option<(&str, &str)> {
     (is_name && !name.is_empty()).then(|| (name, words.trim()))
 }
 
-fn questions(row: &Row) -> Vec<Value> {
+fn questions(row: &Row) -> Vec<(Value, Value)> {
     let list = |column: &str| row.get(column).as_array().map_or(&[][..], |list| list);
     let (answers, categories) = (list("answers"), list("category"));
     let of = |values: &[Value], n: usize| values.get(n).cloned().unwrap_or_default();
     let asked = list("questions").iter().enumerate();
-    asked
-        .filter_map(|(n, question)| pair(question, &of(answers, n), &of(categories, n)))
-        .collect()
+    let pairs = asked.filter_map(|(n, question)| {
+        let answer = of(answers, n);
+        let pair = pair(question, &answer, &of(categories, n))?;
+        // The answer of such a question, if it has one here, is the one that misleads.
+        let options = options(&pair, &answer);
+        Some((pair, options))
+    });
+    pairs.collect()
 }
 
 /// A question with its answer. One without an answer is left out, unless it

@@ -6,8 +6,9 @@ use super::{Row, Rows, Tables, each};
 use crate::dataset::DatasetError;
 use crate::text::stringify::python_str;
 
-/// One record per question with `id`, `turns` and `qa_pairs` (one pair, or none
-/// when the record lacks a question or an answer).
+/// One record per question with `id`, `turns`, `transcript` (the sessions by date, as the
+/// authors show them) and `qa_pairs` (one pair, or none when the record lacks a question or
+/// an answer).
 pub(super) fn prepare(rows: Rows, _: Tables) -> Result<Rows, DatasetError> {
     let mut index = 0_usize;
     Ok(each(rows, move |row| {
@@ -19,6 +20,7 @@ pub(super) fn prepare(rows: Rows, _: Tables) -> Result<Rows, DatasetError> {
         Ok(row.becomes([
             ("id", id),
             ("turns", turns(&row)?),
+            ("transcript", transcript(&row).into()),
             ("qa_pairs", pair(&row).into_iter().collect()),
         ]))
     }))
@@ -48,6 +50,45 @@ fn turns(row: &Row) -> Result<Value, DatasetError> {
         }
     }
     Ok(turns.into())
+}
+
+/// The sessions by date, each under its number with its date.
+fn transcript(row: &Row) -> String {
+    let sessions = row.get("haystack_sessions").as_array();
+    let dates = row.get("haystack_dates");
+    let dated = sessions.into_iter().flatten().enumerate();
+    // `2023/05/25 (Thu) 20:21`: the order of the texts is that of the dates.
+    let mut dated: Vec<(&str, &Value)> = dated
+        .map(|(n, session)| (dates[n].as_str().unwrap_or_default(), session))
+        .collect();
+    dated.sort_by_key(|(date, _)| *date);
+    let mut text = String::new();
+    let mut number = 0;
+    for (date, session) in dated {
+        let said: Vec<String> = session
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|message| {
+                let content = message["content"].as_str().unwrap_or_default().trim();
+                let role = message["role"].as_str().unwrap_or("user");
+                (!content.is_empty()).then(|| format!("{role}: {content}"))
+            })
+            .collect();
+        if said.is_empty() {
+            continue;
+        }
+        number += 1;
+        if number > 1 {
+            text.push_str("\n\n");
+        }
+        text.push_str(&format!("### Session {number}:\n"));
+        if !date.is_empty() {
+            text.push_str(&format!("Session Date: {date}\n"));
+        }
+        text.push_str(&format!("Session Content:\n{}", said.join("\n\n")));
+    }
+    text
 }
 
 fn pair(row: &Row) -> Option<Value> {

@@ -5,6 +5,9 @@
 //! here knows about sources or examples.
 
 mod bfcl;
+mod dialogsum;
+mod drop;
+mod haystack;
 mod ifeval;
 mod locomo;
 mod longmemeval;
@@ -24,26 +27,43 @@ pub(super) type Tables = BTreeMap<String, Vec<Row>>;
 
 type Function = fn(Rows, Tables) -> Result<Rows, DatasetError>;
 
+/// A function that makes what the split asks for, where the source has no splits.
+type MadeToMeasure = fn(Rows, Tables, Option<&str>) -> Result<Rows, DatasetError>;
+
 /// A function that a dataset may name under `prepare`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Prepare {
     pub(super) name: &'static str,
-    function: Function,
+    function: Kind,
 }
 
-const ALL: [Prepare; 9] = [
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    Plain(Function),
+    MadeToMeasure(MadeToMeasure),
+}
+
+const ALL: [Prepare; 11] = [
     prepare("bfcl", bfcl::prepare),
+    prepare("dialogsum", dialogsum::prepare),
+    prepare("drop", drop::prepare),
     prepare("ifeval", ifeval::prepare),
     prepare("locomo", locomo::prepare),
     prepare("longmemeval", longmemeval::prepare),
     prepare("math", math::prepare),
     prepare("mt_bench", mt_bench::prepare),
-    prepare("nolima", nolima::prepare),
+    made_to_measure("nolima", nolima::prepare),
     prepare("qasper", qasper::prepare),
     prepare("scifact", scifact::prepare),
 ];
 
 const fn prepare(name: &'static str, function: Function) -> Prepare {
+    let function = Kind::Plain(function);
+    Prepare { name, function }
+}
+
+const fn made_to_measure(name: &'static str, function: MadeToMeasure) -> Prepare {
+    let function = Kind::MadeToMeasure(function);
     Prepare { name, function }
 }
 
@@ -58,8 +78,16 @@ impl Prepare {
         ALL.into_iter().map(|known| known.name)
     }
 
-    pub(super) fn apply(self, rows: Rows, tables: Tables) -> Result<Rows, DatasetError> {
-        (self.function)(rows, tables)
+    pub(super) fn apply(
+        self,
+        rows: Rows,
+        tables: Tables,
+        split: Option<&str>,
+    ) -> Result<Rows, DatasetError> {
+        match self.function {
+            Kind::Plain(function) => function(rows, tables),
+            Kind::MadeToMeasure(function) => function(rows, tables, split),
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use super::{Row, Rows, Tables, each};
 use crate::dataset::DatasetError;
 
 /// One record per paper with `id`, `text` and `questions`, a list of
-/// `{question, answer, answers}`.
+/// `{question, answers}`.
 pub(super) fn prepare(rows: Rows, _: Tables) -> Result<Rows, DatasetError> {
     Ok(each(rows, |row| {
         let asked = row.get("qas")["question"].as_array();
@@ -16,7 +16,6 @@ pub(super) fn prepare(rows: Rows, _: Tables) -> Result<Rows, DatasetError> {
             let given = annotated[n]["answer"].as_array().map_or(&[][..], |v| v);
             json!({
                 "question": question,
-                "answer": first(given),
                 "answers": given.iter().filter_map(accepted).collect::<Vec<_>>(),
             })
         });
@@ -28,38 +27,27 @@ pub(super) fn prepare(rows: Rows, _: Tables) -> Result<Rows, DatasetError> {
     }))
 }
 
-/// Title, abstract, the names of all sections, then all paragraphs, as the
-/// original tool has it; without the parts that are empty.
+/// Title, abstract, then each section: its name and its paragraphs, in the order of the
+/// paper, without the parts that are empty.
 fn text(row: &Row) -> String {
     let paper = row.get("full_text");
     let mut parts: Vec<&str> = Vec::new();
     parts.extend(row.get("title").as_str());
     parts.extend(row.get("abstract").as_str());
-    let names = paper["section_name"].as_array().into_iter().flatten();
-    parts.extend(names.filter_map(Value::as_str));
-    for section in paper["paragraphs"].as_array().into_iter().flatten() {
-        match section {
-            Value::Array(paragraphs) => parts.extend(paragraphs.iter().filter_map(Value::as_str)),
-            bare => parts.extend(bare.as_str()),
+    let list = |key: &str| paper[key].as_array().map_or(&[][..], |list| list);
+    let (names, sections) = (list("section_name"), list("paragraphs"));
+    for at in 0..names.len().max(sections.len()) {
+        parts.extend(names.get(at).and_then(Value::as_str));
+        match sections.get(at) {
+            Some(Value::Array(paragraphs)) => {
+                parts.extend(paragraphs.iter().filter_map(Value::as_str));
+            }
+            Some(bare) => parts.extend(bare.as_str()),
+            None => {}
         }
     }
     parts.retain(|part| !part.is_empty());
     parts.join("\n\n")
-}
-
-/// The answer of the original tool: the first free text or span that is not
-/// empty; failing that, what the first annotator says in any form.
-fn first(given: &[Value]) -> String {
-    let text = |answer: &Value| {
-        let free = answer["free_form_answer"].as_str().unwrap_or_default();
-        let span = answer["extractive_spans"][0].as_str().unwrap_or_default();
-        let text = if free.is_empty() { span } else { free };
-        (!text.is_empty()).then(|| text.to_owned())
-    };
-    let found = given.iter().find_map(text);
-    found
-        .or_else(|| given.iter().find_map(accepted))
-        .unwrap_or_default()
 }
 
 /// What one annotator accepts, as the benchmark's own scorer writes it.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{Row, Rows, Tables};
 use crate::dataset::DatasetError;
@@ -11,11 +11,13 @@ use crate::text::stringify::python_str;
 /// What a claim without evidence says about itself.
 const OPEN: &str = "NOT_ENOUGH_INFO";
 
-/// One record per claim with `id`, `claim`, `abstracts` (of the cited documents
-/// that the corpus has) and `label`. The hub has one row per piece of evidence;
-/// the original file a map `evidence` per claim.
+/// One record per claim with `id`, `claim`, `documents` (the cited ones that the corpus has:
+/// `{id, sentences}`), `abstracts` (the same as texts), `evidence` (`{doc, label, sentences}`
+/// for each abstract that decides the claim) and `label`: that of the evidence, and empty
+/// when abstracts disagree. The hub has one row per piece of evidence; the original file a
+/// map `evidence` per claim.
 pub(super) fn prepare(rows: Rows, tables: Tables) -> Result<Rows, DatasetError> {
-    let abstracts: HashMap<String, String> = tables
+    let abstracts: HashMap<String, Vec<String>> = tables
         .into_values()
         .flatten()
         .filter_map(|document| {
@@ -23,7 +25,8 @@ pub(super) fn prepare(rows: Rows, tables: Tables) -> Result<Rows, DatasetError> 
                 Value::Null => document.get("id"),
                 id => id,
             };
-            Some((python_str(id).into_owned(), text(document.get("abstract"))?))
+            let sentences = sentences(document.get("abstract"))?;
+            Some((python_str(id).into_owned(), sentences))
         })
         .collect();
     Ok(Rows::new(Claims {
@@ -33,13 +36,13 @@ pub(super) fn prepare(rows: Rows, tables: Tables) -> Result<Rows, DatasetError> 
     }))
 }
 
-/// The sentences of an abstract as one text.
-fn text(sentences: &Value) -> Option<String> {
+/// The sentences of an abstract.
+fn sentences(sentences: &Value) -> Option<Vec<String>> {
     match sentences {
-        Value::String(text) => Some(text.clone()),
+        Value::String(text) => Some(vec![text.clone()]),
         Value::Array(list) => {
-            let sentences: Vec<&str> = list.iter().filter_map(Value::as_str).collect();
-            Some(sentences.join(" "))
+            let sentences = list.iter().filter_map(Value::as_str);
+            Some(sentences.map(str::to_owned).collect())
         }
         _ => None,
     }
@@ -47,7 +50,7 @@ fn text(sentences: &Value) -> Option<String> {
 
 struct Claims {
     rows: Rows,
-    abstracts: HashMap<String, String>,
+    abstracts: HashMap<String, Vec<String>>,
     /// The first row of the claim after the one that was yielded.
     next: Option<Row>,
 }
@@ -84,7 +87,15 @@ impl Iterator for Claims {
 #[derive(Default)]
 struct Claim {
     cited: Vec<String>,
-    label: Option<String>,
+    evidence: Vec<Decided>,
+}
+
+/// What one abstract says about a claim.
+struct Decided {
+    document: String,
+    label: String,
+    /// Sets of sentences, each of which is enough.
+    sets: Vec<Value>,
 }
 
 impl Claim {
@@ -92,30 +103,82 @@ impl Claim {
         let cited = row.get("cited_doc_ids").as_array();
         for id in cited.into_iter().flatten() {
             let id = python_str(id).into_owned();
-            // The original layout: evidence by document id.
-            if self.label.is_none() {
-                let evidence = &row.get("evidence")[&id];
-                let label = evidence[0]["label"].as_str();
-                self.label = label.filter(|label| !label.is_empty()).map(Into::into);
-            }
             if !self.cited.contains(&id) {
                 self.cited.push(id);
             }
         }
-        if self.label.is_none() {
-            let label = row.get("evidence_label").as_str();
-            self.label = label.filter(|label| !label.is_empty()).map(Into::into);
+        match row.get("evidence") {
+            // The original layout: lists of evidence by document id.
+            Value::Object(documents) => {
+                for (id, pieces) in documents {
+                    for piece in pieces.as_array().into_iter().flatten() {
+                        self.decide(id, &piece["label"], &piece["sentences"]);
+                    }
+                }
+            }
+            // The same as a list of pieces.
+            Value::Array(pieces) => {
+                for piece in pieces {
+                    let id = python_str(&piece["doc_id"]).into_owned();
+                    self.decide(&id, &piece["label"], &piece["sentences"]);
+                }
+            }
+            _ => {
+                let id = python_str(row.get("evidence_doc_id")).into_owned();
+                let label = row.get("evidence_label");
+                self.decide(&id, label, row.get("evidence_sentences"));
+            }
         }
     }
 
-    fn finish(self, row: &Row, abstracts: &HashMap<String, String>) -> Row {
-        let found = self.cited.iter().filter_map(|id| abstracts.get(id));
-        let label = self.label.unwrap_or_else(|| OPEN.to_owned());
+    fn decide(&mut self, document: &str, label: &Value, sentences: &Value) {
+        let Some(label) = label.as_str().filter(|label| !label.is_empty()) else {
+            return;
+        };
+        let set = sentences.is_array().then(|| sentences.clone());
+        let known = self.evidence.iter_mut();
+        let mut known = known.filter(|one| one.document == document && one.label == label);
+        match known.next() {
+            Some(known) => known.sets.extend(set),
+            None => self.evidence.push(Decided {
+                document: document.to_owned(),
+                label: label.to_owned(),
+                sets: set.into_iter().collect(),
+            }),
+        }
+    }
+
+    /// The label of all evidence; none when abstracts disagree.
+    fn label(&self) -> &str {
+        let mut labels = self.evidence.iter().map(|one| one.label.as_str());
+        match labels.next() {
+            None => OPEN,
+            Some(first) if labels.all(|label| label == first) => first,
+            Some(_) => "",
+        }
+    }
+
+    fn finish(self, row: &Row, abstracts: &HashMap<String, Vec<String>>) -> Row {
+        let found: Vec<(&String, &Vec<String>)> = self
+            .cited
+            .iter()
+            .filter_map(|id| Some((id, abstracts.get(id)?)))
+            .collect();
+        let documents = found
+            .iter()
+            .map(|(id, sentences)| json!({"id": id, "sentences": sentences}));
+        let texts = found.iter().map(|(_, sentences)| sentences.join(" "));
+        let evidence = self
+            .evidence
+            .iter()
+            .map(|one| json!({"doc": one.document, "label": one.label, "sentences": one.sets}));
         row.becomes([
             ("id", row.get("id").clone()),
             ("claim", row.get("claim").clone()),
-            ("abstracts", found.cloned().collect()),
-            ("label", label.into()),
+            ("documents", documents.collect()),
+            ("abstracts", texts.collect()),
+            ("evidence", evidence.collect()),
+            ("label", self.label().into()),
         ])
     }
 }
