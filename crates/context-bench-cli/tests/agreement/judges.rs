@@ -1,5 +1,6 @@
 //! Verdicts of judges: what is read in them, and what is measured without one.
 
+use context_bench::official;
 use context_bench::text::overlap::Overlap;
 use context_bench::text::verdict::{Scale, rating};
 use serde_json::Value;
@@ -26,6 +27,16 @@ pub(crate) fn mt_bench(report: &mut Report) -> Result<(), Ignored> {
         );
     }
     tally.at_least(1.0, report);
+    let mut first = Tally::new("mt-bench", "the same, by the official rule")
+        .note("the first rating in brackets, as FastChat reads it");
+    for record in records("responses/mt-bench.gpt4_single.jsonl") {
+        let ours = official::mt_bench::rating(record.text("judgment")).unwrap_or(-1.0);
+        let official = record.value["score"].as_f64().unwrap();
+        first.add(&record, official, ours, || {
+            format!("ours {ours}, official {official}")
+        });
+    }
+    first.at_least(1.0, report);
     Ok(())
 }
 

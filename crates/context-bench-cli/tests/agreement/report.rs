@@ -79,7 +79,8 @@ impl Tally {
         self
     }
 
-    /// Adds a pair of scores; what differs is told unless it is held out.
+    /// Adds a pair of scores; what differs is told unless it is held out, or there is nothing
+    /// to tell.
     pub(crate) fn add(
         &mut self,
         record: &Record,
@@ -104,8 +105,13 @@ impl Tally {
         part.official += official;
         part.ours += ours;
         part.agree += usize::from(same);
-        if !same && self.compared && !record.held_out {
-            eprintln!("  {} {}: {}", self.dataset, self.part, why());
+        let why = if same || !self.compared || record.held_out {
+            String::new()
+        } else {
+            why()
+        };
+        if !why.is_empty() {
+            eprintln!("  {} {}: {}", self.dataset, self.part, why);
         }
     }
 

@@ -2,21 +2,27 @@
 
 use std::collections::BTreeMap;
 
-use context_bench::evaluator::{LongBenchRule, OfficialRule, OfficialScore};
-use context_bench::official::infinitebench::Rule as InfiniteBench;
 use context_bench::official::locomo::{self, Category};
 use context_bench::official::truthfulqa::Nearness;
+use context_bench::registry::{Registry, SystemRef};
 use context_bench::text::overlap::Overlap;
 use context_bench::text::rouge::{Rouge, RougeTokens};
-use context_bench::{Evaluator, Example, Output};
+use context_bench::{Example, Output};
 use serde_json::{Value, json};
 
 use crate::data::{Record, official_scores, records};
 use crate::harness::Ignored;
 use crate::report::{Report, Tally};
 
-/// The main score of a response by a rule.
-fn score(evaluator: &OfficialScore, fields: Value, response: &str) -> f64 {
+/// The main score of a response by the first evaluator that the catalogue names for a config.
+fn score(config: &str, fields: Value, response: &str) -> f64 {
+    let registry = Registry::builtin();
+    let (name, config) = config.split_once(':').expect("a config");
+    let spec = registry.catalogue.get(name).expect("known");
+    let config = spec.select(Some(config), None).expect("known").remove(0);
+    let reference: SystemRef = config.evaluators()[0].parse().expect("valid");
+    let factory = registry.evaluators.get(&reference.name).expect("known");
+    let evaluator = factory(reference.params).expect("valid");
     let example = Example::try_from(fields).unwrap();
     let output = Output::reply(&example, response);
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -25,8 +31,8 @@ fn score(evaluator: &OfficialScore, fields: Value, response: &str) -> f64 {
     let scores = runtime
         .block_on(evaluator.score(&example, &output))
         .unwrap();
-    let name = evaluator.score_names()[0].as_str();
-    scores.value(name).expect("a score")
+    let main = config.score_field().expect("a score");
+    scores.value(main).expect("a number")
 }
 
 /// Adds the records of a file that have an official score, each to the tally of its part.
@@ -72,32 +78,14 @@ pub(crate) fn bbh(report: &mut Report) -> Result<(), Ignored> {
         true,
         report,
         |record| {
-            let evaluator = OfficialScore::new(OfficialRule::Bbh);
+            let config = format!("bbh:{}", record.text("task"));
             let fields = json!({"answer": record.value["target"]});
-            let ours = score(&evaluator, fields, record.text("prediction"));
+            let ours = score(&config, fields, record.text("prediction"));
             let mode = record.text("mode");
             Some((format!("code-davinci-002, {mode}"), ours))
         },
     );
     Ok(())
-}
-
-/// The rule of a task of LongBench, and whether only the first line of an output counts. Tasks
-/// that are scored over Chinese words are not among them.
-fn of_longbench(task: &str) -> Option<(LongBenchRule, bool)> {
-    Some(match task {
-        "narrativeqa" | "qasper" | "multifieldqa_en" | "hotpotqa" | "2wikimqa" | "musique" => {
-            (LongBenchRule::Overlap, false)
-        }
-        "triviaqa" => (LongBenchRule::Overlap, true),
-        "gov_report" | "multi_news" | "qmsum" => (LongBenchRule::Rouge, false),
-        "samsum" => (LongBenchRule::Rouge, true),
-        "trec" | "lsht" => (LongBenchRule::Class, true),
-        "passage_count" => (LongBenchRule::Count, false),
-        "passage_retrieval_en" | "passage_retrieval_zh" => (LongBenchRule::Retrieval, false),
-        "lcc" | "repobench-p" => (LongBenchRule::Code, false),
-        _ => return None,
-    })
 }
 
 pub(crate) fn longbench(report: &mut Report) -> Result<(), Ignored> {
@@ -110,17 +98,12 @@ pub(crate) fn longbench(report: &mut Report) -> Result<(), Ignored> {
         report,
         |record| {
             let task = record.text("dataset");
-            let (rule, first_line) = of_longbench(task)?;
-            let evaluator = OfficialScore::new(OfficialRule::LongBench(rule));
-            let mut pred = record.text("pred");
-            if first_line {
-                pred = context_bench::official::longbench::first_line(pred);
-            }
             let fields = json!({
                 "answers": record.value["answers"],
                 "classes": record.value["all_classes"],
             });
-            Some((task.to_owned(), score(&evaluator, fields, pred)))
+            let ours = score(&format!("longbench:{task}"), fields, record.text("pred"));
+            Some((task.to_owned(), ours))
         },
     );
     Ok(())
@@ -136,32 +119,24 @@ pub(crate) fn infinitebench(report: &mut Report) -> Result<(), Ignored> {
         report,
         |record| {
             let task = record.text("task");
+            // No task of the benchmark.
+            if task == "code_debug_step_by_step" {
+                return None;
+            }
             let truth = &record.value["ground_truth"];
-            let rule = match task {
-                "passkey" | "number_string" => InfiniteBench::FirstInteger,
-                "kv_retrieval" => InfiniteBench::Word,
-                "longbook_sum_eng" => InfiniteBench::Summary,
-                "longbook_qa_eng" => InfiniteBench::Overlap,
-                "longbook_qa_chn" => InfiniteBench::ChineseOverlap,
-                "longbook_choice_eng" => InfiniteBench::Choice,
-                "longdialogue_qa_eng" => InfiniteBench::Name,
-                "code_debug" => InfiniteBench::Debug,
-                "code_run" => InfiniteBench::LastInteger,
-                "math_find" => InfiniteBench::FirstNumber,
-                _ => return None,
-            };
-            let fields = match rule {
-                InfiniteBench::Choice | InfiniteBench::Debug => {
+            let fields = match task {
+                "code_debug" | "longbook_choice_eng" => {
                     json!({"answers": [truth[0]], "correct_letter": truth[1]})
                 }
                 _ if truth.is_array() => json!({"answers": truth}),
                 _ => json!({"answers": [truth]}),
             };
-            let evaluator = OfficialScore::new(OfficialRule::InfiniteBench(rule));
-            Some((
-                task.to_owned(),
-                score(&evaluator, fields, record.text("prediction")),
-            ))
+            let ours = score(
+                &format!("infinitebench:{task}"),
+                fields,
+                record.text("prediction"),
+            );
+            Some((task.to_owned(), ours))
         },
     );
     Ok(())
@@ -266,7 +241,7 @@ pub(crate) fn truthfulqa(report: &mut Report) -> Result<(), Ignored> {
         };
         let ours = nearer(&record);
         // Disagreement is what is measured here, not a list to work off.
-        people.judge(&record, (official, ours), official == ours, || label);
+        people.judge(&record, (official, ours), official == ours, String::new);
     }
     people.tell(report);
     Ok(())

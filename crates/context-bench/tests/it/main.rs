@@ -9,7 +9,6 @@
     reason = "tests"
 )]
 
-mod agreement_long;
 mod bfcl_languages;
 mod catalogue;
 mod command;

@@ -377,7 +377,7 @@ fn an_option_rejected_in_words_is_not_chosen() {
         ("", "B: wrong."),
         ("", "B - wrong"),
         ("", "B) wrong"),
-        ("", "(B) No."),
+        ("B", "(B) No."),
         ("", "(B) Incorrect."),
         ("", "(B) is not supported by the text."),
         ("", "not (B)"),
@@ -501,6 +501,63 @@ fn an_option_rejected_in_words_is_not_chosen() {
         ("", "No, not B."),
         ("B", "No. B."),
         ("B", "No, B."),
+    ] {
+        let found = extract(text, &ChoiceOptions::default());
+        assert_eq!(chosen(text), expected, "{text:?}: {found:?}");
+    }
+}
+
+/// Denials around a choice that is made all the same.
+#[test]
+fn what_is_denied_beside_a_choice_does_not_take_it_back() {
+    for (expected, text) in [
+        ("B", "The answer is B: no other option fits."),
+        ("B", "B is best; A is not bad either."),
+        (
+            "B",
+            "The answer is (B), not because A is wrong but because it is older.",
+        ),
+        ("B", "I initially doubted B, but B is right."),
+        ("B", "No other choice than B."),
+        ("B", "There is no doubt that B is correct."),
+        ("B", "There is no doubt: the answer is B."),
+        ("B", "Without a doubt the answer is B."),
+        ("B", "It is not A, C or D. B it is."),
+        ("B", "Since it cannot be A, C, or D, the answer is B."),
+        ("B", "B. The others do not apply."),
+        ("B", "B\nThe others are wrong."),
+        ("B", "The answer is B since no evidence supports A."),
+        ("B", "My answer is not certain, but B."),
+        ("A", "I can't rule out B, but A is correct."),
+        ("B", "(B) is the answer, (A) is not."),
+        ("B", "I am not sure, but I would choose B."),
+        ("B", "It isn't clear. I'd go with B."),
+        ("B", "Not only B but also the text says so: B"),
+        ("B", "B is not only correct but also short."),
+        ("B", "The answer is none other than B."),
+        ("C", "Why not B? Because it fails. The answer is C."),
+        ("B", "Options A and D are wrong, and C is irrelevant. B."),
+        ("B", "(A) is out, (C) is out, (D) is out. (B)."),
+    ] {
+        let found = extract(text, &ChoiceOptions::default());
+        assert_eq!(chosen(text), expected, "{text:?}: {found:?}");
+    }
+}
+
+/// What an option says may begin with a denial; that does not deny the option.
+#[test]
+fn options_that_say_no_are_chosen() {
+    for (expected, text) in [
+        ("C", "(C) No, she stayed at home"),
+        ("C", "C) No, only on Sundays"),
+        ("C", "C. No"),
+        ("C", "(C) Not all of them were sold."),
+        ("C", "(C) not enough information"),
+        ("C", "(C) Never"),
+        ("C", "(C) Neither of the two"),
+        ("C", "(C) Is not allowed to vote"),
+        ("C", "(C) None of the above"),
+        ("C", "(C) He could not have known"),
     ] {
         let found = extract(text, &ChoiceOptions::default());
         assert_eq!(chosen(text), expected, "{text:?}: {found:?}");

@@ -66,6 +66,78 @@ const PASSED: &str = r#"{"ifeval_strict": 1.0, "ifeval_loose": 1.0}"#;
 const FAILED: &str = r#"{"ifeval_strict": 0.0, "ifeval_loose": 0.0}"#;
 const UNSCORED: &str = r#"{"ifeval_strict": null, "ifeval_loose": null}"#;
 
+/// Components whose cases are run here, beside this file or in the program's tests
+/// (`CodeExecution`); a name with a final dot stands for all that begin with it.
+const RUN: &[&str] = &[
+    "AnswerQuality",
+    "CodeExecution",
+    "CodeExecution.",
+    "CompressionRatio",
+    "CostOfPass",
+    "EvalResult.",
+    "IFEvalChecker",
+    "LLMJudge",
+    "LLMJudge.",
+    "Latency",
+    "MathEquivalence",
+    "MeanScore",
+    "MultipleChoiceAccuracy",
+    "NLILabelMatch",
+    "OpenAIProxy.",
+    "ParetoRank",
+    "ParetoRank.",
+    "PassRate",
+    "PerDatasetBreakdown",
+    "SummarizationQuality",
+    "cli.",
+    "dataset.",
+    "evaluate",
+    "exact_match",
+    "f1_score",
+    "local.",
+    "mc.",
+    "nli.",
+    "normalize_answer",
+    "recall_score",
+    "report.",
+    "tokens.",
+];
+
+/// Components that do not exist here, and why; `docs/differences.md` says so.
+const ABSENT: &[(&str, &str)] = &[
+    (
+        "MemoryJudge",
+        "judges of LoCoMo and LongMemEval are their own",
+    ),
+    ("PerQATypeMetric", "figures by type belong to a dataset"),
+    ("TokenEfficiencyMetric", "a metric of the memory runner"),
+    ("cache.", "the store has keys of its own"),
+    ("math.", "steps inside of MathEquivalence"),
+    ("memory.", "the memory runner"),
+    ("zep.", "a memory service"),
+];
+
+/// No case is forgotten: each component is run or known to be absent.
+#[test]
+fn every_component_is_run_or_known_to_be_absent() {
+    let fits =
+        |name: &str, known: &str| name == known || known.ends_with('.') && name.starts_with(known);
+    let mut absent: Vec<&str> = ABSENT.iter().map(|(name, _)| *name).collect();
+    let all = shared::vectors("context-bench.json");
+    for case in &all {
+        let name = case["component"].as_str().unwrap();
+        let is_run = RUN.iter().any(|known| fits(name, known));
+        let base = name.trim_end_matches(".parse");
+        let known = ABSENT.iter().find(|(known, _)| fits(base, known));
+        assert!(is_run != known.is_some(), "{name} of {}", case["id"]);
+        absent.retain(|name| known.is_none_or(|(known, _)| known != name));
+    }
+    assert!(
+        all.is_empty() || absent.is_empty(),
+        "no case has {absent:?}"
+    );
+}
+
 fn cases(components: &[&str]) -> Vec<Value> {
     let mut cases = shared::vectors("context-bench.json");
     cases.retain(|case| components.contains(&case["component"].as_str().unwrap()));

@@ -240,10 +240,12 @@ impl Clause<'_> {
         let Some(first) = self.token(j) else {
             return false;
         };
-        let not_other = first.in_set(&NEGATIONS) && letters_at(self.tokens, j + 1).is_some();
-        let predicate =
-            first.in_set(&PREDICATES) || first.in_set(&COPULAS) || first.in_set(&NEGATIONS);
-        !delimited && predicate && !not_other && self.predicate_denies(j)
+        // `(C) No, he did not` and `(B) Not all of them` begin what an option says.
+        let negates = first.in_list(&["n'est", "ne", "не", "não", "non"])
+            || first.in_list(&["no"]) && self.in_list(j + 1, &["es", "son", "está", "puede"]);
+        let begins_text = first.text.starts_with(char::is_uppercase);
+        let predicate = first.in_set(&PREDICATES) || first.in_set(&COPULAS) || negates;
+        !delimited && predicate && !begins_text && self.predicate_denies(j)
     }
 
     /// Whether a predicate that begins at `from` denies its subject.

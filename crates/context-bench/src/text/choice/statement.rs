@@ -419,7 +419,8 @@ impl Scan<'_> {
             if token.in_list(&link) || token.in_set(&COPULAS) {
                 linked = true;
             } else if token.in_set(&NEGATIONS) {
-                negated = true;
+                // `B is not only correct but short`
+                negated = !self.in_list(j + 1, &["only", "just", "merely"]);
                 linked = true;
             } else if !(token.in_set(&FILLERS)
                 || token.in_list(&["only", "single", "option", "选", "项", "選", "項"])
