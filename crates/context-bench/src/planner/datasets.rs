@@ -112,7 +112,8 @@ impl Planner<'_> {
         })?;
         gathered.keys.insert(name.to_owned());
         gathered.nodes.push(dataset_leaf(name));
-        let benchmark = self.dataset_benchmark("", dataset, None, None, &Options::default(), scoring)?;
+        let benchmark =
+            self.dataset_benchmark("", dataset, None, None, &Options::default(), scoring)?;
         gathered.add_dataset(DatasetBenchmark {
             key: name.to_owned(),
             is_open: true,
@@ -142,7 +143,11 @@ impl Planner<'_> {
             key: tag.to_owned(),
             tag: tag.to_owned(),
             alias: None,
-            reporting: scoring.reporting(config, &evaluators, prompt.as_deref()),
+            reporting: scoring.reporting(
+                config,
+                &evaluators,
+                prompt.as_ref().map(|prompt| prompt.parts()),
+            ),
             evaluators,
             score_field: Some(scoring.field_of(config)),
             common_score: Some(SCORE.to_owned()),

@@ -122,7 +122,8 @@ impl Planner<'_> {
                 fields.extend(benchmark.score_field.clone());
                 let evaluators = scoring.evaluators(config.as_ref());
                 let made = evaluators.as_deref().unwrap_or_default();
-                benchmark.reporting = scoring.reporting(config.as_ref(), made, benchmark.prompt.as_deref());
+                benchmark.reporting =
+                    scoring.reporting(config.as_ref(), made, benchmark.prompt.as_ref());
                 Rebuilt::Evaluators(evaluators.unwrap_or_else(|error| {
                     failure.get_or_insert(error);
                     Vec::new()

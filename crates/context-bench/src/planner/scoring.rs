@@ -9,7 +9,7 @@ use super::{Notice, PlanError, defaults};
 use crate::benchmark::{Reporting, SCORE};
 use crate::dataset::catalogue::{AppliedRule, Config, Deviation};
 use crate::evaluator::{AwaitedEvaluator, Evaluator, JudgeRule, SwebenchReport};
-use crate::model::Prompt;
+use crate::model::PromptParts;
 use crate::plan::{RunSpec, ScoringSpec};
 use crate::registry::{Registry, SystemRef};
 
@@ -104,7 +104,7 @@ impl<'a> Scoring<'a> {
         &self,
         config: Option<&Config>,
         evaluators: &[Arc<dyn Evaluator>],
-        prompt: Option<&Prompt>,
+        prompt: Option<&PromptParts>,
     ) -> Reporting {
         let Some(config) = config else {
             return Reporting::default();
@@ -137,7 +137,7 @@ impl<'a> Scoring<'a> {
     }
 
     /// What of the run keeps the scores of a dataset from being those of its rule.
-    fn deviation(&self, config: &Config, prompt: Option<&Prompt>) -> Option<Deviation> {
+    fn deviation(&self, config: &Config, prompt: Option<&PromptParts>) -> Option<Deviation> {
         let own = config.score_field();
         let named = self.spec.score_field.as_deref();
         if self.spec.evaluators.is_some() {
@@ -147,7 +147,7 @@ impl<'a> Scoring<'a> {
         {
             Some(Deviation::Score)
         } else {
-            let lacks_shots = |prompt: &Prompt| config.has_shots() && prompt.parts().n_shots() == 0;
+            let lacks_shots = |prompt: &PromptParts| config.has_shots() && prompt.n_shots() == 0;
             match prompt {
                 None => config.has_prompt().then_some(Deviation::PlainPrompt),
                 Some(prompt) => lacks_shots(prompt).then_some(Deviation::NoShots),
