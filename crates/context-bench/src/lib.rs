@@ -48,9 +48,9 @@ pub use memory::MemorySystem;
 pub use metric::{Comparison, Metric};
 pub use model::{
     CallStats, Counts, Ending, EvalRow, Example, ExampleError, ExampleId, Failure, FailureKind,
-    Identity, Interval, JudgeUsage, Measurement, Output, Prompt, PromptError, PromptLimit,
-    PromptParts, QUESTION_IN_CONTEXT, RenderedPrompt, Reply, RowText, Score, ScoreName, Scores,
-    Shorten, Source, Summary, TokenUse, Turn, Unit,
+    Identity, Interval, JudgeUsage, Measurement, OPTIONS_APART, Output, Prompt, PromptError,
+    PromptLimit, PromptParts, QUESTION_IN_CONTEXT, RenderedPrompt, Reply, RowText, Score,
+    ScoreName, Scores, Shorten, Source, Summary, TokenUse, Turn, Unit,
 };
 pub use plan::{RunPlan, RunSpec};
 pub use result::{EvalResult, Kept, Unfinished};

@@ -483,21 +483,26 @@ mod tests {
         ];
         let rated = found(&all, &turns);
         assert!(near(rated.value, 6.0) && rated.n == Some(3), "{rated:?}");
-        // Length that decides everything leaves nothing to choose between the two.
+        // Longer answers win: without that the model wins less often.
         let at_equal_length = Figure::LengthControlled {
             score: "s".into(),
             length: "l".into(),
             difficulty: "d".into(),
         };
-        let judged: Vec<Document<'_>> = (0..40)
-            .map(|n| match n % 4 {
-                0 => document(n, &[("s", 0.0), ("l", -100.0)]),
-                _ => document(n, &[("s", 1.0), ("l", 100.0)]),
+        let judged: Vec<Document<'_>> = (0..100)
+            .map(|n| {
+                let longer = f64::from(n % 10) * 40.0 - 100.0;
+                let win = 1.0 / (1.0 + (0.5 - longer / 150.0).exp());
+                document(n, &[("s", win), ("l", longer)])
             })
             .collect();
+        let raw = judged.iter().map(|one| one.scores[0].1).sum::<f64>() / 100.0;
         let rate = found(&at_equal_length, &judged);
-        let (value, raw) = (rate.value.unwrap_or(1.0), 0.75);
-        assert!(value < raw && rate.n == Some(40), "{rate:?}");
+        assert!(
+            rate.value.is_some_and(|value| value < raw),
+            "{rate:?} {raw}"
+        );
+        assert_eq!(rate.n, Some(100));
         assert_eq!(found(&at_equal_length, &judged[..4]).value, None);
     }
 }

@@ -19,6 +19,11 @@ use crate::text::stringify;
 /// have by chance.
 pub const QUESTION_IN_CONTEXT: &str = "question_in_context";
 
+/// The field of an example whose options stand neither in its context nor in its question,
+/// so that whoever asks without a prompt shows them beside the question. The catalogue sets
+/// it.
+pub const OPTIONS_APART: &str = "options_apart";
+
 /// The object of another language that a map was made from; see [`Example::with_source`].
 pub type Source = Arc<dyn Any + Send + Sync>;
 

@@ -17,7 +17,9 @@ mod row_text;
 mod score;
 
 pub use counts::Counts;
-pub use example::{Example, ExampleError, ExampleId, QUESTION_IN_CONTEXT, Source, Turn};
+pub use example::{
+    Example, ExampleError, ExampleId, OPTIONS_APART, QUESTION_IN_CONTEXT, Source, Turn,
+};
 pub use failure::{Failure, FailureKind};
 pub use identity::Identity;
 pub use judge_usage::JudgeUsage;

@@ -11,7 +11,7 @@ use crate::dataset::catalogue::{AppliedRule, Config, Deviation};
 use crate::evaluator::{AwaitedEvaluator, Evaluator, JudgeRule, SwebenchReport};
 use crate::model::PromptParts;
 use crate::plan::{RunSpec, ScoringSpec};
-use crate::registry::{Registry, SystemRef};
+use crate::registry::{Registry, SystemRef, needs_more};
 
 /// The evaluator of datasets that say nothing about theirs, and its score.
 const USUAL_EVALUATOR: &str = "answer_quality";
@@ -140,7 +140,7 @@ impl<'a> Scoring<'a> {
     fn deviation(&self, config: &Config, prompt: Option<&PromptParts>) -> Option<Deviation> {
         let own = config.score_field();
         let named = self.spec.score_field.as_deref();
-        if self.spec.evaluators.is_some() {
+        if self.spec.evaluators.is_some() && !self.completes(config) {
             Some(Deviation::Evaluators)
         } else if Some(self.field_of(Some(config)).as_str()) != own.or(Some(USUAL_SCORE))
             || named.is_some_and(|named| Some(named) != own)
@@ -153,6 +153,24 @@ impl<'a> Scoring<'a> {
                 Some(prompt) => lacks_shots(prompt).then_some(Deviation::NoShots),
             }
         }
+    }
+
+    /// Whether the user names the very evaluator that gives the score of a dataset, with what
+    /// it lacked: a judge's address, the report of a harness.
+    fn completes(&self, config: &Config) -> bool {
+        let named = |typed: &String| typed.parse::<SystemRef>().ok();
+        let own: Vec<SystemRef> = config.evaluators().iter().filter_map(named).collect();
+        let mut names = self.spec.evaluators.iter().flatten();
+        let has_it = names.any(|typed| {
+            let Some(mut asked) = named(typed) else {
+                return false;
+            };
+            // Another baseline makes another score of it.
+            asked.params.take("baseline").is_none()
+                && needs_more(&asked.name)
+                && own.iter().any(|one| one.name == asked.name)
+        });
+        has_it && config.score_field() == Some(self.field_of(Some(config)).as_str())
     }
 
     /// The score that the summary is made of: what the user asked for, else that of

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::error::Hint;
-use crate::model::{Example, QUESTION_IN_CONTEXT};
+use crate::model::{Example, OPTIONS_APART, QUESTION_IN_CONTEXT};
 use crate::text::stringify;
 
 /// The call whose result the context is.
@@ -52,9 +52,10 @@ impl Layout {
         let context = example.get("context").cloned().unwrap_or_else(|| json!(""));
         let question = example.get("question").filter(|value| !value.is_null());
         let is_in_context = example.get(QUESTION_IN_CONTEXT) == Some(&Value::Bool(true));
-        let Some(question) = question.filter(|_| !is_in_context).cloned() else {
+        let Some(question) = question.filter(|_| !is_in_context) else {
             return vec![message("user", context)];
         };
+        let question = with_options(question, example);
         let is_empty = matches!(&context, Value::Null) || context == "";
         match self {
             Self::System => vec![message("system", context), message("user", question)],
@@ -82,6 +83,23 @@ impl Layout {
                 json!({"role": "tool", "tool_call_id": CALL, "content": context}),
             ],
         }
+    }
+}
+
+/// The question, with the options below it that nothing else shows.
+fn with_options(question: &Value, example: &Example) -> Value {
+    let is_apart = example.get(OPTIONS_APART) == Some(&Value::Bool(true));
+    match example.get("choices") {
+        Some(Value::Array(choices)) if is_apart => {
+            let mut asked = stringify::python_str(question).into_owned();
+            asked.push('\n');
+            for (letter, choice) in ('A'..='Z').zip(choices) {
+                let choice = stringify::python_str(choice);
+                asked.push_str(&format!("\n{letter}) {choice}"));
+            }
+            asked.into()
+        }
+        _ => question.clone(),
     }
 }
 
@@ -177,6 +195,14 @@ mod tests {
         assert_eq!(
             called[1]["tool_calls"][0]["id"], called[2]["tool_call_id"],
             "{called:?}"
+        );
+        // Options that stand nowhere else stand below the question.
+        let apart = example(json!({
+            "context": "C", "question": "Q", "choices": ["x", 2], OPTIONS_APART: true,
+        }));
+        assert_eq!(
+            roles(Layout::System, &apart),
+            of(&[("system", json!("C")), ("user", json!("Q\n\nA) x\nB) 2"))])
         );
         // Nothing is said twice, and nothing is looked up that is not there.
         let once =

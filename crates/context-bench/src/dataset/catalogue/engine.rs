@@ -16,7 +16,7 @@ use super::spec::{Choices, Config};
 use super::template::Template;
 use crate::dataset::{DatasetError, Examples, Misfit};
 use crate::error::Location;
-use crate::model::{Example, QUESTION_IN_CONTEXT};
+use crate::model::{Example, OPTIONS_APART, QUESTION_IN_CONTEXT};
 use crate::text::stringify::{is_truthy, kind};
 
 /// What a user may ask of the engine.
@@ -193,9 +193,10 @@ impl Engine {
                 fields.put(i, value);
             }
         }
-        let mut is_once = false;
+        let (mut is_once, mut is_apart) = (false, false);
         if let Some(options) = options {
             is_once = fields.get(Known::Context).is_none();
+            is_apart = !is_once && !self.reads_options;
             self.choose(&mut fields, options, at)?;
         }
         self.complete_answers(&mut fields, at)?;
@@ -207,6 +208,9 @@ impl Engine {
         let mut example: Example = fields.into();
         if is_once {
             example = example.with(QUESTION_IN_CONTEXT, true);
+        }
+        if is_apart {
+            example = example.with(OPTIONS_APART, true);
         }
         Ok(example)
     }
