@@ -533,7 +533,6 @@ fn what_is_denied_beside_a_choice_does_not_take_it_back() {
         ("B", "I am not sure, but I would choose B."),
         ("B", "It isn't clear. I'd go with B."),
         ("B", "Not only B but also the text says so: B"),
-        ("B", "B is not only correct but also short."),
         ("B", "The answer is none other than B."),
         ("C", "Why not B? Because it fails. The answer is C."),
         ("B", "Options A and D are wrong, and C is irrelevant. B."),
