@@ -137,13 +137,11 @@ fn every_evaluator_exists_and_gives_the_score_of_its_dataset() {
     let registry = Registry::builtin();
     // These need what the user names: a model, or a report.
     let mut judges = vec![
-        ("llm_judge", "judge_score"),
-        ("swebench_report", "resolved"),
+        ("llm_judge", &["judge_score"][..]),
+        ("swebench_report", &["resolved"]),
     ];
-    let own = JudgeRule::ALL
-        .iter()
-        .map(|(rule, name, _)| (*name, rule.score_names()[0]));
-    judges.extend(own);
+    let own = JudgeRule::ALL.iter();
+    judges.extend(own.map(|(rule, name, _)| (*name, rule.score_names())));
     for name in registry.catalogue.names() {
         let spec = registry.catalogue.get(name).expect("valid");
         let configs = match spec.config_names().next() {
@@ -153,8 +151,8 @@ fn every_evaluator_exists_and_gives_the_score_of_its_dataset() {
         for config in configs.expect("valid") {
             let mut scores: Vec<String> = Vec::new();
             for name in config.evaluators() {
-                if let Some((_, score)) = judges.iter().find(|(judge, _)| judge == name) {
-                    scores.push((*score).to_owned());
+                if let Some((_, own)) = judges.iter().find(|(judge, _)| judge == name) {
+                    scores.extend(own.iter().map(ToString::to_string));
                     continue;
                 }
                 let reference: SystemRef = name.parse().expect("valid");
