@@ -256,9 +256,8 @@ impl Clause<'_> {
                 return negated;
             };
             let more = ["only", "just", "merely"];
-            if token.in_set(&FAILS) || token.in_set(&REJECTS) {
-                return !negated;
-            } else if token.in_list(&["out"]) && self.clause_ends(j + 1) {
+            let out = token.in_list(&["out"]) && self.clause_ends(j + 1);
+            if token.in_set(&FAILS) || token.in_set(&REJECTS) || out {
                 return !negated;
             } else if token.in_set(&NEGATIONS) || token.lower.ends_with("n't") {
                 negated |= !self.in_list(j + 1, &more);
@@ -324,7 +323,6 @@ impl Clause<'_> {
             "though",
             "who",
             "where",
-            "when",
             "if",
             "weil",
             "da",
@@ -347,7 +345,6 @@ impl Clause<'_> {
             "и",
             "а",
             "но",
-            "when",
             "given",
             "due",
             "here",

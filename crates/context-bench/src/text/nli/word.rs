@@ -17,7 +17,7 @@ pub(super) struct Word {
 }
 
 /// What stands before a word.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone, Copy)]
 struct Signs {
     stop: bool,
     asked: bool,
