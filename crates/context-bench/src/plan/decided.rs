@@ -103,6 +103,10 @@ pub struct PlannedBenchmark {
     /// The evaluators that score it, by name; none for tasks, which score themselves.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub evaluators: Vec<String>,
+    /// What the store finds their scores by, in their order: one name may be there with
+    /// several settings in one run. Empty where an evaluator has no such key.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub scorers: Vec<String>,
     /// The score that stands for a document.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub score_field: Option<String>,

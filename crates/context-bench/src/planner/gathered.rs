@@ -9,7 +9,9 @@ use crate::benchmark::{
     Benchmark, ClassBenchmark, ClassTask, DatasetBenchmark, TaskBenchmark, TaskDocuments,
 };
 use crate::dataset::Skipped;
+use crate::evaluator::Evaluator;
 use crate::plan::{BenchmarkKind, PlannedBenchmark};
+use crate::store::ScorerEntry;
 
 /// Benchmarks while they are gathered.
 #[derive(Default)]
@@ -36,6 +38,7 @@ impl Gathered {
             kind: BenchmarkKind::Dataset,
             alias: benchmark.alias.clone(),
             evaluators: evaluators.map(|one| one.name().to_owned()).collect(),
+            scorers: scorers(&benchmark.evaluators),
             score_field: benchmark.score_field.clone(),
             documents: benchmark.documents,
             original: None,
@@ -90,4 +93,17 @@ impl Gathered {
         });
         self.benchmarks.push(Arc::new(benchmark));
     }
+}
+
+/// What the store finds the scores of evaluators by.
+pub(super) fn scorers(evaluators: &[Arc<dyn Evaluator>]) -> Vec<String> {
+    evaluators.iter().map(|one| scorer(&**one)).collect()
+}
+
+/// What the store finds the scores of an evaluator by; empty when they cannot be kept.
+pub(super) fn scorer(evaluator: &dyn Evaluator) -> String {
+    let entry = evaluator
+        .identity()
+        .map(|identity| ScorerEntry::new(evaluator.name(), identity));
+    entry.map_or_else(String::new, |entry| entry.key().to_string())
 }

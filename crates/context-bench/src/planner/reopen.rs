@@ -10,6 +10,7 @@ use context_bench_tasks::options::Chat;
 use context_bench_tasks::{Host, Leaf, Options, Task, Tree};
 
 use super::earlier;
+use super::gathered::scorer;
 use super::known::task_data;
 use super::prompts::prompt_of;
 use super::run::scored;
@@ -150,15 +151,20 @@ impl Reopened {
             pace: Arc::new(Pace::new(None, None)),
             notices: Vec::new(),
         };
-        let named = |names: &[String]| -> Vec<Arc<dyn Evaluator>> {
-            let own = stored
-                .iter()
-                .filter(|one| names.iter().any(|name| name == one.name()));
+        let named = |planned: &PlannedBenchmark| -> Vec<Arc<dyn Evaluator>> {
+            let own = stored.iter().filter(|one| {
+                let key = scorer(&***one);
+                let mut own = planned.evaluators.iter().enumerate();
+                own.any(|(at, name)| {
+                    let known = planned.scorers.get(at).filter(|known| !known.is_empty());
+                    name == one.name() && known.is_none_or(|known| *known == key)
+                })
+            });
             own.cloned().collect()
         };
         let rebuilt = planner.rebuilt(plan, &plan.tree, &host, |benchmark, task| match task {
-            Some(task) => Rebuilt::Task(task.with_evaluators(named(&benchmark.evaluators))),
-            None => Rebuilt::Evaluators(named(&benchmark.evaluators)),
+            Some(task) => Rebuilt::Task(task.with_evaluators(named(benchmark))),
+            None => Rebuilt::Evaluators(named(benchmark)),
         });
         let own = stored.iter().find(|one| one.name() == SuiteEvaluator::NAME);
         Suite::new(plan.tree.clone(), rebuilt).scored_by(own.cloned())

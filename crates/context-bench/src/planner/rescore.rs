@@ -6,6 +6,7 @@ use std::sync::Arc;
 use context_bench_tasks::Tree;
 
 use super::earlier;
+use super::gathered::scorers;
 use super::known::Known;
 use super::reopen::{Rebuilt, Reopened};
 use super::run::{counting, scored};
@@ -205,6 +206,7 @@ fn replanned(suite: &Suite, old: &RunPlan) -> Vec<PlannedBenchmark> {
         let evaluators = one.evaluators().iter();
         Some(PlannedBenchmark {
             evaluators: evaluators.map(|one| one.name().to_owned()).collect(),
+            scorers: scorers(one.evaluators()),
             score_field: one.score_field().map(str::to_owned),
             reporting: one.reporting().cloned().unwrap_or_default(),
             ..old.clone()
