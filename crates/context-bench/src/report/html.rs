@@ -87,7 +87,8 @@ fn figures(result: &EvalResult) -> String {
         }
         html += "</tbody></table>";
     }
-    for (dataset, figure, values) in quoted::by_value(result) {
+    for own in quoted::by_value(result) {
+        let (dataset, figure, values) = (own.dataset, own.figure, own.values);
         html += &format!(
             "<table><thead><tr><th>{}: {}</th>{systems}</tr></thead><tbody>",
             escape(dataset),

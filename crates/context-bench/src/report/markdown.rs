@@ -112,7 +112,8 @@ fn figures(result: &EvalResult) -> Vec<String> {
         }
         lines.push(String::new());
     }
-    for (dataset, figure, values) in quoted::by_value(result) {
+    for own in quoted::by_value(result) {
+        let (dataset, figure, values) = (own.dataset, own.figure, own.values);
         let title = format!("### {}: {}", cell::plain(dataset), cell::plain(figure));
         head(title, "Value", &mut lines);
         for (value, cells) in values {

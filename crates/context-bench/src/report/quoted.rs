@@ -34,6 +34,14 @@ impl Line<'_> {
     }
 }
 
+/// A figure of a dataset that is one for each value of a field.
+pub(super) struct ByValue<'a> {
+    pub(super) dataset: &'a str,
+    pub(super) figure: &'a str,
+    /// What each system has for each value.
+    pub(super) values: IndexMap<&'a str, Vec<Option<Measurement>>>,
+}
+
 /// The reports about one dataset, system by system.
 fn of_dataset<'a>(
     result: &'a EvalResult,
@@ -90,11 +98,8 @@ fn with_size(figure: &Measurement) -> String {
     }
 }
 
-/// The figures for each value of a field: dataset and figure, then by value the cell of
-/// each system.
-pub(super) fn by_value(
-    result: &EvalResult,
-) -> Vec<(&str, &str, IndexMap<&str, Vec<Option<Measurement>>>)> {
+/// The figures for each value of a field.
+pub(super) fn by_value(result: &EvalResult) -> Vec<ByValue<'_>> {
     let mut found = Vec::new();
     for dataset in datasets(result) {
         let reports: Vec<Option<&DatasetReport>> = of_dataset(result, dataset).collect();
@@ -113,7 +118,11 @@ pub(super) fn by_value(
                 }
             }
             values.sort_unstable_keys();
-            found.push((dataset, figure, values));
+            found.push(ByValue {
+                dataset,
+                figure,
+                values,
+            });
         }
     }
     found
@@ -124,7 +133,12 @@ pub(super) fn by_value(
 pub(super) fn compact(result: &EvalResult) -> Vec<String> {
     let systems: Vec<&String> = result.tasks.keys().collect();
     let mut lines = Vec::new();
-    for (dataset, figure, values) in by_value(result) {
+    for ByValue {
+        dataset,
+        figure,
+        values,
+    } in by_value(result)
+    {
         for (place, system) in systems.iter().enumerate() {
             let own = values.iter().filter_map(|(value, cells)| {
                 let measured = cells.get(place).copied().flatten()?;

@@ -75,8 +75,8 @@ impl Reader<'_> {
             let layout = Layout::of(&variant);
             let known: Vec<&str> = layout.names().collect();
             for (name, figure) in &variant.summary {
-                let fields = figure.fields().into_iter().chain(figure.weight());
-                for field in fields.filter(|field| !known.contains(field)) {
+                let mut fields = figure.fields().into_iter().chain(figure.weight());
+                if let Some(field) = fields.find(|field| !known.contains(field)) {
                     let what = format!("figure `{name}` goes by `{field}`, which is no field");
                     let near = suggest::did_you_mean(field, known.iter().copied());
                     let all = || format!("fields: {}", known.join(", "));
