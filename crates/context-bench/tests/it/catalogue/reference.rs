@@ -222,7 +222,8 @@ fn rule(page: &mut String, config: &Config, known: &Config) {
         true => format!("`{}`: ", config.full_name()),
         false => String::new(),
     };
-    if !figures.is_empty() && !(is_known && config.summary().eq(known.summary())) {
+    let is_told = is_known && config.summary().eq(known.summary());
+    if !figures.is_empty() && !is_told {
         let headline = config.headline().unwrap_or_default();
         let _ = writeln!(
             page,
