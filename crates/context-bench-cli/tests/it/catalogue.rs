@@ -195,7 +195,7 @@ fn what_the_hub_refuses_is_told_with_advice() {
     fails("gpqa", &["gpqa", "HF_TOKEN"]);
     fails("gsm8k:mian", &["no config `mian`", "did you mean `main`?"]);
     fails("gsm8k@dev", &["dev", "test"]);
-    fails("drop", &["ucinlp/drop"]);
+    fails("drop", &["EleutherAI/drop"]);
     fails(
         "gsm9k",
         &["unknown dataset `gsm9k`", "did you mean `gsm8k`?"],

@@ -467,7 +467,7 @@ fn a_task_is_shown_with_the_origin_of_each_value_and_a_prompt() {
     assert_eq!(both["licence"], "MIT");
     assert_eq!(both["members"].as_array().unwrap().len(), 4, "{both}");
     let dataset = ok(&["show", "hotpotqa", "--output", "json"]).json();
-    assert_eq!(dataset["config"], "fullwiki");
+    assert_eq!(dataset["config"], "distractor");
     run(&["show", "mmlu::mmlu_anatmy"])
         .is_error(&["`mmlu_anatmy` in `mmlu::mmlu_anatmy` is no member"]);
     run(&["show", "hotpotq"]).is_error(&["hotpotq", "did you mean `hotpotqa`"]);
