@@ -310,6 +310,13 @@ fn recalled(system: Arc<str>, stored: &StoredRow, wiring: &Wiring) -> EvalRow {
                     ..Reply::default()
                 }));
             }
+            // Runs without a plan tell evaluators apart by name alone, and one name may have
+            // had other settings for other datasets.
+            let scored_by_namesake = |index: usize| {
+                let name = wiring.evaluators[index].name();
+                let mut others = wiring.evaluators.iter().zip(scores.iter());
+                others.any(|(other, scores)| other.name() == name && scores.is_some())
+            };
             for (index, evaluator) in wiring.evaluators.iter().enumerate() {
                 if !wiring.is_wired(index, &stored.dataset) {
                     continue;
@@ -319,7 +326,7 @@ fn recalled(system: Arc<str>, stored: &StoredRow, wiring: &Wiring) -> EvalRow {
                         true => row.not_applicable += 1,
                         false => row.scores.merge(scores.clone()),
                     }
-                } else {
+                } else if !scored_by_namesake(index) {
                     row.scores.merge(unscored(&**evaluator, NO_SCORE));
                 }
             }
