@@ -74,7 +74,7 @@ fn dataset_entries(registry: &Registry, details: bool) -> Result<Vec<Entry>, Fai
     let mut entries = names(Kind::Datasets, registry);
     if details {
         for entry in &mut entries {
-            let usual = ["", "", "bundled", "", "", "answer_quality"];
+            let usual = ["", "", "bundled", "", "f1"];
             entry.columns = usual.into_iter().map(str::to_owned).collect();
         }
     }
@@ -93,12 +93,7 @@ fn dataset_entries(registry: &Registry, details: bool) -> Result<Vec<Entry>, Fai
     }
     if details {
         let head = [
-            "category",
-            "examples",
-            "cached",
-            "licence",
-            "rule",
-            "evaluators",
+            "category", "examples", "cached", "licence", "headline", "ours", "verified", "rule",
         ];
         entries.insert(
             0,
@@ -145,14 +140,24 @@ fn describe(
     } else {
         "no"
     };
-    let shown: Vec<&str> = evaluators.iter().map(|name| name.as_str()).collect();
+    let first = usual.first();
+    let rule = first.and_then(|one| one.rule());
+    let verified = rule.map_or("", |rule| match rule.verified {
+        Some(_) => "yes",
+        None => "no",
+    });
+    let headline = first.and_then(|one| one.headline()).unwrap_or_default();
     entry.columns = vec![
         spec.category().to_owned(),
         examples.map_or("?".into(), |n| n.to_string()),
         cached.to_owned(),
         spec.licence().to_owned(),
-        rule_mark(&all).to_owned(),
-        shown.join(", "),
+        headline.to_owned(),
+        rule_mark(&usual).to_owned(),
+        verified.to_owned(),
+        rule.map_or_else(String::new, |rule| {
+            format!("{} ({})", rule.name, rule.source)
+        }),
     ];
     let details = &mut entry.details;
     details.insert("category".into(), spec.category().into());
@@ -161,22 +166,16 @@ fn describe(
     details.insert("gated".into(), spec.is_gated().into());
     details.insert("source".into(), spec.hub_repo().into());
     details.insert("evaluators".into(), json!(evaluators));
-    details.insert(
-        "headline".into(),
-        usual.first().and_then(|one| one.headline()).into(),
-    );
-    details.insert(
-        "rule".into(),
-        json!(usual.first().and_then(|one| one.rule())),
-    );
+    details.insert("headline".into(), headline.into());
+    details.insert("rule".into(), json!(rule));
     details.insert("configs".into(), spec.config_names().collect());
     details.insert("default_configs".into(), json!(spec.default_configs()));
     details.insert("cached".into(), cached.into());
     Ok(())
 }
 
-/// How the main scores of a dataset stand to the official ones: of its configs the first
-/// that are not the official ones.
+/// How the main scores of the usual configs of a dataset stand to the official ones: those
+/// of the first that are not the official ones.
 fn rule_mark(configs: &[Config]) -> &'static str {
     let mut rules = configs.iter().map(Config::rule);
     match rules.find(|rule| rule.is_none_or(|rule| rule.ours != Standing::Same)) {
