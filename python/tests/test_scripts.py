@@ -46,32 +46,6 @@ def test_questions_are_a_part_of_the_demo_with_their_answers(scripts: None) -> N
         assert sum(third / 3 <= place < (third + 1) / 3 for place in places) >= 5
 
 
-def test_a_tree_as_real_ones_are_written_loads_whole(scripts: None, tmp_path: Path) -> None:
-    import wild_tree
-
-    families = len(wild_tree.FAMILIES)
-    tasks, groups = wild_tree.write(tmp_path / "tree", families * 2, 3)
-    assert groups == families * 2 and tasks > groups * 3
-
-    def validated(*args: str) -> subprocess.CompletedProcess[str]:
-        command = [PROGRAM, "validate", "--include-path", tmp_path / "tree", *args]
-        cache = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
-        return subprocess.run(command, capture_output=True, text=True, env=cache)
-
-    for family in wild_tree.FAMILIES:
-        done = validated(f"{family.__name__}_*")
-        assert done.returncode == 0, done.stderr
-    everything = validated("*")
-    assert everything.returncode == 0, everything.stderr
-    assert int(everything.stdout.split()[0]) > tasks
-    # One that does not load is told, with its class, and the others still count.
-    (tmp_path / "tree" / "lost.yaml").write_text("group: lost\ntask: [nowhere_at_all]\n")
-    done = validated("*")
-    assert done.returncode == 2
-    assert "unknown member `nowhere_at_all`" in done.stderr
-    assert "tasks valid, 1 problem (with groups 1)" in done.stderr
-
-
 def test_tool_outputs_hold_their_answers_in_every_layout(scripts: None) -> None:
     import tool_outputs
 

@@ -1,5 +1,6 @@
 //! Calls of Python code from a run: where they happen, and what came of them.
 
+use std::any::Any;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -28,6 +29,8 @@ pub(crate) struct Desk {
     fatal: Mutex<Option<PyErr>>,
     /// What ended the dataset early.
     ended: Mutex<Option<PyErr>>,
+    /// Where the answers of calls were awaited that the end of the run cut off.
+    cut_off: Mutex<Vec<Box<dyn Any + Send>>>,
 }
 
 /// What a call gave.
@@ -69,6 +72,7 @@ impl Desk {
             aio,
             fatal: Mutex::new(None),
             ended: Mutex::new(None),
+            cut_off: Mutex::new(Vec::new()),
         }
     }
 
@@ -98,6 +102,13 @@ impl Desk {
                 let took = started.elapsed();
                 let result = match returned {
                     Ok(returned) => read(&returned),
+                    Err(error) if ends_program(py, &error) => {
+                        // The call was cut off and is no failure of the system. Nobody is
+                        // told, or a row might be made of it before the run is stopped.
+                        teller.cut_off(sender);
+                        teller.fail(error);
+                        return;
+                    }
                     Err(error) => Err(teller.raised(py, error)),
                 };
                 // A run that was given up waits for nothing.
@@ -152,6 +163,12 @@ impl Desk {
             // Wakes the calling thread.
             self.home.submit(Box::new(|_| {}));
         }
+    }
+
+    /// Keeps those waiting who wait for an answer, until the run is stopped.
+    fn cut_off(&self, sender: impl Any + Send) {
+        let mut cut_off = self.cut_off.lock().unwrap_or_else(|e| e.into_inner());
+        cut_off.push(Box::new(sender));
     }
 
     /// Remembers the exception that ended the dataset, to be raised when what was
