@@ -209,7 +209,7 @@ fn is_plain(text: &str) -> bool {
 /// Whether a literal block keeps the text: several lines, nothing to escape.
 fn fits_block(text: &str) -> bool {
     text.contains('\n')
-        && !text.starts_with([' ', '\n'])
+        && !text.starts_with([' ', '\n', '\t'])
         && text
             .chars()
             .all(|c| c == '\n' || c == '\t' || python::is_printable(c))
