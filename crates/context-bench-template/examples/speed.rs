@@ -1,15 +1,15 @@
 //! How long a thread works on a record, by kind of template:
 //! `cargo run --release --package context-bench-template --example speed`.
 //!
-//! The best of some rounds, because other programs run beside it.
+//! The best of many short rounds, because other programs run beside it.
 
 use std::time::Instant;
 
 use context_bench_template::jinja::{Error, Template};
 use serde_json::json;
 
-const ROUNDS: usize = 20;
-const RENDERS: u32 = 5_000;
+const ROUNDS: usize = 500;
+const RENDERS: u32 = 200;
 
 /// From a plain field to a prompt with a loop.
 const TEMPLATES: [(&str, &str); 8] = [

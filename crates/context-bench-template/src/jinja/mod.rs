@@ -287,3 +287,59 @@ fn inner(code: &str) -> Option<&str> {
     let inner = inner.strip_prefix(['-', '+']).unwrap_or(inner);
     Some(inner.strip_suffix(['-', '+']).unwrap_or(inner).trim())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The worked cases of the tests, and what becomes of them by chance.
+    fn sources(cases: &[Json]) -> Vec<String> {
+        let marks = [
+            "{{ x }}", "{%", "%}", "}}", "-", "+", " ~ ", " * 2", "|upper", "[1:]", "(", ")", ", ",
+            "[", "]", "'", " if ", " else ", " is ", " in ", "not ", " and ", ".", "{#", "%",
+        ];
+        let golden = cases.iter().filter_map(|case| case["template"].as_str());
+        let mut sources: Vec<String> = golden.map(str::to_owned).collect();
+        let count = sources.len();
+        let mut state = 1_u64;
+        let mut below = |n: usize| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize % n
+        };
+        for _ in 0..20_000 {
+            let mut source = sources[below(count)].clone();
+            for _ in 0..1 + below(2) {
+                let places: Vec<usize> = source.char_indices().map(|(at, _)| at).collect();
+                let at = places.get(below(places.len().max(1))).copied().unwrap_or(0);
+                match below(3) {
+                    0 if !places.is_empty() => drop(source.remove(at)),
+                    _ => source.insert_str(at, marks[below(marks.len())]),
+                }
+            }
+            sources.push(source);
+        }
+        sources
+    }
+
+    #[test]
+    fn measuring_changes_nothing() {
+        let golden = include_str!("../../tests/golden/jinja.json");
+        let golden: Json = serde_json::from_str(golden).expect("cases");
+        let record = golden["record"].as_object().expect("a record");
+        let cases = golden["cases"].as_array().expect("cases");
+        let mut same = 0;
+        for source in sources(cases) {
+            bounds::begin();
+            let values = context(&names(&source), record);
+            let Ok(expected) = environment().render_str(&source, values) else {
+                continue;
+            };
+            let template = Template::compile("t", &source).expect(&source);
+            assert_eq!(template.render(record), Ok(expected), "{source}");
+            same += 1;
+        }
+        assert!(same > 3000, "hardly any template renders: {same}");
+    }
+}

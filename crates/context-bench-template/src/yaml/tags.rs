@@ -3,8 +3,8 @@
 //! PyYAML takes the comma for a part of the tag, which nobody means; the parser below
 //! (libyaml-safer 0.3.0) panics there, and as far as fuzzing can tell only there. So
 //! such tags are found beforehand. What looks like one may stand in a text or in a
-//! comment; the parser itself tells, when it is given the file with spaces in the
-//! place of those commas: up to the first that is a tag's, it reads the same.
+//! comment; the parser itself tells, when it is given the file with spaces before those
+//! commas.
 
 use std::ops::Range;
 
@@ -16,16 +16,26 @@ pub(super) fn before_comma(text: &str) -> Option<usize> {
     if suspects.is_empty() {
         return None;
     }
-    let mut harmless = text.as_bytes().to_vec();
+    // With a space before each comma; how far a place moves is how many are before it.
+    let mut spaced = String::with_capacity(text.len() + suspects.len());
+    let mut moved = Vec::with_capacity(suspects.len());
+    let mut done = 0;
     for suspect in &suspects {
-        harmless[suspect.end] = b' ';
+        if suspect.end > done {
+            spaced.push_str(&text[done..suspect.end]);
+            spaced.push(' ');
+            done = suspect.end;
+        }
+        let end = spaced.len() - 1;
+        moved.push((suspect.start, end - suspect.len()..end));
     }
-    let (texts, end) = texts(&harmless);
-    let is_in_text = |part: &Range<usize>| within(&texts, part.start) && within(&texts, part.end);
-    let mut found = suspects.into_iter().filter(|suspect| {
-        suspect.start <= end && !is_in_text(suspect) && !is_in_comment(text, &texts, suspect.start)
+    spaced.push_str(&text[done..]);
+    let (texts, end) = texts(spaced.as_bytes());
+    let mut found = moved.into_iter().filter(|(_, part)| {
+        let is_in_text = within(&texts, part.start) && within(&texts, part.end - 1);
+        part.start <= end && !is_in_text && !is_in_comment(&spaced, &texts, part.start)
     });
-    found.next().map(|suspect| suspect.start)
+    found.next().map(|(start, _)| start)
 }
 
 /// Whatever begins with `!`, up to the comma that ends it.
@@ -126,6 +136,8 @@ mod tests {
             ("[!<tag:yaml.org,2002:str> a, b]\n", None),
             ("['a'!x, b]\n", Some(4)),
             ("{a: !x!y,}\n", Some(4)),
+            ("[a !x, !y, b]\n", Some(7)),
+            ("[a !x, b]\n", None),
             ("a: Hello!, she said: !x\n", None),
             ("a: Hello !you, there\n", None),
             ("a: 'one !x, two'\nb: [!y, z]\n", Some(21)),
