@@ -11,7 +11,7 @@ PROXIES := target/proxies-venv
 EXAMPLES := $(basename $(notdir $(wildcard crates/context-bench/examples/*.rs)))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-model compare-proxies build python test test-rust test-python agreement attack fuzz bench bench-python lint notices fmt doc clean
+.PHONY: help demo demo-model compare-proxies build python test test-rust test-python agreement attack fuzz bench bench-python lint notices fuzz-yaml fmt doc clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -93,6 +93,9 @@ attack: ## Attack stores, runs, sandbox, secrets, templates, hub and terminals, 
 SECONDS ?= 60
 fuzz: ## Mutate texts through every pure evaluator: make fuzz SECONDS=120
 	$(CARGO) run --locked --package context-bench --example fuzz -- --seconds $(SECONDS)
+
+fuzz-yaml: ## Mutate YAML texts through the reader: make fuzz-yaml SECONDS=120
+	$(CARGO) run --locked --package context-bench-template --example fuzz -- $(SECONDS) 1 crates/context-bench/catalog/*/*.yaml
 
 bench: ## Measure throughput, latency, memory, store, scoring, tasks and start-up (optimised build, minutes); ONLY=scoring for one part, ONLY=python for the package
 ifeq ($(ONLY),python)

@@ -3,6 +3,10 @@
 //! Read from the end through `ReadAt`, so that one member of a remote archive
 //! can be read without the others. Sizes and checksums are verified, and a
 //! member never yields more than its directory entry says.
+//!
+//! By hand, because the `zip` crate lends its members from an archive that it owns and
+//! seeks in, while here members outlive the list, are read side by side, and a remote
+//! archive costs one request for its end, one for the list and one for each member.
 
 use std::io::{self, BufReader, Read};
 use std::path::Path;

@@ -12,6 +12,19 @@ pub struct Position {
     pub column: u32,
 }
 
+impl Position {
+    /// Where a byte of a text is.
+    pub(crate) fn of(text: &str, at: usize) -> Self {
+        let before = &text[..at];
+        let line = 1 + before.matches('\n').count();
+        let column = 1 + before.rsplit('\n').next().unwrap_or("").chars().count();
+        Self {
+            line: u32::try_from(line).unwrap_or(u32::MAX),
+            column: u32::try_from(column).unwrap_or(u32::MAX),
+        }
+    }
+}
+
 impl fmt::Display for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.line, self.column)

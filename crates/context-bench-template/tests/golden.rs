@@ -122,6 +122,7 @@ fn errors_say_what_where_and_what_to_do() {
         ("a: *b\n", "alias `*b`", "x.yaml:1:4", "quotes"),
         ("a: &a [*a]\n", "contains itself", "x.yaml:1:8", ""),
         ("a: !!foo b\n", "tag `!!foo`", "x.yaml:1:4", ""),
+        ("a: 1\nb: [!x, y]\n", "comma", "x.yaml:2:5", "space"),
         (
             "a: 1\n---\nb: 1\n",
             "second document",

@@ -5,6 +5,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use chrono::NaiveDate;
 use parquet::basic::{ConvertedType, LogicalType, TimeUnit, Type as Physical};
 use parquet::schema::types::ColumnDescriptor;
 use serde_json::{Number, Value};
@@ -166,21 +167,16 @@ fn uuid(bytes: &[u8]) -> String {
     text
 }
 
-/// Days since 1970 as `year-month-day` of the Gregorian calendar.
+/// Days since 1970 as `year-month-day` of the Gregorian calendar; far beyond what
+/// Python's dates can hold, as a number of days.
 fn date(days: i64) -> String {
-    // Eras of 400 years beginning in March, as leap days are then at their end:
-    // https://howardhinnant.github.io/date_algorithms.html
-    let days = days + 719_468;
-    let era = days.div_euclid(146_097);
-    let day_of_era = days.rem_euclid(146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = (month_from_march + 2) % 12 + 1;
-    let year = era * 400 + year_of_era + i64::from(month <= 2);
-    format!("{year:04}-{month:02}-{day:02}")
+    let date = i32::try_from(days)
+        .ok()
+        .and_then(NaiveDate::from_epoch_days);
+    date.map_or_else(
+        || format!("{days} days after 1970-01-01"),
+        |date| date.to_string(),
+    )
 }
 
 fn time(number: i64, unit: Unit) -> String {

@@ -36,9 +36,13 @@ const MACHINERY: &str = "a namespace, a loop or a macro cannot be";
 /// What users can do about it.
 pub(super) const HINT: &str = "shorten what it repeats, or prepare the field in the dataset";
 
-/// The filters that measure, as the instructions of a program call them.
+/// The filters that measure, as `measure.rs` writes them into templates.
 pub(super) const MEASURED: &str = "__measured";
 pub(super) const JOINED: &str = "__joined";
+/// What is to be put together, before it is, with how often it will be copied.
+pub(super) const OPERAND: &str = "__operand";
+/// Keeps the engine from working out a constant when it compiles.
+pub(super) const FREE: &str = "__free";
 pub(super) const WRITTEN: &str = "__written";
 pub(super) const KEPT: &str = "__kept";
 
@@ -98,18 +102,20 @@ pub(super) fn hint(error: &Error) -> Option<&'static str> {
     }
 }
 
-/// Adds the filters that programs call on what they made.
+/// Adds the filters that measure.
 pub(super) fn add(environment: &mut Environment<'static>) {
     environment.add_filter(MEASURED, measured);
     environment.add_filter(JOINED, joined);
     environment.add_filter(KEPT, kept);
-    environment.add_filter(WRITTEN, |bytes: usize| written(bytes));
+    environment.add_filter(WRITTEN, |bytes: usize| written(bytes).map(|()| ""));
+    environment.add_filter(OPERAND, operand);
+    environment.add_filter(FREE, |value: Value| value);
 }
 
 /// A value that was just made, when it is not too large or too deep. What is lazy
 /// (slices, sums of lists) is made into a list: laziness upon laziness is as deep as
 /// a loop is long, and takes a frame of the stack for each when it is dropped.
-fn measured(made: Value) -> Result<Value, Error> {
+pub(super) fn measured(made: Value) -> Result<Value, Error> {
     let weight = Weight::of(&made)?;
     charged(made, weight.size)
 }
@@ -127,12 +133,24 @@ fn joined(made: Value) -> Result<Value, Error> {
     }
 }
 
-fn charged(made: Value, work: usize) -> Result<Value, Error> {
+/// A value that is about to be copied so many times.
+fn operand(value: Value, copies: usize) -> Result<Value, Error> {
+    let size = value.as_str().map_or(VALUE, str::len);
+    charge(size.saturating_mul(copies))?;
+    Ok(value)
+}
+
+fn charge(work: usize) -> Result<(), Error> {
     let total = MADE.get().saturating_add(work);
     MADE.set(total);
-    if total > MAX_WORK {
-        return Err(wrong(TOO_MUCH));
+    match total > MAX_WORK {
+        true => Err(wrong(TOO_MUCH)),
+        false => Ok(()),
     }
+}
+
+fn charged(made: Value, work: usize) -> Result<Value, Error> {
+    charge(work)?;
     let lazy = made.kind() == ValueKind::Iterable && made.len().is_some();
     let merged = made
         .as_object()

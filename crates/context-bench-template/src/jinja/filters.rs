@@ -13,7 +13,7 @@ use minijinja::{Environment, Error, ErrorKind};
 
 use super::args::{Args, wrong};
 use super::json::tojson;
-use super::{bounds, guard, percent, value};
+use super::{bounds, guard, measure, value};
 use crate::python;
 use crate::python::regex::Regex;
 
@@ -52,7 +52,7 @@ pub(crate) fn add(environment: &mut Environment<'static>) {
         ))
     });
     super::choices::add(environment);
-    environment.add_filter(percent::FILTER, printf);
+    environment.add_filter(measure::PERCENT, printf);
     let patterns: Mutex<HashMap<String, Arc<Regex>>> = Mutex::default();
     environment.add_filter(
         "regex_replace",

@@ -18,16 +18,17 @@ pub(crate) fn call(
     method: &str,
     args: &[Value],
 ) -> Result<Value, Error> {
-    match this.kind() {
-        ValueKind::String => string(this.as_str().unwrap_or_default(), method, args),
-        ValueKind::Seq => list(this, method, args),
-        ValueKind::Map if method == "copy" => Ok(this.clone()),
+    let made = match this.kind() {
+        ValueKind::String => string(this.as_str().unwrap_or_default(), method, args)?,
+        ValueKind::Seq => list(this, method, args)?,
+        ValueKind::Map if method == "copy" => this.clone(),
         ValueKind::Number if method == "is_integer" => {
             let x = value::float(this).unwrap_or(f64::NAN);
-            Ok(Value::from(x.fract() == 0.0))
+            Value::from(x.fract() == 0.0)
         }
-        _ => minijinja_contrib::pycompat::unknown_method_callback(state, this, method, args),
-    }
+        _ => minijinja_contrib::pycompat::unknown_method_callback(state, this, method, args)?,
+    };
+    bounds::measured(made)
 }
 
 fn list(this: &Value, method: &str, args: &[Value]) -> Result<Value, Error> {
@@ -36,7 +37,7 @@ fn list(this: &Value, method: &str, args: &[Value]) -> Result<Value, Error> {
             let args = Args::bind("index", args, &["value", "start", "stop"], 1)?;
             let needle = args.values_first();
             let n = this.len().unwrap_or(0);
-            let (start, stop) = bounds(&args, 1, n)?;
+            let (start, stop) = places(&args, 1, n)?;
             let items = this.try_iter()?.enumerate();
             let mut items = items.skip(start).take(stop.saturating_sub(start));
             match items.find(|(_, item)| *item == needle) {
@@ -71,7 +72,7 @@ impl Args {
 }
 
 /// Start and stop by Python's slice rules, from argument `i` on.
-fn bounds(args: &Args, i: usize, n: usize) -> Result<(usize, usize), Error> {
+fn places(args: &Args, i: usize, n: usize) -> Result<(usize, usize), Error> {
     let length = i64::try_from(n).unwrap_or(i64::MAX);
     let place = |at: i64| {
         let at = if at < 0 { at + length } else { at };
@@ -87,7 +88,7 @@ fn slice<'t>(text: &'t str, args: &Args, i: usize) -> Result<Option<(usize, &'t 
     if args.get(i).is_none() && args.get(i + 1).is_none() {
         return Ok(Some((0, text)));
     }
-    let (start, stop) = bounds(args, i, text.chars().count())?;
+    let (start, stop) = places(args, i, text.chars().count())?;
     if start > stop {
         return Ok(None);
     }

@@ -71,6 +71,13 @@ impl<'t> Composer<'t> {
 
     /// The one document of the stream; `null` when there is none.
     pub(crate) fn document(&mut self) -> Result<Arc<Node>, Error> {
+        if let Some(at) = super::tags::before_comma(self.text) {
+            let error = Error::new(
+                "a tag goes on up to the next space, and here a comma stands right behind it",
+                Place::new(self.file.clone(), Position::of(self.text, at)),
+            );
+            return Err(error.with_hint("put a space between tag and comma"));
+        }
         let mut root = None;
         loop {
             let event = self.next()?;
@@ -94,8 +101,8 @@ impl<'t> Composer<'t> {
         Ok(root.unwrap_or_else(|| Arc::new(Node::new(Yaml::Null))))
     }
 
-    /// The next event. libyaml-safer 0.3.0 panics on a few texts, such as `[!x, y]`;
-    /// that must not end the program.
+    /// The next event. No text is known on which the parser still panics; should there
+    /// be one, it is an error like any other.
     fn next(&mut self) -> Result<Event, Error> {
         let parser = &mut self.parser;
         let parsed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| parser.parse()));

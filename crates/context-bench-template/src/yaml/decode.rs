@@ -20,12 +20,7 @@ fn utf8<'b>(bytes: &'b [u8], file: &str) -> Result<Cow<'b, str>, Error> {
         .map(Cow::Borrowed)
         .map_err(|wrong| {
             let before = String::from_utf8_lossy(&bytes[..wrong.valid_up_to()]);
-            let line = 1 + before.matches('\n').count();
-            let column = 1 + before.rsplit('\n').next().unwrap_or("").chars().count();
-            let position = Position {
-                line: u32::try_from(line).unwrap_or(u32::MAX),
-                column: u32::try_from(column).unwrap_or(u32::MAX),
-            };
+            let position = Position::of(&before, before.len());
             Error::new("the file is not UTF-8 text", Place::new(file, position))
                 .with_hint("save the file as UTF-8")
         })

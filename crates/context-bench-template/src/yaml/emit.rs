@@ -56,7 +56,16 @@ fn write_tag(out: &mut String, tag: &str) {
     if simple {
         out.push_str(tag);
     } else {
-        let _ = write!(out, "!<{tag}>");
+        out.push_str("!<");
+        for byte in tag.bytes() {
+            match byte.is_ascii_alphanumeric() || b"-;/?:@&=+$,_.!~*'()".contains(&byte) {
+                true => out.push(char::from(byte)),
+                false => {
+                    let _ = write!(out, "%{byte:02X}");
+                }
+            }
+        }
+        out.push('>');
     }
 }
 
@@ -209,7 +218,7 @@ fn is_plain(text: &str) -> bool {
 /// Whether a literal block keeps the text: several lines, nothing to escape.
 fn fits_block(text: &str) -> bool {
     text.contains('\n')
-        && !text.starts_with([' ', '\n'])
+        && !text.starts_with([' ', '\n', '\t'])
         && text
             .chars()
             .all(|c| c == '\n' || c == '\t' || python::is_printable(c))

@@ -293,18 +293,9 @@ pub(crate) fn timestamp(text: &str) -> Result<Yaml, String> {
     let number = |digits: &str| digits.parse::<u32>().map_err(|_| wrong());
     let [year, month, day] = stamp.date;
     let (year, month, day) = (number(year)?, number(month)?, number(day)?);
-    let leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
-    let days = match month {
-        4 | 6 | 9 | 11 => 30,
-        2 if leap => 29,
-        2 => 28,
-        1..=12 => 31,
-        _ => 0,
-    };
-    if year == 0 || day == 0 || day > days {
-        return Err(wrong());
-    }
-    let mut printed = format!("{year:04}-{month:02}-{day:02}");
+    let year = i32::try_from(year).ok().filter(|year| *year > 0);
+    let date = year.and_then(|year| chrono::NaiveDate::from_ymd_opt(year, month, day));
+    let mut printed = date.ok_or_else(wrong)?.to_string();
     if let Some([hour, minute, second]) = stamp.time {
         let (hour, minute, second) = (number(hour)?, number(minute)?, number(second)?);
         if hour > 23 || minute > 59 || second > 59 {

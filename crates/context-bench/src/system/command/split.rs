@@ -5,13 +5,8 @@
 
 use super::CommandError;
 
-/// Splits a command line into words.
-///
-/// - Whitespace separates words.
-/// - Between single quotes every character stands for itself.
-/// - Between double quotes too, but `\"` is a quote and `\\` a backslash.
-/// - Outside of quotes a backslash makes the next character stand for itself.
-/// - Quoted and plain parts that touch are one word; `''` is an empty word.
+/// Splits a command line into words, quotes, backslashes and comments (`# …`) as in a
+/// POSIX shell.
 ///
 /// ```
 /// let words = context_bench::system::split_command("python3 'my system.py' --rate 0.5");
@@ -22,48 +17,10 @@ use super::CommandError;
 ///
 /// When a quote is not closed or nothing follows the last backslash.
 pub fn split_command(text: &str) -> Result<Vec<String>, CommandError> {
-    let unfinished = |missing| CommandError::Unfinished {
+    shlex::split(text).ok_or_else(|| CommandError::Unfinished {
         command: text.to_owned(),
-        missing,
-    };
-    let mut words = Vec::new();
-    let mut word: Option<String> = None;
-    let mut letters = text.chars();
-    while let Some(letter) = letters.next() {
-        if letter.is_whitespace() {
-            words.extend(word.take());
-            continue;
-        }
-        let word = word.get_or_insert_default();
-        match letter {
-            '\'' => loop {
-                match letters.next().ok_or_else(|| unfinished("`'`"))? {
-                    '\'' => break,
-                    inner => word.push(inner),
-                }
-            },
-            '"' => loop {
-                match letters.next().ok_or_else(|| unfinished("`\"`"))? {
-                    '"' => break,
-                    '\\' => match letters.next().ok_or_else(|| unfinished("`\"`"))? {
-                        escaped @ ('"' | '\\') => word.push(escaped),
-                        other => word.extend(['\\', other]),
-                    },
-                    inner => word.push(inner),
-                }
-            },
-            '\\' => {
-                word.push(
-                    letters
-                        .next()
-                        .ok_or_else(|| unfinished("a character after `\\`"))?,
-                );
-            }
-            plain => word.push(plain),
-        }
-    }
-    words.extend(word);
-    Ok(words)
+        missing: "a closing quote, or a character after its last `\\`",
+    })
 }
 
 #[cfg(test)]
@@ -82,6 +39,7 @@ mod tests {
             (r"a\ b \'c\\", &["a b", r"'c\"]),
             (r"'a\b'", &[r"a\b"]),
             ("$HOME | *", &["$HOME", "|", "*"]),
+            (r#""\$a" b#c # d"#, &["$a", "b#c"]),
             ("é 日本", &["é", "日本"]),
         ] {
             assert_eq!(split_command(text).expect(text), expected, "{text}");
@@ -90,16 +48,12 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_said() {
-        for (text, message) in [
-            ("a 'b", "the command `a 'b` ends without `'`"),
-            ("\"b\\", "the command `\"b\\` ends without `\"`"),
-            (
-                "a \\",
-                "the command `a \\` ends without a character after `\\`",
-            ),
-        ] {
+        for text in ["a 'b", "\"b\\", "a \\"] {
             let error = split_command(text).expect_err(text);
-            assert_eq!(error.to_string(), message);
+            let expected = format!(
+                "the command `{text}` ends without a closing quote, or a character after its last `\\`"
+            );
+            assert_eq!(error.to_string(), expected);
         }
     }
 }
