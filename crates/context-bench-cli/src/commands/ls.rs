@@ -1,6 +1,10 @@
 //! `ls`: what can be chosen by name.
 
-use context_bench::dataset::catalogue::{CacheState, Catalogue, Config, HubAccess, Spec, Standing};
+use std::collections::BTreeSet;
+
+use context_bench::dataset::catalogue::{
+    CacheState, Catalogue, Config, HubAccess, Rule, Spec, Standing,
+};
 use context_bench::registry::Registry;
 use serde_json::{Map, Value, json};
 
@@ -155,9 +159,7 @@ fn describe(
         headline.to_owned(),
         rule_mark(&usual).to_owned(),
         verified.to_owned(),
-        rule.map_or_else(String::new, |rule| {
-            format!("{} ({})", rule.name, rule.source)
-        }),
+        rule_told(&all, rule),
     ];
     let details = &mut entry.details;
     details.insert("category".into(), spec.category().into());
@@ -172,6 +174,20 @@ fn describe(
     details.insert("default_configs".into(), json!(spec.default_configs()));
     details.insert("cached".into(), cached.into());
     Ok(())
+}
+
+/// The rule of a dataset, and how many its configs have.
+fn rule_told(configs: &[Config], usual: Option<&Rule>) -> String {
+    let names = configs.iter().filter_map(Config::rule);
+    let names: BTreeSet<&str> = names.map(|rule| rule.name.as_str()).collect();
+    let Some(rule) = usual else {
+        return String::new();
+    };
+    let mut told = format!("{} ({})", rule.name, rule.source);
+    if names.len() > 1 {
+        told += &format!("; its configs have {} rules", names.len());
+    }
+    told
 }
 
 /// How the main scores of the usual configs of a dataset stand to the official ones: those

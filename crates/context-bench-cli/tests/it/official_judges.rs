@@ -338,6 +338,11 @@ fn swe_bench_is_scored_by_the_report_of_its_harness_alone() {
     stored.write(&format!("{folder}/patch.diff"), "--- a/x\n+++ b/x\n");
     let done = rescore(&format!("file={}", logs.display()));
     assert!(done.stdout.contains("another patch"), "{done}");
+    // A patch that could not be applied has a folder and no report.
+    stored.write(&format!("{folder}/patch.diff"), patch);
+    std::fs::remove_file(stored.0.path().join(folder).join("report.json")).unwrap();
+    let done = rescore(&format!("file={}", logs.display()));
+    assert_eq!(done.json()["rows"][0]["scores"]["resolved"], 0.0, "{done}");
     // And so do predictions, for a summary.
     let path = stored.write("sum.json", &summary(&["orrin__tide-7"], &[]).to_string());
     let checked = format!(

@@ -17,6 +17,7 @@ use super::outcome::{BenchmarkOutcome, DocumentCounts};
 use super::reporting::{DatasetReport, Reporting};
 use super::{Benchmark, SumUp};
 use crate::dataset::Dataset;
+use crate::dataset::catalogue::Figure;
 use crate::evaluator::{Evaluator, EvaluatorError};
 use crate::model::{Example, ExampleId, Measurement, Output, Prompt, Scores};
 use crate::stats::clustered_mean;
@@ -267,7 +268,14 @@ impl DatasetBenchmark {
         };
         report.headline = Some(headline.clone());
         let is_figure = report.figures.contains_key(headline);
-        report.is_row_mean = !is_figure && Some(headline) == self.score_field.as_ref();
+        let is_its_mean = |figure: &Figure| {
+            matches!(figure, Figure::Mean { score, only, weight: None }
+                if only.is_empty() && Some(score) == self.score_field.as_ref())
+        };
+        report.is_row_mean = match self.reporting.figures.get(headline) {
+            Some(figure) => is_its_mean(figure),
+            None => Some(headline) == self.score_field.as_ref(),
+        };
         if !is_figure {
             // The mean of a score.
             let number = |key: String| scores.get(&key).and_then(Value::as_f64);

@@ -8,6 +8,8 @@
 //! error is that of the mean of each document's relative deviations, so that scores of one
 //! document may depend on each other.
 
+use std::cmp::Ordering;
+
 use context_bench_tasks::aggregate::macro_stderr;
 use indexmap::IndexMap;
 use serde_json::{Map, Value};
@@ -144,8 +146,19 @@ fn groups<'d, 'a>(
             groups.entry(value).or_default().push(document);
         }
     }
-    groups.sort_unstable_keys();
+    groups.sort_unstable_by(|one, _, other, _| in_order(one, other));
     groups
+}
+
+/// Numbers by value, and before texts.
+pub(crate) fn in_order(one: &str, other: &str) -> Ordering {
+    let number = |text: &str| text.parse::<f64>().ok();
+    match (number(one), number(other)) {
+        (Some(a), Some(b)) => a.total_cmp(&b),
+        (Some(_), None) => Ordering::Less,
+        (None, Some(_)) => Ordering::Greater,
+        (None, None) => one.cmp(other),
+    }
 }
 
 fn mean_of(score: &str, documents: &[&Document<'_>]) -> Measurement {
@@ -404,6 +417,10 @@ mod tests {
             .map(|(value, mean)| (value.as_str(), mean.value, mean.n))
             .collect();
         assert_eq!(each, [("a", Some(0.0), Some(1)), ("b", Some(1.0), Some(3))]);
+        // Numbers stand by value.
+        let mut values = ["12.0", "all", "100.0", "4"];
+        values.sort_by(|one, other| in_order(one, other));
+        assert_eq!(values, ["4", "12.0", "100.0", "all"]);
     }
 
     #[test]

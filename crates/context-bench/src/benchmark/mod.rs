@@ -36,6 +36,7 @@ pub use class_task::ClassTask;
 pub use dataset::DatasetBenchmark;
 pub use documents::TaskDocuments;
 pub use evaluator::SuiteEvaluator;
+pub(crate) use figures::in_order;
 pub use harness::{HarnessFacts, RunTime, TaskReport, file_name};
 pub use outcome::{BenchmarkOutcome, DocumentCounts, SuiteOutcome};
 pub use reporting::{DatasetReport, Reporting};

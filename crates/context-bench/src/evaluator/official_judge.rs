@@ -84,6 +84,15 @@ impl JudgeRule {
         }
     }
 
+    /// The highest value of a score: 10 for ratings, else 1.
+    pub(crate) fn highest(score: Option<&str>) -> f64 {
+        let ratings = Self::MtBench.score_names();
+        match score.is_some_and(|score| ratings.contains(&score)) {
+            true => 10.0,
+            false => 1.0,
+        }
+    }
+
     /// The most tokens of a verdict, as the authors have it.
     fn verdict_tokens(self) -> u32 {
         match self {

@@ -86,12 +86,18 @@ impl Evaluator for SwebenchReport {
 
     fn identity(&self) -> Option<Identity> {
         let said = digest::hex(format!("{:?}", self.outcomes).as_bytes());
-        Some(Identity::new(self.name(), 1, json!({ "report": said })))
+        // 2: no patch is not resolved, whatever the report says.
+        Some(Identity::new(self.name(), 2, json!({ "report": said })))
     }
 
     async fn score(&self, example: &Example, output: &Output) -> Result<Scores, EvaluatorError> {
         let patch = swebench::patch(&output.response());
-        let outcome = self.outcome(&example.stringified("id"), &patch)?;
+        // The harness does not run what is empty, and counts it as not resolved.
+        let empty = Outcome::Unresolved("the response has no patch".to_owned());
+        let outcome = match patch.trim().is_empty() {
+            true => &empty,
+            false => self.outcome(&example.stringified("id"), &patch)?,
+        };
         let score = match outcome {
             Outcome::Resolved => Score::value(1.0),
             Outcome::Unresolved(why) => Score::value(0.0).because(why.as_str()),

@@ -62,6 +62,7 @@ use serde_json::json;
 
 use crate::benchmark::{HarnessFacts, Suite};
 use crate::chat::Pace;
+use crate::evaluator::JudgeRule;
 use crate::mask::Mask;
 use crate::plan::{
     PLAN_VERSION, PlannedChat, PlannedLimits, PlannedPrompts, PlannedScoring, PlannedSeeds,
@@ -282,9 +283,11 @@ impl Planner<'_> {
                 evaluators: scoring.evaluators.clone().unwrap_or_default(),
                 score_field: found.score_field.clone(),
                 is_common: found.is_common,
+                // A share of the scale: most scores go from 0 to 1.
                 threshold: scoring
                     .threshold
-                    .unwrap_or(crate::metric::DEFAULT_THRESHOLD),
+                    .unwrap_or(crate::metric::DEFAULT_THRESHOLD)
+                    * JudgeRule::highest(found.score_field.as_deref()),
                 baseline: scoring.baseline.clone(),
                 tokenizer: counter.name().to_owned(),
                 text_fields: (!scoring.text_fields.is_empty()).then(|| scoring.text_fields.clone()),

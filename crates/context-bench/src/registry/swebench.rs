@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::{BuildError, Params};
 use crate::evaluator::{Evaluator, SwebenchOutcome, SwebenchReport};
-use crate::official::swebench;
+use crate::official::swebench::{self, Outcome};
 
 pub(super) const ABOUT: &str =
     "what SWE-bench's own harness reports: file=REPORT.json or a folder, predictions=FILE";
@@ -42,7 +42,10 @@ pub(super) fn make(params: &mut Params) -> Result<Arc<dyn Evaluator>, BuildError
             find(file, DEPTH, &mut reports).map_err(|error| unread(file, &error))?;
             reports.sort();
             for report in &reports {
-                add(report, &mut outcomes)?;
+                match report.is_dir() {
+                    true => add_without_report(report, &mut outcomes),
+                    false => add(report, &mut outcomes)?,
+                }
             }
             if reports.is_empty() {
                 return Err(BuildError::Other {
@@ -66,17 +69,38 @@ fn unread(file: &Path, error: &dyn std::fmt::Display) -> BuildError {
     }
 }
 
-/// All reports of instances below a folder.
+/// All reports of instances below a folder, and the folders of instances without one.
 fn find(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) -> std::io::Result<()> {
+    let (mut has_report, mut has_patch) = (false, false);
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
+        let is = |name: &str| path.file_name().is_some_and(|own| own == name);
+        has_patch |= is(PATCH);
         if path.is_dir() && depth > 0 {
             find(&path, depth - 1, found)?;
-        } else if path.file_name().is_some_and(|name| name == REPORT) {
+        } else if is(REPORT) {
+            has_report = true;
             found.push(path);
         }
     }
+    if has_patch && !has_report {
+        found.push(folder.to_owned());
+    }
     Ok(())
+}
+
+/// Adds an instance that the harness began and wrote no report of: its patch could not be
+/// applied, or its tests did not come to an end. It counts as not resolved there.
+fn add_without_report(folder: &Path, outcomes: &mut Outcomes) {
+    let Some(id) = folder.file_name().and_then(|name| name.to_str()) else {
+        return;
+    };
+    let why = "no report: the patch could not be applied, or the tests did not end";
+    let known = outcomes.entry(id.to_owned()).or_default();
+    known.push(SwebenchOutcome {
+        patch: fs::read_to_string(folder.join(PATCH)).ok(),
+        outcome: Outcome::Unresolved(why.to_owned()),
+    });
 }
 
 /// Adds what a report says; the patch is the one that the harness put beside it.

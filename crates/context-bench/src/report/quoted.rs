@@ -4,7 +4,7 @@
 use indexmap::{IndexMap, IndexSet};
 
 use super::cell;
-use crate::benchmark::{DatasetReport, TaskReport};
+use crate::benchmark::{DatasetReport, TaskReport, in_order};
 use crate::model::Measurement;
 use crate::result::EvalResult;
 
@@ -13,7 +13,7 @@ const RULES: usize = 6;
 /// How many datasets a rule names.
 const NAMES: usize = 4;
 /// How many values of a field stand on a line of the terminal.
-const VALUES: usize = 12;
+const VALUES: usize = 26;
 
 /// A figure of a dataset for each system.
 pub(super) struct Line<'a> {
@@ -117,7 +117,7 @@ pub(super) fn by_value(result: &EvalResult) -> Vec<ByValue<'_>> {
                     cells.or_insert_with(|| vec![None; reports.len()])[place] = Some(*measured);
                 }
             }
-            values.sort_unstable_keys();
+            values.sort_unstable_by(|one, _, other, _| in_order(one, other));
             found.push(ByValue {
                 dataset,
                 figure,
@@ -271,7 +271,7 @@ mod tests {
                 .collect(),
                 by_value: [(
                     "by_kind".to_owned(),
-                    (0..20)
+                    (0..40)
                         .map(|n| (format!("kind{n:02}"), value(0.5)))
                         .collect(),
                 )]
@@ -314,11 +314,11 @@ mod tests {
                 "{table}"
             );
             assert!(
-                table.contains("and 8 more") && !table.contains("kind19"),
+                table.contains("and 14") && !table.contains("kind39"),
                 "{table}"
             );
-            assert!(markdown.contains("| kind19 | 0.500"), "{markdown}");
-            assert!(html.contains("<th>kind19</th>"), "{html}");
+            assert!(markdown.contains("| kind39 | 0.500"), "{markdown}");
+            assert!(html.contains("<th>kind39</th>"), "{html}");
         }
     }
 

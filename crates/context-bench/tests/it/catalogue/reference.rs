@@ -83,12 +83,9 @@ fn overview(page: &mut String, specs: &[Arc<Spec>]) {
         let (usual, all) = configs(spec);
         let main = (usual[0].headline(), usual[0].rule());
         overview_line(page, spec.name(), &usual[0]);
-        let mut known = vec![main];
         for config in &all {
-            let own = (config.headline(), config.rule());
-            if !known.contains(&own) {
+            if (config.headline(), config.rule()) != main {
                 overview_line(page, &config.full_name(), config);
-                known.push(own);
             }
         }
     }

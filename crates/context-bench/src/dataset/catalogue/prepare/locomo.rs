@@ -247,7 +247,7 @@ fn questions(row: &Row) -> Vec<(Value, Value)> {
 }
 
 /// A question with its answer. One without an answer is left out, unless it
-/// asks for something that was never said: saying so is then the answer.
+/// asks for something that was never said: saying so is the answer then.
 fn pair(question: &Value, answer: &Value, category: &Value) -> Option<Value> {
     let question = question.as_str()?.trim();
     let kind = kind(category);
@@ -259,7 +259,8 @@ fn pair(question: &Value, answer: &Value, category: &Value) -> Option<Value> {
         return None;
     }
     let mut pair = json!({"question": question, "answer": text, "type": kind});
-    if text.is_empty() && kind == "adversarial" {
+    // Whatever stands there as its answer is the one that misleads.
+    if kind == "adversarial" {
         pair["answer"] = NOT_SAID[0].into();
         pair["answers"] = json!(NOT_SAID);
     } else if text.is_empty() {
