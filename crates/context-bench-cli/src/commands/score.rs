@@ -118,7 +118,15 @@ fn native(
         max_examples: Some(1),
         ..LoadSettings::default()
     };
-    let example = match config.load(&settings)?.into_iter().next() {
+    let loaded = config.load(&settings).map_err(|error| {
+        let is_json = args.doc.extension().is_some_and(|ending| ending == "json");
+        match is_json && document(&args.doc).is_ok() {
+            true => Failure::bad_input(error.to_string())
+                .hint("put the record on one line of a file that ends in `.jsonl`"),
+            false => Failure::from(error),
+        }
+    })?;
+    let example = match loaded.into_iter().next() {
         Some(example) => example?,
         None => {
             let shown = args.doc.display();
@@ -131,11 +139,12 @@ fn native(
         .enable_all()
         .build()
         .map_err(|error| Failure::bug(format!("no runtime: {error}")))?;
-    let mut scores = Map::new();
+    let (mut scores, mut left_out) = (Map::new(), Vec::new());
     for name in config.evaluators() {
         let reference: SystemRef = name.parse()?;
         // What a judge or a harness would say is not known here.
         if needs_more(&reference.name) {
+            left_out.push(reference.name);
             continue;
         }
         let evaluator = registry.evaluators.get(&reference.name)?(reference.params)?;
@@ -156,6 +165,8 @@ fn native(
         ),
         ("score_field".to_owned(), json!(config.score_field())),
         ("scores".to_owned(), Value::Object(scores)),
+        // They need a judge, or the report of a harness.
+        ("left_out".to_owned(), json!(left_out)),
     ]))
 }
 
