@@ -176,10 +176,13 @@ def test_the_report_of_a_harness(tmp_path: Path) -> None:
     report = tmp_path / "m.run.json"
     report.write_text('{"resolved_ids": ["a"], "unresolved_ids": ["b"]}', encoding="utf-8")
     resolved = SwebenchReport(report)
-    assert resolved.score({"id": "a"}, {"response": ""}) == {"resolved": 1.0}
-    assert resolved.score({"id": "b"}, {"response": ""}) == {"resolved": 0.0}
+    said = {"response": "--- a/t.py\n+++ b/t.py\n@@ -1 +1 @@\n-a\n+b\n"}
+    assert resolved.score({"id": "a"}, said) == {"resolved": 1.0}
+    assert resolved.score({"id": "b"}, said) == {"resolved": 0.0}
+    # Whatever the report says, nothing was submitted.
+    assert resolved.score({"id": "a"}, {"response": ""}) == {"resolved": 0.0}
     with pytest.raises(RuntimeError, match="none of the 2 instances"):
-        resolved.score({"id": "c"}, {"response": ""})
+        resolved.score({"id": "c"}, said)
     with pytest.raises(ValueError, match="cannot read"):
         SwebenchReport(tmp_path / "nowhere.json")
 
