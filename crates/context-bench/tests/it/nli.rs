@@ -111,6 +111,21 @@ fn relations_as_models_write_them() {
 #[test]
 fn what_is_said_of_a_label_counts() {
     for (text, expected) in [
+        ("Entailment. Nothing contradicts it.", Some("entailment")),
+        (
+            "I would say entailment. It is not contradicted.",
+            Some("entailment"),
+        ),
+        (
+            "Contradiction. The statement is not entailed.",
+            Some("contradiction"),
+        ),
+        ("Entailment: no\nContradiction: yes", Some("contradiction")),
+        (
+            "Entailment: no\nContradiction: no\nNeutral: yes",
+            Some("not mentioned"),
+        ),
+        ("It is long. Not entailed.", Some("not entailed")),
         ("Entailment is impossible.", Some("not entailed")),
         ("Entailment is impossible here.", Some("not entailed")),
         ("Entailment does not hold.", Some("not entailed")),

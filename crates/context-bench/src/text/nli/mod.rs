@@ -165,6 +165,9 @@ pub fn stance(response: &str) -> Option<(Stance, StanceRule)> {
         return Some((whole, StanceRule::Whole));
     }
     let words = words(response);
+    if let Some(found) = listed(&words) {
+        return Some((found, StanceRule::Labelled));
+    }
     if let Some(found) = labelled(&words) {
         return Some((found, StanceRule::Labelled));
     }
@@ -188,7 +191,9 @@ pub fn stance(response: &str) -> Option<(Stance, StanceRule)> {
     let opens = matches!(opening, Some(Opening::Label(_)));
     let last = sentences.last().filter(|last| !opens || last.len() <= 3);
     let short = last.filter(|_| sentences.len() > 1);
-    if let Some(found) = short.and_then(|last| label_of(&words, last)) {
+    // What only excludes something, as `Nothing contradicts it`, does not decide.
+    let decides = |found: &Stance| found.is_decided();
+    if let Some(found) = short.and_then(|last| label_of(&words, last).filter(decides)) {
         let asked = asked_before(&words, &sentences);
         return Some((asked.unwrap_or(found), StanceRule::OwnSentence));
     }
@@ -196,11 +201,30 @@ pub fn stance(response: &str) -> Option<(Stance, StanceRule)> {
         return Some((found, StanceRule::Announced));
     }
     for own in [last, sentences.first()].into_iter().flatten() {
-        if let Some(found) = label_of(&words, own).filter(|_| !asks(&words, own)) {
+        let found = label_of(&words, own).filter(decides);
+        if let Some(found) = found.filter(|_| !asks(&words, own)) {
             return Some((found, StanceRule::OwnSentence));
         }
     }
     mentioned(&words, &sentences, opening).map(|found| (found, StanceRule::Mentioned))
+}
+
+/// What a list of labels says, each with a yes or a no: `Entailment: no`, then
+/// `Contradiction: yes`.
+fn listed(words: &[Word]) -> Option<Stance> {
+    let mut left = Stance(7);
+    let mut n = 0;
+    for pair in words.windows(2) {
+        let [label, verdict] = pair else { continue };
+        let stance = single(&label.lower).filter(|_| label.colon_after);
+        left = match (stance, verdict.lower.as_str()) {
+            (Some(stance), "yes" | "true") => left & stance,
+            (Some(stance), "no" | "false") => left & stance.excluded(),
+            _ => continue,
+        };
+        n += 1;
+    }
+    (n > 1 && left.is_decided()).then_some(left)
 }
 
 /// The last sentence that says something, with what came before it.
