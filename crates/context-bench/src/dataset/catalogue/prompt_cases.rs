@@ -4,11 +4,8 @@
 
 use std::path::Path;
 
-use serde_json::{Map, Value};
-
-use super::scope::Scope;
-use super::template::Template;
 use super::{Catalogue, Config, LoadSettings};
+use crate::model::Example;
 
 /// The messages about the first example of a fixture: of the system, of the user.
 fn asked(typed: &str) -> (String, String) {
@@ -30,31 +27,16 @@ fn asked(typed: &str) -> (String, String) {
     let examples = config.load(&settings).expect(typed);
     let nth = if name == "locomo" { 1 } else { 0 };
     let example = examples.into_iter().nth(nth).expect(typed).expect(typed);
-    messages(&config, example.into_fields())
+    messages(&config, &settings, &example)
 }
 
-fn messages(config: &Config, mut fields: Map<String, Value>) -> (String, String) {
-    let prompt = config.variant.prompt.as_ref().expect("a prompt");
-    let texts = prompt.with.iter();
-    fields.extend(texts.map(|(name, text)| (name.clone(), text.as_str().into())));
-    let name = Value::from(config.name.clone());
-    let scope = Scope {
-        record: fields.into(),
-        whole: None,
-        index: 0.into(),
-        config: &name,
-        split: &Value::Null,
-        item: None,
-        options_text: None,
-    };
-    let said = |template: &Option<Template>| match template {
-        Some(template) => match template.value(&scope) {
-            Ok(Value::String(text)) => text,
-            other => panic!("{}: {other:?}", config.full_name()),
-        },
-        None => String::new(),
-    };
-    (said(&prompt.system), said(&prompt.user))
+fn messages(config: &Config, settings: &LoadSettings, example: &Example) -> (String, String) {
+    let found = config.prompt(settings).expect("valid").expect("a prompt");
+    let said = found.prompt.render(example).expect("rendered");
+    (
+        said.system.unwrap_or_default(),
+        said.user.unwrap_or_default(),
+    )
 }
 
 #[test]
@@ -218,13 +200,11 @@ fn a_context_that_was_changed_is_the_one_that_is_shown() {
 fn a_template_of_a_needle_set_takes_the_place_of_ours() {
     let spec = Catalogue::builtin().get("nolima").expect("nolima");
     let config = spec.select(None, None).expect("nolima").remove(0);
-    let fields = [
-        ("context", "A book."),
-        ("question", "Who?"),
-        ("template", "Read {haystack} Then: {question}"),
-        ("system_prompt", "Be brief."),
-    ];
-    let fields = fields.map(|(name, text)| (name.to_owned(), text.into()));
-    let said = messages(&config, fields.into_iter().collect());
+    let example = Example::new()
+        .with("context", "A book.")
+        .with("question", "Who?")
+        .with("template", "Read {haystack} Then: {question}")
+        .with("system_prompt", "Be brief.");
+    let said = messages(&config, &LoadSettings::default(), &example);
     assert_eq!(said, ("Be brief.".into(), "Read A book. Then: Who?".into()));
 }
