@@ -6,6 +6,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use context_bench_error::Hint;
+
 use crate::words::{after, did_you_mean, free_text, listed, plain_reason, size};
 
 /// Why the hub could not do what was asked.
@@ -248,9 +250,8 @@ pub enum HubError {
     Thread,
 }
 
-impl HubError {
-    /// What the user can do next.
-    pub fn hint(&self) -> Option<String> {
+impl Hint for HubError {
+    fn hint(&self) -> Option<String> {
         Some(match self {
             Self::NoHome => "set `HF_HUB_CACHE` or `HF_HOME` to a folder".to_owned(),
             Self::BadRepo { .. } => {
@@ -321,7 +322,9 @@ impl HubError {
             _ => return None,
         })
     }
+}
 
+impl HubError {
     /// Whether the same call could succeed without a change by the user.
     pub fn is_temporary(&self) -> bool {
         match self {

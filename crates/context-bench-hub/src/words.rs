@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use context_bench_template::suggest::near_matches;
+use context_bench_error::suggest::near_matches;
 
 /// `Connection refused (os error 111)` as `connection refused`.
 pub(crate) fn plain_reason(text: &str) -> String {

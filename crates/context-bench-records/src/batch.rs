@@ -45,7 +45,7 @@ impl Batch {
     pub(crate) fn shift(&mut self, n_before: usize) -> usize {
         match &mut self.0 {
             Kind::One(None) => 0,
-            Kind::One(Some(found)) => found.place.shift(n_before),
+            Kind::One(Some(found)) => found.position.shift(n_before),
             Kind::Table(batch) => batch.shift(n_before),
         }
     }

@@ -3,60 +3,11 @@
 //! An error about one record leaves the records after it readable; an error
 //! about a whole file ends it, because what follows cannot be trusted.
 
-use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-/// A place in a file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Location {
-    /// The file as the user named it; shared, because every record has a place.
-    pub file: Arc<Path>,
-    /// Line number from 1, when known.
-    pub line: Option<usize>,
-    /// Column from 1, in bytes, when known.
-    pub column: Option<usize>,
-}
-
-impl Location {
-    /// A whole file.
-    pub fn file(file: impl Into<Arc<Path>>) -> Self {
-        Self {
-            file: file.into(),
-            line: None,
-            column: None,
-        }
-    }
-
-    /// A line of a file.
-    pub fn line(file: impl Into<Arc<Path>>, line: usize) -> Self {
-        Self {
-            line: Some(line),
-            ..Self::file(file)
-        }
-    }
-
-    /// The same place with a column.
-    #[must_use]
-    pub fn column(mut self, column: usize) -> Self {
-        self.column = Some(column);
-        self
-    }
-}
-
-impl fmt::Display for Location {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.file.display())?;
-        if let Some(line) = self.line {
-            write!(f, ":{line}")?;
-            if let Some(column) = self.column {
-                write!(f, ":{column}")?;
-            }
-        }
-        Ok(())
-    }
-}
+use context_bench_error::suggest::quoted_list;
+use context_bench_error::{Hint, Place};
 
 /// Why records cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -128,7 +79,7 @@ pub enum RecordError {
         /// What is wrong.
         problem: String,
         /// Where.
-        at: Location,
+        at: Place,
     },
     /// A record is not valid in its format.
     #[error("{problem}\n  at {at}")]
@@ -136,7 +87,7 @@ pub enum RecordError {
         /// What is wrong.
         problem: String,
         /// Where.
-        at: Location,
+        at: Place,
     },
     /// A valid value is found where a record, which is a map, must be.
     #[error("a record must be a JSON object, found {found}\n  at {at}")]
@@ -144,7 +95,7 @@ pub enum RecordError {
         /// What kind of value it is.
         found: &'static str,
         /// Where.
-        at: Location,
+        at: Place,
     },
 }
 
@@ -153,9 +104,10 @@ impl RecordError {
     pub fn is_about_one_record(&self) -> bool {
         matches!(self, Self::BadRecord { .. } | Self::NotAMap { .. })
     }
+}
 
-    /// What the user can do next, if there is something to say.
-    pub fn hint(&self) -> Option<String> {
+impl Hint for RecordError {
+    fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Missing { .. } => {
                 "check the path; it is taken relative to the current folder".into()
@@ -210,15 +162,5 @@ pub(crate) fn unreadable(path: &Path, source: io::Error) -> RecordError {
     RecordError::Unreadable {
         path: path.into(),
         source,
-    }
-}
-
-/// Names in backticks, for running text.
-pub(crate) fn quoted_list(names: &[String], last: &str) -> String {
-    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-    match quoted.split_last() {
-        None => String::new(),
-        Some((only, [])) => only.clone(),
-        Some((end, others)) => format!("{} {last} {end}", others.join(", ")),
     }
 }

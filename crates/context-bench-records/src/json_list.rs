@@ -9,12 +9,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::error::quoted_list;
+use context_bench_error::Place;
+use context_bench_error::suggest::quoted_list;
+
 use crate::json_record::JsonRecord;
 use crate::json_scanner::Scanner;
 use crate::json_shape;
 use crate::source::Input;
-use crate::{Checked, Found, Location, Place, Record, RecordError, Records};
+use crate::{Checked, Found, Record, RecordError, RecordPosition, Records};
 
 /// The keys under which exports of other tools keep their records.
 const LIST_KEYS: [&str; 4] = ["data", "examples", "rows", "records"];
@@ -82,7 +84,7 @@ impl JsonList {
     fn next<T>(
         &mut self,
         parse: impl FnOnce(&JsonRecord<'_>) -> Result<T, RecordError>,
-        hold: impl FnOnce(Record, Place) -> T,
+        hold: impl FnOnce(Record, RecordPosition) -> T,
     ) -> Option<Result<T, RecordError>> {
         if self.n_records >= self.max_records {
             return None;
@@ -97,12 +99,12 @@ impl JsonList {
         self.n_records += 1;
         let index = self.n_records - 1;
         if let State::Held(records) = &mut self.state {
-            let place = Place {
+            let position = RecordPosition {
                 index,
                 line: None,
                 column: None,
             };
-            return records.next().map(|record| Ok(hold(record, place)));
+            return records.next().map(|record| Ok(hold(record, position)));
         }
         let record = JsonRecord {
             bytes: &self.scanner.value,
@@ -306,7 +308,7 @@ impl JsonList {
             }
             None => Err(RecordError::BadFile {
                 problem: format!("{EXPECTED}; found {}", shown_map(&self.keys)),
-                at: Location::file(&*self.scanner.path),
+                at: Place::path(&self.scanner.path),
             }),
         }
     }
@@ -352,9 +354,9 @@ impl Records for JsonList {
     fn check_next(&mut self, key: &str) -> Option<Result<Checked, RecordError>> {
         self.next(
             |record| record.check(key),
-            |mut record, place| Checked {
+            |mut record, position| Checked {
                 value: record.take(key),
-                place,
+                position,
             },
         )
     }
@@ -362,7 +364,7 @@ impl Records for JsonList {
     fn read_next(&mut self) -> Option<Result<Found, RecordError>> {
         self.next(
             |record| record.read(),
-            |record, place| Found { record, place },
+            |record, position| Found { record, position },
         )
     }
 

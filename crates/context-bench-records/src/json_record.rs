@@ -8,11 +8,12 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::path::Path;
 
+use context_bench_error::Place;
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
 use crate::record::kind;
-use crate::{Checked, Found, Location, Place, RecordError};
+use crate::{Checked, Found, RecordError, RecordPosition};
 
 /// Beyond this a file is taken for damaged or hostile: no context is that large,
 /// and a small compressed file may unpack to more than the memory holds.
@@ -25,7 +26,7 @@ pub(crate) fn too_long(path: &Path, line: usize) -> RecordError {
             "a record is longer than {} MiB",
             MAX_RECORD_BYTES / (1024 * 1024)
         ),
-        at: Location::line(path, line),
+        at: Place::path(path).line(line),
     }
 }
 
@@ -44,7 +45,7 @@ impl JsonRecord<'_> {
     pub(crate) fn check(&self, key: &str) -> Result<Checked, RecordError> {
         Ok(Checked {
             value: self.parse(MapCheck { key })?,
-            place: self.place(),
+            position: self.position(),
         })
     }
 
@@ -52,12 +53,12 @@ impl JsonRecord<'_> {
     pub(crate) fn read(&self) -> Result<Found, RecordError> {
         Ok(Found {
             record: self.parse(PhantomData::<Map<String, Value>>)?.into(),
-            place: self.place(),
+            position: self.position(),
         })
     }
 
-    fn place(&self) -> Place {
-        Place {
+    fn position(&self) -> RecordPosition {
+        RecordPosition {
             index: self.index,
             line: Some(self.line),
             column: Some(self.column),
@@ -115,12 +116,16 @@ impl JsonRecord<'_> {
     }
 
     /// A place in the file from a place in the record, both counted from 1.
-    fn at(&self, line: usize, column: usize) -> Location {
+    fn at(&self, line: usize, column: usize) -> Place {
         let column = column.max(1);
         if line <= 1 {
-            Location::line(self.path, self.line).column(self.column + column - 1)
+            Place::path(self.path)
+                .line(self.line)
+                .column(self.column + column - 1)
         } else {
-            Location::line(self.path, self.line + line - 1).column(column)
+            Place::path(self.path)
+                .line(self.line + line - 1)
+                .column(column)
         }
     }
 }

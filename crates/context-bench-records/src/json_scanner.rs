@@ -7,12 +7,13 @@ use std::io::BufRead as _;
 use std::path::Path;
 use std::sync::Arc;
 
+use context_bench_error::Place;
 use serde::de::IgnoredAny;
 
+use crate::RecordError;
 use crate::error::unreadable;
 use crate::json_record::{MAX_RECORD_BYTES, too_long};
 use crate::source::{Input, fill};
-use crate::{Location, RecordError};
 
 pub(crate) struct Scanner {
     pub(crate) path: Arc<Path>,
@@ -190,8 +191,8 @@ impl Scanner {
         }
     }
 
-    pub(crate) fn here(&self) -> Location {
-        Location::line(&*self.path, self.line).column(self.column)
+    pub(crate) fn here(&self) -> Place {
+        Place::path(&self.path).line(self.line).column(self.column)
     }
 
     fn peek(&mut self) -> Result<Option<u8>, RecordError> {

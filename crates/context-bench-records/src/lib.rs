@@ -42,11 +42,11 @@ mod table;
 mod zip;
 
 pub use batch::Batch;
-pub use error::{Location, RecordError};
+pub use error::RecordError;
 pub use format::{Compression, Format, Syntax};
 pub use parquet::ParquetRecords;
 pub use read_at::{FileAt, ReadAt};
-pub use record::{Checked, Found, Place, ReadSettings, Record, Records, TableHeader};
+pub use record::{Checked, Found, ReadSettings, Record, RecordPosition, Records, TableHeader};
 pub use set::{RecordSet, files, is_data_name};
 pub use size::map_bytes;
 pub use source::{Input, STDIN, Source};

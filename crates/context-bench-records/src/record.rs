@@ -4,6 +4,7 @@ use std::ops::Index;
 use std::path::Path;
 use std::sync::Arc;
 
+use context_bench_error::Place;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
@@ -175,9 +176,9 @@ impl Serialize for Record {
     }
 }
 
-/// Where a record stands in its file.
+/// Where a record stands in its file; with the file's name it makes a [`Place`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct RecordPosition {
     /// Position from 0. In JSON Lines it counts lines, also blank ones.
     pub index: usize,
     /// Line from 1, in formats that have lines.
@@ -186,7 +187,16 @@ pub struct Place {
     pub column: Option<usize>,
 }
 
-impl Place {
+impl RecordPosition {
+    /// The place of the record in a file.
+    pub fn place_in(self, file: impl Into<Arc<str>>) -> Place {
+        Place {
+            line: self.line,
+            column: self.column,
+            ..Place::file(file)
+        }
+    }
+
     /// Moves it behind `n_before` other records. Returns the number of places up to
     /// its end before that.
     pub(crate) fn shift(&mut self, n_before: usize) -> usize {
@@ -196,13 +206,13 @@ impl Place {
     }
 }
 
-/// A record and its place.
+/// A record and its position.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Found {
     /// The record.
     pub record: Record,
     /// Where it stands.
-    pub place: Place,
+    pub position: RecordPosition,
 }
 
 /// A record that was checked and dropped.
@@ -211,7 +221,7 @@ pub struct Checked {
     /// The value of the one key that was asked for, when the record has it.
     pub value: Option<Value>,
     /// Where the record stands.
-    pub place: Place,
+    pub position: RecordPosition,
 }
 
 /// Yields the records of one or more files, front to back.

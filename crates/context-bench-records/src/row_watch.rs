@@ -17,7 +17,7 @@ const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 pub(crate) struct RowWatch<R> {
     inner: R,
     delimiter: u8,
-    place: Place,
+    state: CsvState,
     line: usize,
     row_lines: VecDeque<usize>,
     quote_line: usize,
@@ -30,7 +30,7 @@ pub(crate) struct RowWatch<R> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum CsvState {
     /// Between rows, where blank lines are skipped.
     RowStart,
     FieldStart,
@@ -45,7 +45,7 @@ impl<R> RowWatch<R> {
         Self {
             inner,
             delimiter,
-            place: Place::RowStart,
+            state: CsvState::RowStart,
             line: 1,
             row_lines: VecDeque::new(),
             quote_line: 1,
@@ -66,7 +66,7 @@ impl<R> RowWatch<R> {
     /// The end is only seen by a reader that has used up everything before it,
     /// so the answer is about the row that was read last.
     pub(crate) fn left_open_at_line(&self) -> Option<usize> {
-        (self.is_at_end && self.place == Place::Quoted).then_some(self.quote_line)
+        (self.is_at_end && self.state == CsvState::Quoted).then_some(self.quote_line)
     }
 
     /// Whether the row is so long that no more of it is passed on.
@@ -75,10 +75,10 @@ impl<R> RowWatch<R> {
     }
 
     fn follow(&mut self, byte: u8) {
-        use Place::{Bare, FieldStart, MaybeClosed, Quoted, RowStart};
+        use CsvState::{Bare, FieldStart, MaybeClosed, Quoted, RowStart};
 
-        let before = self.place;
-        self.place = match (before, byte) {
+        let before = self.state;
+        self.state = match (before, byte) {
             (Quoted, b'"') => MaybeClosed,
             (Quoted, _) => Quoted,
             (_, b'\n' | b'\r') => RowStart,
@@ -86,13 +86,13 @@ impl<R> RowWatch<R> {
             (_, byte) if byte == self.delimiter => FieldStart,
             _ => Bare,
         };
-        if before == RowStart && self.place != RowStart {
+        if before == RowStart && self.state != RowStart {
             self.row_lines.push_back(self.line);
             (self.row_bytes, self.row_fields) = (0, 0);
         }
         self.row_bytes += 1;
-        self.row_fields += usize::from(self.place == FieldStart);
-        if self.place == Quoted && !matches!(before, Quoted | MaybeClosed) {
+        self.row_fields += usize::from(self.state == FieldStart);
+        if self.state == Quoted && !matches!(before, Quoted | MaybeClosed) {
             self.quote_line = self.line;
         }
         self.line += usize::from(byte == b'\n');

@@ -133,12 +133,12 @@ impl std::fmt::Debug for RecordSet {
 
 impl Records for RecordSet {
     fn check_next(&mut self, key: &str) -> Option<Result<Checked, RecordError>> {
-        let shift = |found: &mut Checked, n_before| found.place.shift(n_before);
+        let shift = |found: &mut Checked, n_before| found.position.shift(n_before);
         self.next(|records| records.check_next(key), shift)
     }
 
     fn read_next(&mut self) -> Option<Result<Found, RecordError>> {
-        let shift = |found: &mut Found, n_before| found.place.shift(n_before);
+        let shift = |found: &mut Found, n_before| found.position.shift(n_before);
         self.next(|records| records.read_next(), shift)
     }
 

@@ -7,6 +7,7 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
+use context_bench_error::Place;
 use csv::{ErrorKind, StringRecord};
 
 use crate::error::unreadable;
@@ -14,7 +15,7 @@ use crate::json_record::too_long;
 use crate::record::Header;
 use crate::row_watch::RowWatch;
 use crate::source::Input;
-use crate::{Checked, Found, Location, Place, Record, RecordError, Records, TableHeader};
+use crate::{Checked, Found, Record, RecordError, RecordPosition, Records, TableHeader};
 
 pub(crate) struct Table {
     rows: csv::Reader<RowWatch<Input>>,
@@ -69,7 +70,7 @@ impl Table {
         })?;
         let bad = |problem| RecordError::BadFile {
             problem,
-            at: Location::line(&*self.path, line),
+            at: Place::path(&self.path).line(line),
         };
         if header.is_empty() {
             return Err(bad("the file is empty; expected a header row".into()));
@@ -94,7 +95,7 @@ impl Table {
     ) -> Result<Arc<Header>, RecordError> {
         let bad = |problem| RecordError::BadFile {
             problem,
-            at: Location::line(&*self.path, line),
+            at: Place::path(&self.path).line(line),
         };
         let mut seen = HashSet::new();
         for (column_idx, key) in names.clone().enumerate() {
@@ -111,8 +112,8 @@ impl Table {
         Ok(Arc::new(Header::new(names.map(Into::into))))
     }
 
-    /// Reads one row and returns its place; nothing when there is none.
-    fn next_row(&mut self) -> Result<Option<Place>, RecordError> {
+    /// Reads one row and returns its position; nothing when there is none.
+    fn next_row(&mut self) -> Result<Option<RecordPosition>, RecordError> {
         self.read_header()?;
         if self.n_rows >= self.max_rows {
             return Ok(None);
@@ -127,10 +128,10 @@ impl Table {
         {
             return Err(RecordError::BadFile {
                 problem: unequal(names.len(), self.row.len()),
-                at: Location::line(&*self.path, line),
+                at: Place::path(&self.path).line(line),
             });
         }
-        Ok(is_found.then(|| Place {
+        Ok(is_found.then(|| RecordPosition {
             index: self.n_rows - 1,
             line: Some(line),
             column: None,
@@ -149,7 +150,7 @@ impl Table {
             None => Ok(line),
             Some(line) => Err(RecordError::BadFile {
                 problem: "a quoted field is never closed".into(),
-                at: Location::line(&*self.path, line),
+                at: Place::path(&self.path).line(line),
             }),
         }
     }
@@ -166,7 +167,7 @@ impl Table {
         };
         RecordError::BadRecord {
             problem,
-            at: Location::line(&*self.path, line),
+            at: Place::path(&self.path).line(line),
         }
     }
 }
@@ -177,24 +178,24 @@ fn unequal(n_names: usize, n_fields: usize) -> String {
 
 impl Records for Table {
     fn check_next(&mut self, key: &str) -> Option<Result<Checked, RecordError>> {
-        let place = match self.next_row() {
-            Ok(place) => place?,
+        let position = match self.next_row() {
+            Ok(position) => position?,
             Err(error) => return Some(Err(error)),
         };
         let column = self.header.as_ref().and_then(|header| header.place(key));
         let value = column.and_then(|at| self.row.get(at)).map(Into::into);
-        Some(Ok(Checked { value, place }))
+        Some(Ok(Checked { value, position }))
     }
 
     fn read_next(&mut self) -> Option<Result<Found, RecordError>> {
-        let place = match self.next_row() {
-            Ok(place) => place?,
+        let position = match self.next_row() {
+            Ok(position) => position?,
             Err(error) => return Some(Err(error)),
         };
         let values = self.row.iter().map(Into::into).collect();
         // Reading a row has read the header first.
         let record = Record::row(self.header.as_ref()?, values);
-        Some(Ok(Found { record, place }))
+        Some(Ok(Found { record, position }))
     }
 
     fn file(&self) -> &Path {

@@ -12,9 +12,11 @@ use std::io::{self, BufReader, Read};
 use std::path::Path;
 use std::sync::Arc;
 
+use context_bench_error::Place;
+
+use crate::RecordError;
 use crate::error::unreadable;
 use crate::read_at::{RangeReader, ReadAt};
-use crate::{Location, RecordError};
 
 /// The end record is followed by a comment of at most 64 KiB.
 const END_BYTES: u64 = 22;
@@ -41,7 +43,7 @@ pub(crate) fn members(archive: &dyn ReadAt, path: &Path) -> Result<Vec<Member>, 
     let io = |error| unreadable(path, error);
     let bad = |problem: &str| RecordError::BadFile {
         problem: format!("not a valid zip archive: {problem}"),
-        at: Location::file(path),
+        at: Place::path(path),
     };
     let len = archive.len().map_err(io)?;
     let tail_len = len.min(LONGEST_END);

@@ -1,12 +1,12 @@
 //! Scores of groups from the scores of their tasks.
 
+use context_bench_error::suggest::{did_you_mean, quoted_list};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::config::Config;
 use crate::error::{Error, Result, Warning};
 use crate::function::Function;
-use crate::suggest::{did_you_mean, quoted_list};
 use crate::truth;
 
 const KEYS: &[&str] = &[

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use context_bench_template::place::Place;
+use context_bench_error::Place;
+use context_bench_error::suggest::{did_you_mean, quoted_list};
 use serde_json::{Map, Value};
 
 use crate::aggregate::AggregateMetric;
@@ -13,7 +14,6 @@ use crate::given::Given;
 use crate::index::{Entry, Index};
 use crate::member::{add_child, leaf, member_place, members, name_of, passed_down, warn_twice};
 use crate::noticed::Warnings;
-use crate::suggest::{did_you_mean, quoted_list};
 use crate::tree::{Group, Node};
 
 /// Keys of a group that concern the group itself and never its members.
@@ -116,7 +116,7 @@ impl Catalog {
         warnings.borrow_mut().extend(file.warnings);
         let directory = path.parent().unwrap_or(Path::new("")).to_owned();
         if kind(&file.config).is_none() {
-            let place = Place::new(path.to_string_lossy(), None);
+            let place = Place::path(path);
             return Err(Error::new("the file defines neither a task nor a group")
                 .at(&place)
                 .with_hint("add `task: name` or `group: name`"));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use context_bench_template::place::{Place, Position};
+use context_bench_error::{Place, Position};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -28,7 +28,7 @@ impl Origin {
     /// A value that no file holds.
     pub fn other(name: &str) -> Self {
         Self {
-            place: Place::new(name, None),
+            place: Place::file(name),
             via: None,
         }
     }

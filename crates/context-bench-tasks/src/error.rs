@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use context_bench_template::place::Place;
+use context_bench_error::{Hint, Place};
 use context_bench_template::{jinja, yaml};
 
 /// A problem with what a user wrote.
@@ -86,9 +86,10 @@ impl Error {
     pub fn place(&self) -> Option<&Place> {
         self.place.as_ref()
     }
+}
 
-    /// What the user can do next.
-    pub fn hint(&self) -> Option<String> {
+impl Hint for Error {
+    fn hint(&self) -> Option<String> {
         self.hint.clone()
     }
 }

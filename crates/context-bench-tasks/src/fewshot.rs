@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use context_bench_error::suggest::{did_you_mean, quoted_list};
 use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
@@ -9,7 +10,6 @@ use crate::filter::Record;
 use crate::function::Function;
 use crate::random::Random;
 use crate::source::Source;
-use crate::suggest::{did_you_mean, quoted_list};
 use crate::task::Prompting;
 
 /// How examples are chosen.

@@ -1,5 +1,6 @@
 //! The keys of a task file, and reading them with errors that name key and place.
 
+use context_bench_error::suggest::did_you_mean;
 use serde_json::Value;
 
 use crate::config::Config;
@@ -7,7 +8,6 @@ use crate::error::{Error, Result};
 use crate::fewshot::{Sampler, ShotSource};
 use crate::function::Function;
 use crate::source::Source;
-use crate::suggest::did_you_mean;
 
 /// All keys of a task file.
 pub(crate) const FIELDS: &[&str] = &[

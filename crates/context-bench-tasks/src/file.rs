@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use context_bench_template::place::Place;
+use context_bench_error::Place;
 use context_bench_template::yaml::{self, Node};
 
 use crate::config::{Config, Origin};

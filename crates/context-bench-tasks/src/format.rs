@@ -1,5 +1,6 @@
 //! Formats: one dataset asked as multiple choice, cloze, generation or reasoning.
 
+use context_bench_error::suggest::{did_you_mean, quoted_list};
 use context_bench_template::jinja::Template;
 use context_bench_template::python;
 use serde_json::{Map, Value, json};
@@ -10,7 +11,6 @@ use crate::filter::Record;
 use crate::function::Host;
 use crate::prompt::Rendered;
 use crate::source::{Given, Source};
-use crate::suggest::{did_you_mean, quoted_list};
 use crate::task::OutputType;
 
 /// What choices are called in a prompt.

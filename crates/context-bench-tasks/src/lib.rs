@@ -53,7 +53,6 @@ mod use_prompt;
 pub mod validate;
 
 pub use catalog::Catalog;
-pub use context_bench_template::suggest;
 pub use error::{Error, Result, Warning};
 pub use function::{Function, Host, NoHost, Object};
 pub use given::Given;

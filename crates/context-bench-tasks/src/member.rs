@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use context_bench_template::place::{Place, Position};
+use context_bench_error::Place;
 use serde_json::Value;
 
 use crate::catalog::{Catalog, Context, DEFINING, STRUCTURAL};
@@ -276,7 +276,7 @@ pub(crate) fn member_place(config: &Config, member: &Value) -> Option<Place> {
             .find_map(|key| other.get(key)?.as_str())?,
     };
     let text = std::fs::read_to_string(&*place.file).ok()?;
-    let from = usize::try_from(place.position?.line).ok()?;
+    let from = place.line?;
     let is_inside = |c: char| c.is_alphanumeric() || "_-@:.".contains(c);
     let names = |line: &str| {
         let found = line.match_indices(name).find(|(at, _)| {
@@ -288,9 +288,5 @@ pub(crate) fn member_place(config: &Config, member: &Value) -> Option<Place> {
     };
     let mut lines = (from..).zip(text.lines().skip(from.saturating_sub(1)));
     let (line, column) = lines.find_map(|(at, line)| Some((at, names(line)?)))?;
-    let position = Position {
-        line: u32::try_from(line).ok()?,
-        column: u32::try_from(column).ok()?,
-    };
-    Some(Place::new(place.file.clone(), position))
+    Some(Place::file(place.file.clone()).line(line).column(column))
 }

@@ -1,9 +1,10 @@
 //! `group::sub::task`: from a group down to one of its members.
 
+use context_bench_error::suggest::{did_you_mean, quoted_list};
+
 use crate::catalog::Catalog;
 use crate::error::{Error, Result};
 use crate::noticed::Warnings;
-use crate::suggest::{did_you_mean, quoted_list};
 use crate::tree::Node;
 
 /// How many children an error lists.

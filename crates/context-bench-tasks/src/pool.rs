@@ -127,7 +127,7 @@ impl Task {
             ))
             .with_hint(format!(
                 "it has {}",
-                crate::suggest::quoted_list(&names, "and")
+                context_bench_error::suggest::quoted_list(&names, "and")
             )));
         };
         let named = |error: Error| error.prefixed(format!("task `{}`", self.name));

@@ -7,6 +7,7 @@
 
 use std::path::PathBuf;
 
+use context_bench_error::Hint as _;
 use serde_json::{Map, Value};
 
 use crate::config::Config;

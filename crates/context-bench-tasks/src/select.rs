@@ -41,7 +41,7 @@ pub fn select<S: AsRef<str>>(catalog: &Catalog, values: &[S]) -> Result<(Tree, V
     }
     tree.nodes = unique;
     if tree.leaves().is_empty() {
-        let what = crate::suggest::quoted_list(&values, "and");
+        let what = context_bench_error::suggest::quoted_list(&values, "and");
         return Err(Error::new(format!("there are no tasks in {what}"))
             .with_hint("add members to the `task` list of the group"));
     }
@@ -96,7 +96,7 @@ pub(crate) fn expand(catalog: &Catalog, value: &str) -> Result<Vec<String>> {
     if found.is_empty() {
         let stem: String = pattern.chars().filter(|c| !"*?[]".contains(*c)).collect();
         let n = names.len();
-        let hint = crate::suggest::did_you_mean(&stem, names)
+        let hint = context_bench_error::suggest::did_you_mean(&stem, names)
             .unwrap_or_else(|| format!("{n} names are known; `ls tasks` shows them"));
         return Err(Error::new(format!("no task, group or tag matches `{value}`")).with_hint(hint));
     }

@@ -1,5 +1,6 @@
 //! How a task is scored and generated: from its file, its format or the defaults.
 
+use context_bench_error::suggest::{did_you_mean, quoted_list};
 use serde_json::{Map, Value, json};
 
 use crate::error::{Error, Result, Warning};
@@ -8,7 +9,6 @@ use crate::filter::{Filter, Pipeline};
 use crate::format::Format;
 use crate::metric::Metric;
 use crate::registered::Modules;
-use crate::suggest::{did_you_mean, quoted_list};
 use crate::task::{OutputType, Prompting};
 
 /// Whether what the file says about scoring was meant for another output type.

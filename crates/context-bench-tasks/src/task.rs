@@ -1,5 +1,6 @@
 //! A task that is ready to render: every field checked, every template compiled.
 
+use context_bench_error::suggest::{did_you_mean, quoted_list};
 use serde_json::{Map, Value, json};
 
 use crate::config::Config;
@@ -12,7 +13,6 @@ use crate::function::Function;
 use crate::metric::Metric;
 use crate::settings::{filters, generation, metrics};
 use crate::source::Source;
-use crate::suggest::{did_you_mean, quoted_list};
 use crate::tree::Leaf;
 use crate::truth;
 

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
+use context_bench_error::suggest::{did_you_mean, quoted_list};
 use context_bench_template::yaml;
 use serde_json::{Value, json};
 
 use crate::config::Config;
 use crate::error::{Error, Result};
-use crate::suggest::{did_you_mean, quoted_list};
 
 /// Prompts that are known without a file: `qa-basic`.
 const BUILTIN: &str = "qa-basic";

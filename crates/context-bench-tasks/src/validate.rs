@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use context_bench_template::place::Place;
+use context_bench_error::Place;
 use indexmap::IndexMap;
 
 use crate::catalog::Catalog;
@@ -190,7 +190,7 @@ fn left_out(catalog: &Catalog, value: &str, report: &mut Report) {
                 place.is_some_and(|place| *place.file == *shown)
             });
             let message = problem.map_or("the file cannot be used", |found| &found.message);
-            Error::new(format!("`{name}`: {message}")).at(&Place::new(shown, None))
+            Error::new(format!("`{name}`: {message}")).at(&Place::file(shown))
         });
         report.wrong("files", vec![error]);
     }

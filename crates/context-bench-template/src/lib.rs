@@ -5,7 +5,5 @@
 //! bounded time and memory and never panics.
 
 pub mod jinja;
-pub mod place;
 pub mod python;
-pub mod suggest;
 pub mod yaml;

@@ -1,5 +1,6 @@
 //! Who may read what: tokens, gates, names that changed, mirrors.
 
+use context_bench_error::Hint as _;
 use context_bench_hub::{Hub, HubError, RemoteFile};
 use context_bench_testkit::hub::{FakeHub, FakeRepo, GOOD_TOKEN, OTHER_TOKEN};
 

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use context_bench_error::Hint as _;
 use context_bench_hub::{Event, Hub, HubError, Progress, RemoteFile};
 use context_bench_testkit::hub::{FakeHub, FakeRepo, HubFault};
 

@@ -1,5 +1,6 @@
 //! Cold, warm, offline, pinned: how many requests each of them costs.
 
+use context_bench_error::Hint as _;
 use context_bench_hub::HubError;
 use context_bench_testkit::hub::{FakeHub, FakeRepo};
 

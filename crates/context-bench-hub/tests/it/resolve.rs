@@ -1,5 +1,6 @@
 //! From config and split to files, as the hub publishes them.
 
+use context_bench_error::Hint as _;
 use context_bench_hub::{HubError, Source};
 use context_bench_testkit::hub::{FakeHub, FakeRepo};
 

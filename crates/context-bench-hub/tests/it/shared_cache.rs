@@ -7,6 +7,7 @@
 use std::path::Path;
 use std::process::Command;
 
+use context_bench_error::Hint as _;
 use context_bench_testkit::hub::{FakeHub, FakeRepo};
 
 use crate::common::{content, files_ending, hub, offline, read};

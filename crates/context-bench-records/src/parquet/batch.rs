@@ -3,11 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use context_bench_error::Place;
+
 use super::assemble;
 use super::cells::Cells;
 use super::schema::Shape;
 use crate::record::Header;
-use crate::{Found, Location, Place, Record, RecordError};
+use crate::{Found, Record, RecordError, RecordPosition};
 
 /// Some rows of a row group.
 pub(crate) struct TableBatch {
@@ -58,7 +60,7 @@ impl Iterator for TableBatch {
         if self.n_rows == 0 {
             return None;
         }
-        let place = Place {
+        let position = RecordPosition {
             index: self.index,
             line: None,
             column: None,
@@ -70,11 +72,11 @@ impl Iterator for TableBatch {
                     "the columns of row group {} do not fit together; the file is damaged",
                     self.row_group
                 ),
-                at: Location::file(&*self.path),
+                at: Place::path(&self.path),
             }));
         };
         self.n_rows -= 1;
         self.index += 1;
-        Some(Ok(Found { record, place }))
+        Some(Ok(Found { record, position }))
     }
 }

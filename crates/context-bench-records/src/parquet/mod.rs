@@ -18,6 +18,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
+use context_bench_error::Place;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 
@@ -26,7 +27,7 @@ use self::column::Column;
 use self::fetch::Range;
 use self::schema::Shape;
 use crate::error::unreadable;
-use crate::{Batch, Checked, Found, Location, ReadAt, ReadSettings, RecordError, Records};
+use crate::{Batch, Checked, Found, ReadAt, ReadSettings, RecordError, Records};
 
 /// Batches have at most this many rows, and fewer when rows are large.
 const BATCH_ROWS: usize = 1024;
@@ -88,7 +89,7 @@ impl ParquetRecords {
         let is_wanted = |name: &str| wanted.is_none_or(|wanted| wanted.iter().any(|w| w == name));
         let shape = schema::shape(schema, is_wanted).map_err(|problem| RecordError::BadFile {
             problem: format!("cannot read the Parquet schema: {problem}"),
-            at: Location::file(&*path),
+            at: Place::path(&path),
         })?;
         // Without columns nothing would tell how many rows there really are.
         let max_records = if shape.columns.is_empty() {
@@ -188,7 +189,7 @@ impl Decoder {
                 "row group {} has a negative number of rows",
                 row_group_idx + 1
             ),
-            at: Location::file(&*self.path),
+            at: Place::path(&self.path),
         })?;
         self.batch_rows = batch_rows(row_group, n_rows);
         let share = self.n_wanted as f64 / n_rows.max(1) as f64;
@@ -272,7 +273,7 @@ fn guarded<T>(
     };
     Err(RecordError::BadFile {
         problem: format!("cannot read {} of the Parquet file: {problem}", place()),
-        at: Location::file(path),
+        at: Place::path(path),
     })
 }
 
@@ -301,7 +302,7 @@ impl Records for ParquetRecords {
     fn check_next(&mut self, key: &str) -> Option<Result<Checked, RecordError>> {
         Some(self.next_record()?.map(|mut found| Checked {
             value: found.record.take(key),
-            place: found.place,
+            position: found.position,
         }))
     }
 

@@ -43,7 +43,7 @@ fn read(name: &str, bytes: &[u8], sizes: Vec<usize>) -> Vec<String> {
     let mut found = Vec::new();
     while let Some(record) = records.read_next() {
         match record {
-            Ok(record) => found.push(format!("{:?} {:?}", record.place, record.record)),
+            Ok(record) => found.push(format!("{:?} {:?}", record.position, record.record)),
             Err(error) => {
                 let is_last = !error.is_about_one_record();
                 found.push(error.to_string());

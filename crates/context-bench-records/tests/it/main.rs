@@ -17,6 +17,7 @@ mod zip;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use context_bench_error::Hint as _;
 use context_bench_records::{ReadSettings, Record, RecordError, RecordSet};
 
 /// A folder with files, removed at the end of the test.

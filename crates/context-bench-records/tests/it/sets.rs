@@ -54,11 +54,13 @@ fn files_are_read_as_one_in_natural_order() {
         assert_eq!(folder.outcome(path, settings), Ok(expected), "{path}");
     }
     let set = RecordSet::open(&folder.path("data"), ReadSettings::default()).expect("files");
-    let places: Vec<usize> = set.map(|found| found.expect("good").place.index).collect();
+    let positions: Vec<usize> = set
+        .map(|found| found.expect("good").position.index)
+        .collect();
     assert_eq!(
-        places,
+        positions,
         [0, 1, 2, 3, 4, 5, 6],
-        "places count through all files"
+        "positions count through all files"
     );
 }
 

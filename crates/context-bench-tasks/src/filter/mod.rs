@@ -7,15 +7,15 @@ pub(crate) mod choice;
 mod regex;
 mod span;
 
+use choice::ChoiceRegex;
+use context_bench_error::suggest::{did_you_mean, quoted_list};
 use context_bench_template::python;
+use regex::RegexFilter;
 use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
 use crate::function::{Function, Host};
 use crate::registered::{Kind, Modules};
-use crate::suggest::{did_you_mean, quoted_list};
-use choice::ChoiceRegex;
-use regex::RegexFilter;
 
 /// A record of a dataset.
 pub type Record = Map<String, Value>;

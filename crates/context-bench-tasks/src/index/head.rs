@@ -45,8 +45,9 @@ impl Head {
         let document = match yaml::parse(bytes, file) {
             Ok(document) => document,
             Err(error) => {
-                let at = error.place().position;
-                let at = at.map(|at| format!(" at {at}")).unwrap_or_default();
+                let at = error.place().line.zip(error.place().column);
+                let at = at.map(|(line, column)| format!(" at {line}:{column}"));
+                let at = at.unwrap_or_default();
                 return Self::broken(format!("{}{at}", error.message()));
             }
         };

@@ -11,14 +11,14 @@ mod snapshot;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
-use context_bench_template::place::Place;
+use cache::Kept;
+use context_bench_error::Place;
+use reading::{Listed, Reading, list};
+use snapshot::Snapshot;
 
 use crate::error::{Error, Result, Warning};
 use crate::file::{Kind, Loader};
 use crate::given::Given;
-use cache::Kept;
-use reading::{Listed, Reading, list};
-use snapshot::Snapshot;
 
 /// One name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -305,7 +305,7 @@ impl Index {
 }
 
 fn place(path: &Path) -> Place {
-    Place::new(path.to_string_lossy(), None)
+    Place::path(path)
 }
 
 /// The names of one tree: of files with the same name the first by path stays.
@@ -315,9 +315,7 @@ fn tree(paths: &[&String], reading: &mut Reading, home: Option<&Path>) -> Index 
     let mut entries: HashMap<String, Entry> = HashMap::with_capacity(paths.len());
     let mut tasks_of: HashMap<String, Vec<String>> = HashMap::new();
     let warn = |index: &mut Index, message: String, path: &str| {
-        index
-            .warnings
-            .push(Warning::at(message, Place::new(path, None)));
+        index.warnings.push(Warning::at(message, Place::file(path)));
     };
     let mut unnamed = 0_usize;
     for path in paths {
@@ -327,7 +325,7 @@ fn tree(paths: &[&String], reading: &mut Reading, home: Option<&Path>) -> Index 
             continue;
         }
         if let Some(problem) = head.problem {
-            let place = Place::new(path.as_str(), None);
+            let place = Place::file(path.as_str());
             index.problems.push(Warning::at(problem, place));
             let path = PathBuf::from(path);
             let stem = path
@@ -357,13 +355,13 @@ fn tree(paths: &[&String], reading: &mut Reading, home: Option<&Path>) -> Index 
                 "`{name}` is already defined in `{}`; this file is not used",
                 first.path.display()
             );
-            let place = Place::new(path.as_str(), None);
+            let place = Place::file(path.as_str());
             index.unused.push(Warning::at(message, place));
             continue;
         }
         if tasks_of.contains_key(&name) {
             let message = format!("`{name}` is already the name of a tag; this file is not used");
-            let place = Place::new(path.as_str(), None);
+            let place = Place::file(path.as_str());
             index.unused.push(Warning::at(message, place));
             continue;
         }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::PathBuf;
 
-use context_bench_template::place::{Place, Position};
+use context_bench_error::Place;
 
 use super::cache::{Reader, put_list, put_number, put_option, put_text};
 use super::head::Stamp;
@@ -101,9 +101,10 @@ impl Snapshot {
                 put_text(&mut out, &warning.message);
                 let place = warning.place.as_ref();
                 put_option(&mut out, place.map(|place| &*place.file));
-                let position = place.and_then(|place| place.position).unwrap_or_default();
-                put_number(&mut out, u64::from(position.line));
-                put_number(&mut out, u64::from(position.column));
+                let line = place.and_then(|place| place.line);
+                let column = place.and_then(|place| place.column);
+                put_number(&mut out, line.unwrap_or_default() as u64);
+                put_number(&mut out, column.unwrap_or_default() as u64);
             }
         }
         out
@@ -148,13 +149,14 @@ impl Snapshot {
         let warning = |reader: &mut Reader<'_>| {
             let message = reader.text()?;
             let file = reader.option()?;
-            let mut number = || u32::try_from(reader.number()?).ok();
-            let position = Position {
-                line: number()?,
-                column: number()?,
-            };
-            let position = (position != Position::default()).then_some(position);
-            let place = file.map(|file| Place::new(file, position));
+            let mut number = || usize::try_from(reader.number()?).ok();
+            let known = |number: usize| (number > 0).then_some(number);
+            let (line, column) = (known(number()?), known(number()?));
+            let place = file.map(|file| Place {
+                file: file.into(),
+                line,
+                column,
+            });
             Some(Warning { message, place })
         };
         let warnings = reader.many(warning)?;
@@ -205,13 +207,10 @@ mod tests {
         index.left_out.insert(("x".into(), "x.yaml".into()));
         index.warnings = vec![
             Warning::new("one"),
-            Warning::at("two", Place::new("x.yaml", None)),
-            Warning::at(
-                "three",
-                Place::new("x.yaml", Position { line: 3, column: 4 }),
-            ),
+            Warning::at("two", Place::file("x.yaml")),
+            Warning::at("three", Place::file("x.yaml").line(3).column(4)),
         ];
-        index.problems = vec![Warning::at("four", Place::new("y.yaml", None))];
+        index.problems = vec![Warning::at("four", Place::file("y.yaml"))];
         index.unused = vec![Warning::new("five")];
         let snapshot = Snapshot {
             key: u64::MAX,

@@ -1,11 +1,11 @@
 //! From one value per document to one value per task, and its standard error.
 
+use context_bench_error::suggest::{did_you_mean, quoted_list};
 use serde_json::Value;
 
 use super::items::{Items, numbers};
 use crate::error::{Error, Result};
 use crate::random::Random;
-use crate::suggest::{did_you_mean, quoted_list};
 
 /// How values of documents become one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

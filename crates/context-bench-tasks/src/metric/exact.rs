@@ -1,12 +1,12 @@
 //! `exact_match` of texts with its options.
 
+use context_bench_error::suggest::did_you_mean;
 use context_bench_template::python::regex::Regex;
 use serde_json::{Map, Value};
 
 use super::repeats::Reduction;
 use crate::error::{Error, Result, Warning};
 use crate::filter::choice::patterns;
-use crate::suggest::did_you_mean;
 use crate::truth;
 
 const KEYS: &[&str] = &[

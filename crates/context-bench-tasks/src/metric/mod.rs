@@ -17,9 +17,9 @@ use serde_json::{Map, Value};
 use crate::error::{Error, Result, Warning};
 use crate::function::Function;
 use crate::registered::{Kind, Modules};
-use crate::suggest::{did_you_mean, quoted_list};
 use crate::task::OutputType;
 use crate::truth;
+use context_bench_error::suggest::{did_you_mean, quoted_list};
 use exact::ExactMatch;
 use external::External;
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use context_bench_template::place::{Place, Position};
+use context_bench_error::{Hint, Place};
 use serde::Deserialize;
 
 use crate::error::Error;
@@ -98,9 +98,10 @@ impl PythonError {
             _ => None,
         }
     }
+}
 
-    /// What the user can do next.
-    pub fn hint(&self) -> Option<String> {
+impl Hint for PythonError {
+    fn hint(&self) -> Option<String> {
         match &self.problem {
             Problem::Start { .. } => {
                 Some("name a Python of version 3.8 or later with `--python`".into())
@@ -185,8 +186,11 @@ impl std::error::Error for PythonError {}
 impl From<PythonError> for Error {
     fn from(error: PythonError) -> Self {
         let place = error.exception().and_then(|exception| {
-            let position = exception.line.map(|line| Position { line, column: 1 });
-            Some(Place::new(exception.file.as_deref()?, position))
+            let file = Place::file(exception.file.as_deref()?);
+            Some(match exception.line {
+                Some(line) => file.line(line as usize).column(1),
+                None => file,
+            })
         });
         let hint = error.hint();
         let package = error.exception().and_then(|found| found.package.clone());

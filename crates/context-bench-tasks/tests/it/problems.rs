@@ -1,5 +1,6 @@
 //! What is wrong with files: all of it is told, and nothing that is written can do harm.
 
+use context_bench_error::Hint as _;
 use context_bench_tasks::{Node, select, validate};
 use serde_json::{Value, json};
 

@@ -1,5 +1,6 @@
 //! Prompts and formats against the reference's worked cases.
 
+use context_bench_error::Hint as _;
 use context_bench_tasks::config::{Config, Origin};
 use context_bench_tasks::options::Chat;
 use context_bench_tasks::request::Ask;

@@ -1,5 +1,6 @@
 //! Filters, metrics, aggregations and helpers against the reference's worked cases.
 
+use context_bench_error::Hint as _;
 use context_bench_tasks::config::{Config, Origin};
 use context_bench_tasks::filter::{Filter, Pipeline, Record};
 use context_bench_tasks::metric::repeats::pass_at_k;

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use context_bench_error::Hint as _;
 use context_bench_tasks::{
     Catalog, Error, Index, IndexOptions, Tree, Warning, listing, select, validate,
 };

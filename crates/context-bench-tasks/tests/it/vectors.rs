@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use context_bench_error::Hint as _;
 use context_bench_tasks::aggregate::{AggregateMetric, MacroError, aggregate, pooled_stderr};
 use context_bench_tasks::config::{Config, Origin};
 use context_bench_tasks::{Catalog, Index, IndexOptions, Node};

@@ -3,6 +3,7 @@
 
 use std::num::NonZeroUsize;
 
+use context_bench_error::Hint as _;
 use context_bench_tasks::options::Chat;
 use context_bench_tasks::outcome::{Resampling, Summary};
 use context_bench_tasks::python::{PythonPool, PythonSettings};

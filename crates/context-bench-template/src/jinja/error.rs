@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use context_bench_error::Hint;
 use minijinja::ErrorKind;
 
 use super::bounds;
@@ -78,9 +79,10 @@ impl Error {
     pub fn message(&self) -> &str {
         &self.message
     }
+}
 
-    /// What the user can do next.
-    pub fn hint(&self) -> Option<String> {
+impl Hint for Error {
+    fn hint(&self) -> Option<String> {
         self.hint.clone()
     }
 }

@@ -6,12 +6,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use context_bench_error::{Place, Position};
 use libyaml_safer::{Event, EventData, MappingStyle, Mark, Parser, SequenceStyle};
 
 use super::construct::Key;
 use super::error::{DuplicateKey, Error};
 use super::node::{Entry, Map, Node, Style, Yaml};
-use crate::place::{Place, Position};
 
 /// How deep collections may be nested.
 const MAX_DEPTH: usize = 200;
@@ -74,7 +74,7 @@ impl<'t> Composer<'t> {
         if let Some(at) = super::tags::before_comma(self.text) {
             let error = Error::new(
                 "a tag goes on up to the next space, and here a comma stands right behind it",
-                Place::new(self.file.clone(), Position::of(self.text, at)),
+                Place::new(self.file.clone(), Position::in_text(self.text, at)),
             );
             return Err(error.with_hint("put a space between tag and comma"));
         }
@@ -138,7 +138,7 @@ impl<'t> Composer<'t> {
             (problem, None) => problem.to_owned(),
         };
         let Some(mark) = error.problem_mark() else {
-            return Error::new(message, Place::new(self.file.clone(), None))
+            return Error::new(message, Place::file(self.file.clone()))
                 .with_hint("remove control characters; the file must be plain text");
         };
         let found = self.error(message, mark);

@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
+use context_bench_error::{Place, Position};
+
 use super::error::Error;
-use crate::place::{Place, Position};
 
 /// The text of a file, without its byte order mark.
 pub(crate) fn decode<'b>(bytes: &'b [u8], file: &str) -> Result<Cow<'b, str>, Error> {
@@ -20,7 +21,7 @@ fn utf8<'b>(bytes: &'b [u8], file: &str) -> Result<Cow<'b, str>, Error> {
         .map(Cow::Borrowed)
         .map_err(|wrong| {
             let before = String::from_utf8_lossy(&bytes[..wrong.valid_up_to()]);
-            let position = Position::of(&before, before.len());
+            let position = Position::in_text(&before, before.len());
             Error::new("the file is not UTF-8 text", Place::new(file, position))
                 .with_hint("save the file as UTF-8")
         })
@@ -28,7 +29,7 @@ fn utf8<'b>(bytes: &'b [u8], file: &str) -> Result<Cow<'b, str>, Error> {
 
 fn utf16<'b>(bytes: &[u8], unit: fn([u8; 2]) -> u16, file: &str) -> Result<Cow<'b, str>, Error> {
     let wrong = || {
-        Error::new("the file is not valid UTF-16 text", Place::new(file, None))
+        Error::new("the file is not valid UTF-16 text", Place::file(file))
             .with_hint("save the file as UTF-8")
     };
     let pairs = bytes.chunks_exact(2);

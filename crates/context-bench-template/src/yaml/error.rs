@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::place::{Place, Position};
+use context_bench_error::{Hint, Place, Position};
 
 /// A YAML text that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,9 +40,10 @@ impl Error {
     pub fn place(&self) -> &Place {
         &self.place
     }
+}
 
-    /// What the user can do next.
-    pub fn hint(&self) -> Option<String> {
+impl Hint for Error {
+    fn hint(&self) -> Option<String> {
         self.hint.clone()
     }
 }

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use context_bench_error::Place;
 use serde_json::{Map as JsonMap, Number, Value};
 
 use super::error::Error;
 use super::node::{Entry, Map, Node, Yaml};
-use crate::place::Place;
 use crate::python;
 
 /// The JSON value of a node; a tag of one's own is an error.

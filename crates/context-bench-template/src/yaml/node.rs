@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::place::Position;
+use context_bench_error::Position;
 
 /// One value of a YAML document.
 ///

@@ -3,6 +3,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use context_bench_error::Hint as _;
 use context_bench_tasks::sample::sha256;
 use context_bench_tasks::table::Row;
 use indexmap::IndexMap;

@@ -3,12 +3,10 @@
 //! The texts live in the `demo` folder of this crate, whose README says what the
 //! dataset is built to show. This file only turns them into examples, on request.
 
-use std::path::Path;
-
 use serde::Deserialize;
 
 use super::{Dataset, DatasetError};
-use crate::error::Location;
+use crate::error::Place;
 use crate::model::Example;
 
 const QUESTIONS: &str = include_str!("../../demo/questions.jsonl");
@@ -54,7 +52,7 @@ pub fn demo() -> Dataset {
     let examples = QUESTIONS.lines().enumerate().map(|(index, line)| {
         example(index, line).map_err(|problem| DatasetError::BadRecord {
             problem,
-            at: Location::line(Path::new("demo/questions.jsonl"), index + 1),
+            at: Place::file("demo/questions.jsonl").line(index + 1),
         })
     });
     Dataset::from_results(examples).with_len(len)

@@ -10,7 +10,7 @@ use context_bench_records::RecordError;
 
 use super::catalogue::CatalogueError;
 use super::skipped::SkippedRecord;
-use crate::error::{Hint, Location};
+use crate::error::{Hint, Place};
 use crate::model::ExampleError;
 use crate::text::suggest::{near_matches, quoted_list};
 
@@ -50,7 +50,7 @@ pub enum DatasetError {
         /// What is wrong.
         problem: String,
         /// Where.
-        at: Location,
+        at: Place,
     },
     /// A record is not valid in its format.
     #[error("{problem}\n  at {at}")]
@@ -58,7 +58,7 @@ pub enum DatasetError {
         /// What is wrong.
         problem: String,
         /// Where.
-        at: Location,
+        at: Place,
     },
     /// A record is valid but cannot be an example.
     #[error("{source}\n  at {at}")]
@@ -66,7 +66,7 @@ pub enum DatasetError {
         /// What is wrong.
         source: ExampleError,
         /// Where.
-        at: Location,
+        at: Place,
     },
     /// A record is valid but not laid out as its dataset is.
     #[error(transparent)]
@@ -119,7 +119,7 @@ pub struct Misfit {
     /// What is wrong.
     pub problem: String,
     /// Where the record stands.
-    pub at: Location,
+    pub at: Place,
 }
 
 impl From<CatalogueError> for DatasetError {

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::DatasetError;
-use crate::error::Location;
+use crate::error::Place;
 
 /// How many skipped records are kept for display; the rest is only counted.
 const KEPT: usize = 5;
@@ -17,7 +17,7 @@ const KEPT: usize = 5;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkippedRecord {
     /// Where the record is.
-    pub at: Location,
+    pub at: Place,
     /// What is wrong with it.
     pub problem: String,
 }
@@ -161,7 +161,7 @@ mod tests {
 
     fn record(line: usize) -> SkippedRecord {
         SkippedRecord {
-            at: Location::line(std::path::Path::new("f.jsonl"), line),
+            at: Place::file("f.jsonl").line(line),
             problem: "bad".into(),
         }
     }

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
+use context_bench_error::Hint as _;
 use context_bench_template::jinja::{self, Template};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use context_bench_template::place::Place;
+use context_bench_error::Place;
 use context_bench_template::yaml;
 use serde_json::Value;
 

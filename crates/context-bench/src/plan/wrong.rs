@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use context_bench_template::place::Place;
+use context_bench_error::Place;
 use context_bench_template::yaml::{self, Node};
 
 use crate::error::Hint;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use context_bench_tasks::suggest::quoted_list;
+use context_bench_error::suggest::quoted_list;
 use context_bench_tasks::{Host, Options, Tree};
 
 use super::datasets::Asked;

@@ -1,7 +1,7 @@
 //! Plain files of examples: whether they hold what systems ask about, told before the
 //! first request.
 
-use context_bench_tasks::suggest::quoted_list;
+use context_bench_error::suggest::quoted_list;
 use serde_json::json;
 
 use super::{Notice, PlanError, Systems};

@@ -4,9 +4,9 @@
 
 use std::path::PathBuf;
 
+use context_bench_error::suggest::quoted_list;
 use context_bench_tasks::options::Limit;
 use context_bench_tasks::prompt::Dataset as Records;
-use context_bench_tasks::suggest::quoted_list;
 use context_bench_tasks::{Error, Function, Host, Leaf, Object, Options, Tree};
 use serde_json::{Map, Value, json};
 

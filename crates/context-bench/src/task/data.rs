@@ -4,6 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
+use context_bench_error::Hint as _;
 use context_bench_tasks::config::Config;
 use context_bench_tasks::function::Function;
 use context_bench_tasks::{Dataset, Error, Host, Leaf, Need, Options, Result, Split, Task};

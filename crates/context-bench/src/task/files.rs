@@ -3,8 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
+use context_bench_error::suggest::quoted_list;
 use context_bench_records::TableHeader;
-use context_bench_tasks::suggest::quoted_list;
 use context_bench_tasks::{Error, Result};
 
 use super::builder::{Builder, Part};

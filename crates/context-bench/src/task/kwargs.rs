@@ -1,7 +1,7 @@
 //! `dataset_kwargs`: what of the loader's settings is understood.
 
+use context_bench_error::suggest::quoted_list;
 use context_bench_records::TableHeader;
-use context_bench_tasks::suggest::quoted_list;
 use context_bench_tasks::{Error, Result, Task};
 use serde_json::{Map, Value};
 

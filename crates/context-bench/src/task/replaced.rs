@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use context_bench_tasks::suggest::quoted_list;
+use context_bench_error::suggest::quoted_list;
 use context_bench_tasks::{Error, Result, Task};
 
 use super::data::TaskData;

@@ -23,4 +23,4 @@ pub mod verdict;
 pub mod visible;
 pub mod words;
 
-pub use context_bench_template::suggest;
+pub use context_bench_error::suggest;

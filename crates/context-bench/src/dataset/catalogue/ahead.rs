@@ -167,18 +167,17 @@ impl Iterator for InOrder {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use serde_json::{Map, json};
 
     use super::*;
-    use crate::error::Location;
+    use crate::error::Place;
 
     fn row(i: usize) -> Row {
         Row {
             record: Map::from_iter([("i".to_owned(), json!(i))]).into(),
-            at: Location::line(Path::new("f"), i + 1),
+            at: Place::file("f").line(i + 1),
         }
     }
 

@@ -15,7 +15,7 @@ use super::scope::{GIVEN, Item, Scope, reads_whole};
 use super::spec::{Choices, Config};
 use super::template::Template;
 use crate::dataset::{DatasetError, Examples, Misfit};
-use crate::error::Location;
+use crate::error::Place;
 use crate::model::{Example, OPTIONS_APART, QUESTION_IN_CONTEXT};
 use crate::text::stringify::{is_truthy, kind};
 
@@ -42,7 +42,7 @@ enum Made {
 
 /// Which record a template is applied to.
 struct At {
-    place: Location,
+    place: Place,
     record: usize,
 }
 

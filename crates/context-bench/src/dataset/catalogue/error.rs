@@ -6,7 +6,7 @@ use context_bench_hub::HubError;
 
 use super::spec::config_hint;
 use crate::dataset::DatasetError;
-use crate::error::{Hint, Location};
+use crate::error::{Hint, Place};
 use crate::model::PromptError;
 use crate::text::suggest;
 
@@ -20,7 +20,7 @@ pub enum CatalogueError {
         /// What is wrong.
         problem: String,
         /// Where.
-        at: Location,
+        at: Place,
         /// What to do about it.
         hint: Option<String>,
     },
@@ -148,11 +148,5 @@ impl Hint for CatalogueError {
                 Some(format!("write `{dataset}=PATH`"))
             }
         }
-    }
-}
-
-impl Hint for HubError {
-    fn hint(&self) -> Option<String> {
-        HubError::hint(self)
     }
 }

@@ -5,12 +5,12 @@
 
 use std::path::Path;
 
+use context_bench_error::Hint as _;
 use context_bench_template::yaml;
 
 use super::error::CatalogueError;
-use super::reader::{Read, Reader, place};
+use super::reader::{Read, Reader};
 use super::spec::{Spec, config_hint};
-use crate::error::Location;
 
 /// Reads a file of texts into a spec.
 ///
@@ -19,17 +19,12 @@ use crate::error::Location;
 /// When it is no such file, or names a config that the dataset does not have.
 pub(super) fn add(spec: &mut Spec, text: &str, file: &Path) -> Read<()> {
     let name = file.display().to_string();
-    let document = yaml::parse(text.as_bytes(), &name).map_err(|error| {
-        let at = error.place().position;
-        CatalogueError::BadSpec {
+    let document =
+        yaml::parse(text.as_bytes(), &name).map_err(|error| CatalogueError::BadSpec {
             problem: error.message().to_owned(),
-            at: at.map_or_else(
-                || Location::file(file),
-                |at| place(file, at.line, at.column),
-            ),
+            at: error.place().clone(),
             hint: error.hint(),
-        }
-    })?;
+        })?;
     let reader = Reader { file };
     for (config, texts) in reader.entries(&document.root, "prompts")? {
         let known: Vec<String> = spec.config_names().map(str::to_owned).collect();

@@ -3,16 +3,16 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use context_bench_error::{Hint as _, Place};
 use context_bench_records::Syntax;
 use context_bench_template::yaml::{self, Node, Yaml};
 use indexmap::IndexMap;
 
 use super::error::CatalogueError;
 use super::prepare::Prepare;
-use super::reader::{Read, Reader, place};
+use super::reader::{Read, Reader};
 use super::spec::{CATEGORIES, Choices, ForEach, Source, Spec, Table, Variant};
 use super::template::Template;
-use crate::error::Location;
 use crate::text::suggest;
 
 const OF_SPEC: &[&str] = &[
@@ -67,22 +67,17 @@ const OF_CHOICES: &[&str] = &["options", "correct", "shuffle"];
 /// Reads one description; `file` is its name in messages.
 pub(super) fn spec(text: &str, file: &Path, is_builtin: bool) -> Read<Spec> {
     let name = file.display().to_string();
-    let document = yaml::parse(text.as_bytes(), &name).map_err(|error| {
-        let at = match error.place().position {
-            Some(position) => place(file, position.line, position.column),
-            None => Location::file(file),
-        };
-        CatalogueError::BadSpec {
+    let document =
+        yaml::parse(text.as_bytes(), &name).map_err(|error| CatalogueError::BadSpec {
             problem: error.message().to_owned(),
-            at,
+            at: error.place().clone(),
             hint: error.hint(),
-        }
-    })?;
+        })?;
     let reader = Reader { file };
     if let Some(twice) = document.duplicates.first() {
         return Err(CatalogueError::BadSpec {
             problem: format!("key `{}` is given twice", twice.key),
-            at: place(file, twice.again.line, twice.again.column),
+            at: Place::new(&*name, twice.again),
             hint: Some(format!("it was already given at line {}", twice.first.line)),
         });
     }

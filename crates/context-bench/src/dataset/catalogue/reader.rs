@@ -5,15 +5,10 @@ use std::path::Path;
 use context_bench_template::yaml::{Node, Yaml};
 
 use super::error::CatalogueError;
-use crate::error::Location;
+use crate::error::Place;
 use crate::text::suggest;
 
 pub(super) type Read<T> = Result<T, CatalogueError>;
-
-/// A place in a file.
-pub(super) fn place(file: &Path, line: u32, column: u32) -> Location {
-    Location::line(file, line as usize).column(column as usize)
-}
 
 /// Reads the nodes of one file.
 pub(super) struct Reader<'a> {
@@ -116,7 +111,7 @@ impl Reader<'_> {
     pub(super) fn wrong(&self, node: &Node, problem: impl Into<String>) -> CatalogueError {
         CatalogueError::BadSpec {
             problem: problem.into(),
-            at: place(self.file, node.position.line, node.position.column),
+            at: Place::new(self.file.to_string_lossy(), node.position),
             hint: None,
         }
     }

@@ -1,6 +1,5 @@
 //! `Row`: a raw record of a source on its way to becoming examples.
 
-use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use context_bench_records::{Batch, Found, Record};
@@ -8,13 +7,13 @@ use serde_json::{Map, Value};
 
 use crate::dataset::DatasetError;
 use crate::dataset::local::advised;
-use crate::error::Location;
+use crate::error::Place;
 
 /// A raw record and where it stands.
 #[derive(Debug, Clone)]
 pub(super) struct Row {
     pub(super) record: Record,
-    pub(super) at: Location,
+    pub(super) at: Place,
 }
 
 impl Row {
@@ -56,7 +55,7 @@ pub(super) type KnownLen = Arc<OnceLock<usize>>;
 /// taken, on whichever thread that is.
 pub(super) enum RowBatch {
     One(Option<Box<Result<Row, DatasetError>>>),
-    Read { file: Arc<Path>, batch: Batch },
+    Read { file: Arc<str>, batch: Batch },
 }
 
 impl Rows {
@@ -133,13 +132,9 @@ impl Iterator for RowBatch {
         match self {
             Self::One(row) => row.take().map(|row| *row),
             Self::Read { file, batch } => Some(match batch.next()? {
-                Ok(Found { record, place }) => Ok(Row {
+                Ok(Found { record, position }) => Ok(Row {
                     record,
-                    at: Location {
-                        file: Arc::clone(file),
-                        line: place.line,
-                        column: place.column,
-                    },
+                    at: position.place_in(Arc::clone(file)),
                 }),
                 Err(error) => Err(advised(error)),
             }),

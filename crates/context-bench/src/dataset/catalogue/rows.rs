@@ -12,7 +12,7 @@ use serde_json::Map;
 use super::row::{KnownLen, Row, RowBatch, Rows};
 use crate::dataset::DatasetError;
 use crate::dataset::local::advised;
-use crate::error::Location;
+use crate::error::Place;
 
 /// How the files of a table are read.
 #[derive(Debug, Clone, Default)]
@@ -129,7 +129,7 @@ fn with_columns<T>(
 const SHARED_BY: usize = 256;
 
 fn stream(mut records: Box<dyn Records>) -> Rows {
-    let mut file: Arc<Path> = records.file().into();
+    let mut file: Arc<str> = records.file().to_string_lossy().into();
     let mut sharing = 0;
     let known_len = KnownLen::default();
     if let Some(len) = records.known_len() {
@@ -141,8 +141,9 @@ fn stream(mut records: Box<dyn Records>) -> Rows {
             Err(error) => return Some(RowBatch::One(Some(Box::new(Err(advised(error)))))),
         };
         sharing += 1;
-        if sharing > SHARED_BY || file.as_os_str() != records.file().as_os_str() {
-            file = records.file().into();
+        let name = records.file().to_string_lossy();
+        if sharing > SHARED_BY || *file != *name {
+            file = name.into();
             sharing = 0;
         }
         let file = Arc::clone(&file);
@@ -161,6 +162,6 @@ fn text(path: &Path) -> Result<Row, DatasetError> {
     map.insert("text".into(), text.into());
     Ok(Row {
         record: map.into(),
-        at: Location::file(path),
+        at: Place::path(path),
     })
 }

@@ -13,12 +13,12 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
-use context_bench_records::{Place, ReadSettings, Records, Source};
+use context_bench_records::{ReadSettings, RecordPosition, Records, Source};
 use indexmap::IndexSet;
 
 use super::skipped::Tally;
 use super::{Dataset, DatasetError};
-use crate::error::Location;
+use crate::error::Place;
 use crate::model::Example;
 
 pub(super) use self::advice::advised;
@@ -234,7 +234,7 @@ fn check(records: &mut dyn Records, mut sieve: Sieve) -> Result<usize, DatasetEr
                 None => Ok(()),
                 Some(id) => check_id(
                     &Example::new().with("id", id),
-                    checked.place,
+                    checked.position,
                     records.file(),
                 ),
             },
@@ -257,34 +257,30 @@ fn next_example(records: &mut dyn Records, shape: &Shape) -> Option<Result<Examp
     if !shape.is_plain()
         && let Err(source) = shape.apply(&mut fields)
     {
-        let at = at(found.place, records.file());
+        let at = at(found.position, records.file());
         return Some(Err(DatasetError::BadExample { source, at }));
     }
     let mut example = Example::from(fields);
-    if let Err(error) = check_id(&example, found.place, records.file()) {
+    if let Err(error) = check_id(&example, found.position, records.file()) {
         return Some(Err(error));
     }
     let fields = example.fields_mut();
     if !fields.contains_key("id") {
-        fields.insert("id".into(), found.place.index.into());
+        fields.insert("id".into(), found.position.index.into());
     }
     Some(Ok(example))
 }
 
-fn check_id(example: &Example, place: Place, file: &Path) -> Result<(), DatasetError> {
-    let checked = example.id(place.index).map(drop);
+fn check_id(example: &Example, position: RecordPosition, file: &Path) -> Result<(), DatasetError> {
+    let checked = example.id(position.index).map(drop);
     checked.map_err(|source| DatasetError::BadExample {
         source,
-        at: at(place, file),
+        at: at(position, file),
     })
 }
 
-fn at(place: Place, file: &Path) -> Location {
-    Location {
-        file: file.into(),
-        line: place.line,
-        column: place.column,
-    }
+fn at(position: RecordPosition, file: &Path) -> Place {
+    position.place_in(file.to_string_lossy())
 }
 
 /// The stream of a file, which ends after the first error that is not skipped.

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::error::{Hint, Location};
+use crate::error::{Hint, Place};
 
 /// A folder with files, removed at the end of the test.
 struct Folder(tempfile::TempDir);
@@ -486,7 +486,7 @@ fn damaged_compressed_files_are_errors_even_when_skipping() {
 fn bad_records_are_skipped_and_counted_on_request() {
     let bad_line = |line| {
         (
-            Location::line(Path::new("a"), line).column(1),
+            Place::file("a").line(line).column(1),
             "an example must be a JSON object, found a number",
         )
     };
@@ -502,8 +502,8 @@ fn bad_records_are_skipped_and_counted_on_request() {
         .into_iter()
         .map(|record| {
             (
-                Location {
-                    file: Path::new("a").into(),
+                Place {
+                    file: "a".into(),
                     ..record.at
                 },
                 record.problem,

@@ -67,7 +67,7 @@ fn shared_id(id: &Value) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Location;
+    use crate::error::Place;
     use serde_json::json;
 
     #[test]
@@ -87,7 +87,7 @@ mod tests {
             };
             Ok(Row {
                 record: map.into(),
-                at: Location::file(std::path::Path::new("own.jsonl")),
+                at: Place::file("own.jsonl"),
             })
         });
         let rows: Vec<_> = rows.collect();

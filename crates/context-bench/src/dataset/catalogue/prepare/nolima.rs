@@ -185,12 +185,12 @@ impl Test {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::{Hint as _, Location};
+    use crate::error::{Hint as _, Place};
 
     fn row(value: &Value) -> Row {
         Row {
             record: value.as_object().unwrap().clone().into(),
-            at: Location::file(std::path::Path::new("sets.json")),
+            at: Place::file("sets.json"),
         }
     }
 
