@@ -97,7 +97,7 @@ def _line(
     if bad:
         parts.append(f"{bad} failed")
     if timeouts:
-        parts.append(f"{timeouts} time-out{'' if timeouts == 1 else 's'}")
+        parts.append(f"{timeouts} timeout{'' if timeouts == 1 else 's'}")
     return "  ".join(parts)
 
 

@@ -88,8 +88,8 @@ def test_a_run_shows_and_hides(
 
 
 def test_time_outs_are_counted() -> None:
-    assert "2 time-outs" in _line(["a"], [0], [0], 3, 10.0, 2)
-    assert "time-out" not in _line(["a"], [0], [0], 3, 10.0)
+    assert "2 timeouts" in _line(["a"], [0], [0], 3, 10.0, 2)
+    assert "timeout" not in _line(["a"], [0], [0], 3, 10.0)
     stream = Terminal()
     Display(stream).update(["a"], [0], [0], 3, [1])
-    assert "1 time-out" in stream.getvalue()
+    assert "1 timeout" in stream.getvalue()

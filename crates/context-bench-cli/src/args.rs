@@ -1,4 +1,4 @@
-//! Arguments as typed. Decisions are made by the planner, not here.
+//! The command line as clap reads it. Defaults and decisions belong to the planner.
 
 use std::path::PathBuf;
 
@@ -43,40 +43,40 @@ Exit codes: 0 done, 1 bug, 2 bad input or configuration, 3 rows failed (above
 pub(crate) enum Command {
     /// Run systems over datasets and compare them (the default).
     Run(Box<RunCommand>),
-    /// Run the built-in comparison: no key, no network.
+    /// Run the built-in comparison; it needs no key and no network.
     Demo(DemoArgs),
-    /// List datasets, systems, evaluators, metrics, output formats, tasks, groups and tags.
+    /// List datasets, systems, evaluators, metrics, output formats, tasks, groups or tags.
     Ls(LsArgs),
-    /// Show a dataset or a task, and what a system gets for one example; or, as `show RUN ID`,
-    /// one example of a stored run in all its systems.
+    /// Show a dataset or task and the prompt for one of its examples; `show RUN ID` shows one
+    /// example of a stored run, with the answers of all systems.
     Show(Box<ShowArgs>),
-    /// Check tasks without running them.
+    /// Check task files without running them.
     Validate(ValidateArgs),
-    /// Score responses to one document by a task's own rule; no system is called.
+    /// Score responses to one document as a task would, without calling a system.
     Score(ScoreArgs),
-    /// Write the requests that a run would post, byte for byte; ask nobody.
+    /// Print the requests that a run would send, byte for byte, without sending them.
     Render(Box<RenderArgs>),
-    /// Fetch datasets into the cache, for use offline.
+    /// Download datasets into the cache, for offline use.
     Fetch(FetchArgs),
-    /// Score the stored answers of a run again; no system is called.
+    /// Score the stored answers of a run again, without calling a system.
     Rescore(Box<RescoreArgs>),
     /// List, show, query or remove stored runs.
     Runs(RunsArgs),
-    /// Write a stored run in any format.
+    /// Write the results of a stored run in any format.
     Export(ExportArgs),
-    /// Print the JSON Schema of run files, for editors.
+    /// Print the JSON Schema of run files, for use in editors.
     Schema,
-    /// Print the completion script of a shell.
+    /// Print a completion script for a shell.
     Completions {
-        /// The shell.
+        /// Shell to complete in.
         shell: Shell,
     },
 }
 
-/// `run`, with a file or without.
+/// `run`, with or without a run file.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct RunCommand {
-    /// Run file (YAML or JSON) that says what to run; flags are put on top of it.
+    /// Run file (YAML or JSON) that describes the run; flags override it.
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
     #[command(flatten)]
@@ -87,26 +87,30 @@ pub(crate) struct RunCommand {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct RunArgs {
     /// OpenAI-compatible endpoint to test, as [NAME=]URL[,key=value,...]; repeat to compare
-    /// several. Keys: model, key-env, temperature, max-tokens, timeout, header.
+    /// several. Keys: model, key-env, temperature, max-tokens, timeout, max-retries, stream,
+    /// header, layout.
     #[arg(long, value_name = "URL", help_heading = "Systems")]
     pub(crate) proxy: Vec<String>,
-    /// Name of the i-th --proxy (then of the i-th --command); default: its host.
+    /// Name of a --proxy or --command, in the order given: proxies first, then commands.
+    /// Default: the host or the program's name.
     #[arg(long, value_name = "NAME", help_heading = "Systems")]
     pub(crate) name: Vec<String>,
     /// Built-in system, as [LABEL=]NAME[:key=value,...]; `ls systems` lists them.
     #[arg(long, value_name = "SYSTEM", help_heading = "Systems")]
     pub(crate) system: Vec<String>,
-    /// Program that answers JSON lines: one example in, one map with `response` out.
+    /// Program that reads one example per line (JSON) on stdin and answers each with one line:
+    /// a JSON object with `response`.
     #[arg(long, value_name = "COMMAND", help_heading = "Systems")]
     pub(crate) command: Vec<String>,
-    /// Endpoint that answers for the built-in systems; default: the baseline reader.
+    /// Endpoint that the built-in systems send their context to; default: the baseline reader.
     #[arg(long, value_name = "URL", help_heading = "Systems")]
     pub(crate) relay: Option<String>,
 
-    /// Dataset as NAME[:CONFIG][@SPLIT], NAME=PATH for a local copy of it, or a file of examples; repeatable.
+    /// Dataset as NAME[:CONFIG][@SPLIT], NAME=PATH to read a local copy, or a file of examples;
+    /// repeatable.
     #[arg(long, value_name = "NAME_OR_PATH", help_heading = "Data")]
     pub(crate) dataset: Vec<String>,
-    /// File, or folder of files, of tasks and datasets of your own; repeatable.
+    /// File or folder with your own tasks and datasets; repeatable.
     #[arg(
         long,
         visible_alias = "include_path",
@@ -114,10 +118,11 @@ pub(crate) struct RunArgs {
         help_heading = "Data"
     )]
     pub(crate) include_path: Vec<PathBuf>,
-    /// Keys of plain files by the names that are known, as question=prompt,answer=expected; repeatable.
-    #[arg(long, value_name = "NAME=KEY,...", value_parser = names, help_heading = "Data")]
-    pub(crate) map: Vec<Names>,
-    /// Use the first N records of each dataset only.
+    /// Keys of your files that hold the known fields, such as question=prompt,answer=expected;
+    /// repeatable.
+    #[arg(long, value_name = "NAME=KEY,...", value_parser = field_keys, help_heading = "Data")]
+    pub(crate) map: Vec<FieldKeys>,
+    /// Use only the first N records of each dataset.
     #[arg(
         short = 'n',
         long,
@@ -126,54 +131,54 @@ pub(crate) struct RunArgs {
         allow_negative_numbers = true
     )]
     pub(crate) max_examples: Option<usize>,
-    /// Ask every system N times about each example, and report pass_at_k.
+    /// Ask every system about each example N times and report pass_at_k.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Data", allow_negative_numbers = true)]
     pub(crate) repeats: Option<u64>,
-    /// Leave out records that cannot be read, and count them.
+    /// Skip records that cannot be read, and count them.
     #[arg(long, help_heading = "Data")]
     pub(crate) skip_bad_lines: bool,
-    /// Decides the order of options where the source always puts the right one first.
-    /// In tasks, which examples a prompt gets; default 42 and 1234.
+    /// Seed that shuffles options where the source always lists the right one first (default:
+    /// 42) and draws the worked examples of task prompts (default: 1234).
     #[arg(long, value_name = "N", value_parser = crate::task_args::seed, help_heading = "Data")]
     pub(crate) seed: Option<i64>,
-    /// Leave options in the order of the source.
+    /// Keep options in the order of the source.
     #[arg(long, help_heading = "Data")]
     pub(crate) keep_order: bool,
 
-    /// Tasks to run, beside datasets or in place of them.
+    /// Tasks to run, beside or instead of datasets.
     #[command(flatten)]
     pub(crate) task: TaskRunArgs,
 
-    /// Model to ask for; for tasks also local-completions and the like, with --model-args.
-    /// Default: claude-haiku-4-5-20251001.
+    /// Name of the model; with --tasks also a backend such as local-completions, with
+    /// --model-args. Default: claude-haiku-4-5-20251001.
     #[arg(short = 'M', long, value_name = "MODEL", help_heading = "Requests")]
     pub(crate) model: Option<String>,
-    /// Variable that holds the API key; default: OPENAI_API_KEY.
+    /// Environment variable that holds the API key; default: OPENAI_API_KEY.
     #[arg(long, value_name = "VARIABLE", help_heading = "Requests")]
     pub(crate) api_key_env: Option<String>,
-    /// System prompt that precedes every example.
+    /// System prompt sent before every example.
     #[arg(long, value_name = "TEXT", help_heading = "Requests")]
     pub(crate) system_prompt: Option<String>,
-    /// How freely answers vary; default: 0, or nothing where an endpoint refuses that.
+    /// Sampling temperature; default: 0, or unset where the endpoint rejects that.
     #[arg(long, value_name = "NUMBER", value_parser = finite, help_heading = "Requests", allow_negative_numbers = true)]
     pub(crate) temperature: Option<f64>,
-    /// Most tokens of an answer; default: what the endpoint allows.
+    /// Maximum number of tokens in an answer; default: the endpoint's own limit.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Requests", allow_negative_numbers = true)]
     pub(crate) max_tokens: Option<u64>,
-    /// Header of every request, as `NAME: VALUE`; repeatable.
+    /// Header to send with every request, as `NAME: VALUE`; repeatable.
     #[arg(long, value_name = "HEADER", help_heading = "Requests")]
     pub(crate) header: Vec<String>,
-    /// Where the context goes: system (a message before the question; the default), user (above
-    /// the question) or tool (the result of a tool call).
+    /// Where the context goes: system (its own message before the question; the default), user
+    /// (in the message of the question) or tool (as the result of a tool call).
     #[arg(long, value_name = "LAYOUT", help_heading = "Requests")]
     pub(crate) layout: Option<Layout>,
-    /// JSON object merged last into every request body.
+    /// JSON object merged into every request body, over everything else.
     #[arg(long, value_name = "JSON", help_heading = "Requests")]
     pub(crate) extra_body: Option<String>,
-    /// Seconds that one attempt may take; default: 300.
+    /// Time limit of one attempt, in seconds; default: 300.
     #[arg(long, value_name = "SECONDS", value_parser = seconds, help_heading = "Requests", allow_negative_numbers = true)]
     pub(crate) timeout: Option<f64>,
-    /// Further attempts after a failed one (429, 5xx, broken connections, timeouts); default: 3.
+    /// Retries after a failed attempt (429, 5xx, broken connection, timeout); default: 3.
     #[arg(
         long,
         value_name = "N",
@@ -181,10 +186,11 @@ pub(crate) struct RunArgs {
         allow_negative_numbers = true
     )]
     pub(crate) max_retries: Option<u32>,
-    /// Ask for streamed replies and record the time to the first token.
+    /// Stream replies and record the time to the first token.
     #[arg(long, help_heading = "Requests")]
     pub(crate) stream: bool,
-    /// Calls in flight at the same time, over all systems: a number (default: 1), or `auto` to find it.
+    /// Calls in flight at the same time, over all systems: a number (default: 1), or `auto` to
+    /// adapt to what the endpoint can take.
     #[arg(
         long,
         value_name = "N",
@@ -192,45 +198,46 @@ pub(crate) struct RunArgs {
         allow_negative_numbers = true
     )]
     pub(crate) max_workers: Option<Workers>,
-    /// Requests per second at most, over all endpoints, retries included.
+    /// Maximum requests per second, over all endpoints and including retries.
     #[arg(long, value_name = "N", value_parser = positive, help_heading = "Requests", allow_negative_numbers = true)]
     pub(crate) rps: Option<f64>,
-    /// Tokens per minute at most, over all endpoints.
+    /// Maximum tokens per minute, over all endpoints.
     #[arg(long, value_name = "N", value_parser = positive, help_heading = "Requests", allow_negative_numbers = true)]
     pub(crate) tpm: Option<f64>,
-    /// Seconds that one example may take, all retries included.
+    /// Time limit of one example including its retries, in seconds.
     #[arg(long, value_name = "SECONDS", value_parser = seconds, help_heading = "Requests", allow_negative_numbers = true)]
     pub(crate) example_timeout: Option<f64>,
-    /// Seconds that the whole run may take; then what is in flight is finished.
+    /// Time limit of the whole run, in seconds; calls in flight are still finished.
     #[arg(long, value_name = "SECONDS", value_parser = seconds, help_heading = "Requests", allow_negative_numbers = true)]
     pub(crate) max_time: Option<f64>,
 
-    /// Folder of the run store: keeps responses and scores, reuses what is there [env:
-    /// CONTEXT_BENCH_CACHE_DIR].
-    // Not by clap: a run file has the word before the variable.
+    /// Folder of the run store, which keeps responses and scores and reuses them in later runs
+    /// [env: CONTEXT_BENCH_CACHE_DIR].
+    // The variable is not read by clap, because a run file takes precedence over it.
     #[arg(long, value_name = "DIR", help_heading = "Store")]
     pub(crate) cache_dir: Option<PathBuf>,
-    /// Version of the programs given by --command; change it when their answers may change.
+    /// Version of the --command programs; change it whenever their answers may differ.
     #[arg(long, value_name = "TEXT", help_heading = "Store")]
     pub(crate) system_version: Option<String>,
 
-    /// Evaluator as NAME[:key=value,...], instead of the automatic choice; repeatable.
+    /// Evaluator as NAME[:key=value,...], in place of the automatic choice; repeatable.
     #[arg(long, value_name = "NAME", help_heading = "Scoring")]
     pub(crate) evaluator: Vec<String>,
-    /// Run generated code with a time limit only where no sandbox works. It can then do whatever you can.
+    /// Where no sandbox works, run generated code with only a time limit. It can then do
+    /// anything that you can.
     #[arg(long, help_heading = "Scoring")]
     pub(crate) allow_unsandboxed_code: bool,
-    /// Score that means, pass rates and costs are computed from; default: that of the datasets.
+    /// Score used for means, pass rates and costs; default: the main score of the datasets.
     #[arg(long, value_name = "FIELD", help_heading = "Scoring")]
     pub(crate) score_field: Option<String>,
-    /// A row passes when its score is at or above this; default: 0.7.
+    /// Lowest score at which a row passes; default: 0.7.
     #[arg(long, value_name = "NUMBER", value_parser = finite, help_heading = "Scoring", allow_negative_numbers = true)]
     pub(crate) threshold: Option<f64>,
-    /// System that prompt tokens of others are compared with; default: the first one.
+    /// System whose prompt tokens the others are compared with; default: the first one.
     #[arg(long, value_name = "NAME", help_heading = "Scoring")]
     pub(crate) baseline: Option<String>,
-    /// Endpoint of a model that judges answers: the judge of a dataset that has its own, else
-    /// one that adds `judge_score`.
+    /// Endpoint of a model that judges answers, by the dataset's own judge prompt where it has
+    /// one; otherwise it adds `judge_score`.
     #[arg(long, value_name = "URL", help_heading = "Scoring")]
     pub(crate) judge_url: Option<String>,
     /// Model of the judge; default: claude-haiku-4-5-20251001.
@@ -239,29 +246,29 @@ pub(crate) struct RunArgs {
     /// Tokenizer: cl100k_base (the default), o200k_base or whitespace.
     #[arg(long, value_name = "NAME", help_heading = "Scoring")]
     pub(crate) tokenizer: Option<String>,
-    /// Count the tokens of this field only; repeatable. Default: every text field.
+    /// Count tokens in this field only; repeatable. Default: every text field.
     #[arg(long, value_name = "FIELD", help_heading = "Scoring")]
     pub(crate) text_field: Vec<String>,
 
-    /// Format of the result: table (the default), markdown, json, jsonl or csv.
+    /// Format of the results: table (the default), markdown, json, jsonl or csv.
     #[arg(long, value_name = "FORMAT", help_heading = "Output")]
     pub(crate) output: Option<String>,
-    /// Write the result to a file instead of stdout.
+    /// Write the results to a file instead of stdout.
     #[arg(long, value_name = "PATH", help_heading = "Output")]
     pub(crate) output_file: Option<PathBuf>,
-    /// Leave question, answer and response out of the rows of json, jsonl and csv.
+    /// Leave questions, answers and responses out of json, jsonl and csv.
     #[arg(long, help_heading = "Output")]
     pub(crate) no_text: bool,
-    /// Share of rows that may fail before the exit code is 3; default: 0.
+    /// Share of rows that may fail before the exit code becomes 3; default: 0.
     #[arg(long, value_name = "SHARE", value_parser = share, help_heading = "Output", allow_negative_numbers = true)]
     pub(crate) max_error_rate: Option<f64>,
-    /// Write the run file of this command line, and do nothing else.
+    /// Print this command line as a run file and exit.
     #[arg(long, help_heading = "Output")]
     pub(crate) print_config: bool,
-    /// Show what would be done and what the store holds already; ask nobody.
+    /// Show what would be asked and what is already stored, without asking.
     #[arg(long, help_heading = "Output", conflicts_with = "print_config")]
     pub(crate) dry_run: bool,
-    /// Show no progress.
+    /// Do not show progress.
     #[arg(short, long, help_heading = "Output")]
     pub(crate) quiet: bool,
 }
@@ -269,19 +276,19 @@ pub(crate) struct RunArgs {
 /// Flags of the demo.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct DemoArgs {
-    /// Use the first N questions only.
+    /// Use only the first N questions.
     #[arg(short = 'n', long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) max_examples: Option<usize>,
-    /// Let this endpoint answer instead of the baseline reader.
+    /// Endpoint that answers instead of the baseline reader.
     #[arg(long, value_name = "URL")]
     pub(crate) relay: Option<String>,
-    /// Model to ask for at the relay.
+    /// Model to ask for at that endpoint.
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: Option<String>,
-    /// Format of the result: table, markdown, json, jsonl or csv.
+    /// Format of the results: table, markdown, json, jsonl or csv.
     #[arg(long, value_name = "FORMAT", default_value = "table")]
     pub(crate) output: String,
-    /// Show no progress.
+    /// Do not show progress.
     #[arg(short, long)]
     pub(crate) quiet: bool,
 }
@@ -289,9 +296,9 @@ pub(crate) struct DemoArgs {
 /// Flags of `rescore`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct RescoreArgs {
-    /// The run: its id, the beginning of it, or `last`.
+    /// The run: its id, the first characters of it, or `last`.
     pub(crate) run_id: String,
-    /// The flags of a run; those that name systems and datasets are not used.
+    /// The flags of a run, except those that name systems and datasets.
     #[command(flatten)]
     pub(crate) run: RunArgs,
 }
@@ -299,14 +306,13 @@ pub(crate) struct RescoreArgs {
 /// Flags of `render`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct RenderArgs {
-    /// Run file (YAML or JSON); flags are put on top of it.
+    /// Run file (YAML or JSON); flags override it.
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
-    /// Only the example of this id.
+    /// Render only the example with this id.
     #[arg(long, value_name = "ID")]
     pub(crate) id: Option<String>,
-    /// The flags of a run, which decide what is sent; `--output` is text (the default) or
-    /// jsonl.
+    /// The flags of a run, which decide what is sent; `--output` is text (the default) or jsonl.
     #[command(flatten)]
     pub(crate) run: RunArgs,
 }
@@ -323,7 +329,7 @@ pub(crate) struct RunsArgs {
 /// Where stored runs are, and how they are listed.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct StoreArgs {
-    // Ids of their own: global arguments must not meet those of `run`.
+    // Global arguments need ids that differ from those of `run`.
     /// Folder of the run store.
     #[arg(
         id = "runs_cache_dir",
@@ -333,7 +339,7 @@ pub(crate) struct StoreArgs {
         global = true
     )]
     pub(crate) cache_dir: Option<PathBuf>,
-    /// How to list them.
+    /// Format of the listing.
     #[arg(
         id = "runs_output",
         long = "output",
@@ -350,20 +356,20 @@ pub(crate) enum RunsCommand {
     /// List all runs (the default).
     #[command(alias = "ls")]
     List,
-    /// Show one run: its command, systems, evaluators and settings.
+    /// Show the command, systems, evaluators and settings of a run.
     Show {
-        /// The run: its id, the beginning of it, or `last`.
+        /// The run: its id, the first characters of it, or `last`.
         run_id: String,
     },
-    /// Answer a query in SQL; the view `answers` has one row per answer, `run_scores` per score.
+    /// Run an SQL query; the view `answers` has one row per answer, `run_scores` one per score.
     Sql {
         /// The query, such as "SELECT system, response FROM answers WHERE example_id = 'q1'".
         query: String,
     },
-    /// Remove a run, and the responses that no other run refers to.
+    /// Remove a run and the responses that no other run uses.
     #[command(alias = "rm")]
     Remove {
-        /// The run: its id, the beginning of it, or `last`.
+        /// The run: its id, the first characters of it, or `last`.
         run_id: String,
     },
 }
@@ -371,19 +377,19 @@ pub(crate) enum RunsCommand {
 /// Flags of `export`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ExportArgs {
-    /// The run: its id, the beginning of it, or `last`.
+    /// The run: its id, the first characters of it, or `last`.
     pub(crate) run_id: String,
     /// Folder of the run store.
     #[arg(long, value_name = "DIR", env = "CONTEXT_BENCH_CACHE_DIR")]
     pub(crate) cache_dir: Option<PathBuf>,
-    /// Format: table, markdown, json, jsonl or csv; swebench for the predictions that
-    /// SWE-bench's harness takes.
+    /// Format: table, markdown, json, jsonl, csv, or swebench for the predictions file of
+    /// SWE-bench's harness.
     #[arg(long, value_name = "FORMAT", default_value = "json")]
     pub(crate) output: String,
-    /// Write to a file instead of stdout.
+    /// Write to this file instead of stdout.
     #[arg(long, value_name = "PATH")]
     pub(crate) output_file: Option<PathBuf>,
-    /// Leave question, answer and response out of the rows.
+    /// Leave questions, answers and responses out.
     #[arg(long)]
     pub(crate) no_text: bool,
 }
@@ -395,15 +401,15 @@ fn number(text: &str, fits: fn(f64) -> bool, expected: &str) -> Result<f64, Stri
     }
 }
 
-/// Names with the keys that mean them.
-pub(crate) type Names = Vec<(String, String)>;
+/// Known fields of an example, each with the key that holds it in a file.
+pub(crate) type FieldKeys = Vec<(String, String)>;
 
-fn names(text: &str) -> Result<Names, String> {
+fn field_keys(text: &str) -> Result<FieldKeys, String> {
     let pair = |part: &str| match part.split_once('=') {
         Some((name, key)) if !name.trim().is_empty() && !key.trim().is_empty() => {
             Ok((name.trim().to_owned(), key.trim().to_owned()))
         }
-        _ => Err("expected a name, `=` and a key of the file, such as question=prompt".to_owned()),
+        _ => Err("expected NAME=KEY, such as question=prompt".to_owned()),
     };
     text.split(',').map(pair).collect()
 }

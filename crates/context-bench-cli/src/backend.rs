@@ -1,5 +1,5 @@
-//! `--model local-completions --model_args base_url=…`: endpoints in the words of
-//! lm-evaluation-harness, as flags of ours.
+//! The endpoint flags of lm-evaluation-harness (`--model local-completions --model_args
+//! base_url=…`), translated into our settings.
 
 use context_bench::plan::{RunSpec, SystemSpec, Workers};
 use context_bench::task::tasks::arguments;
@@ -23,7 +23,7 @@ const BACKENDS: &[(&str, Backend)] = &[
     ),
 ];
 
-/// Names of `--model` that run a model in the reference's own process.
+/// Names of `--model` with which lm-evaluation-harness runs a model in its own process.
 const IN_PROCESS: &[&str] = &[
     "hf",
     "hf-auto",
@@ -40,7 +40,7 @@ const IN_PROCESS: &[&str] = &[
     "dummy",
 ];
 
-/// Arguments that mean something to the reference and nothing here.
+/// Model arguments that lm-evaluation-harness uses and this program ignores.
 const WITHOUT_EFFECT: &[&str] = &[
     "tokenizer",
     "tokenizer_backend",
@@ -70,22 +70,21 @@ impl Backend {
     }
 }
 
-/// Whether a command line speaks of models as lm-evaluation-harness does.
-fn has_harness_words(args: &RunArgs) -> bool {
+/// Whether `--model` may be a backend of lm-evaluation-harness.
+fn may_name_backend(args: &RunArgs) -> bool {
     !args.task.select.tasks.is_empty() || !args.task.model_args.is_empty()
 }
 
-/// Whether `--model` stands for an endpoint, which the first `--name` is then for.
+/// Whether `--model` is a backend, and so an endpoint that takes the first `--name`.
 pub(crate) fn names_endpoint(args: &RunArgs) -> bool {
     let model = args.model.as_deref().unwrap_or_default();
-    has_harness_words(args) && BACKENDS.iter().any(|(name, _)| *name == model)
+    may_name_backend(args) && BACKENDS.iter().any(|(name, _)| *name == model)
 }
 
-/// Puts what `--model` and `--model-args` mean into a spec, where they are words of
-/// lm-evaluation-harness.
+/// Adds what `--model` and `--model-args` of lm-evaluation-harness mean to a spec.
 pub(crate) fn translate(args: &RunArgs, spec: &mut RunSpec) -> Result<(), Failure> {
     let task = &args.task;
-    if !has_harness_words(args) {
+    if !may_name_backend(args) {
         return Ok(());
     }
     for typed in &task.model_args {
@@ -101,10 +100,10 @@ pub(crate) fn translate(args: &RunArgs, spec: &mut RunSpec) -> Result<(), Failur
         spec.seeds.generation = Some(integer(&mut given, "seed")?.unwrap_or(1234));
     } else if IN_PROCESS.contains(&typed) {
         return Err(Failure::bad_input(format!(
-            "`--model {typed}` runs a model in its own process, which context-bench does not"
+            "`--model {typed}` would run a model in this process, which context-bench cannot do"
         ))
         .hint(
-            "serve the model, then `--model local-completions --model-args base_url=http://HOST/v1/completions,model=NAME`",
+            "serve the model, then pass `--model local-completions --model-args base_url=http://HOST/v1/completions,model=NAME`",
         ));
     }
     if let Some(n) = whole(&mut given, "batch_size")? {
@@ -130,8 +129,8 @@ pub(crate) fn translate(args: &RunArgs, spec: &mut RunSpec) -> Result<(), Failur
     if let Some(unknown) = given.keys().next() {
         return Err(
             Failure::bad_input(format!("`--model-args` has no argument `{unknown}`")).hint(
-                "there are base_url, model, num_concurrent, max_retries, timeout, batch_size, \
-                 max_length, max_gen_toks, eos_string, prefix and seed",
+                "the arguments are base_url, model, num_concurrent, max_retries, timeout, \
+                 batch_size, max_length, max_gen_toks, eos_string, prefix and seed",
             ),
         );
     }
@@ -151,26 +150,26 @@ fn name_endpoint(
     let url = text(given, "base_url").or_else(|| backend.url.map(str::to_owned));
     let Some(url) = url else {
         return Err(
-            Failure::bad_input(format!("`--model {name}` needs an address")).hint(
+            Failure::bad_input(format!("`--model {name}` needs a `base_url`")).hint(
                 "add `--model-args base_url=http://localhost:8000/v1/completions,model=NAME`",
             ),
         );
     };
     if spec.systems.iter().any(|system| system.proxy.is_some()) {
         return Err(Failure::bad_input(format!(
-            "both `--proxy` and `--model {name}` name an endpoint"
+            "`--proxy` and `--model {name}` both name an endpoint"
         ))
-        .hint("keep one of them"));
+        .hint("leave one of them out"));
     }
     let path = url.split(['?', '#']).next().unwrap_or_default();
     let path = path.trim_end_matches('/');
-    // A base URL is completed as the backend asks.
+    // A base URL gets the path of the completions API; chat paths are added when asking.
     let url = match (path.ends_with("/completions"), backend.is_chat) {
         (true, _) | (false, true) => url,
         (false, false) if path.ends_with("/v1") => format!("{path}/completions"),
         (false, false) => format!("{path}/v1/completions"),
     };
-    // The endpoint of the model comes first, as `--proxy` does.
+    // The endpoint comes before other systems, as a `--proxy` would.
     let endpoint = SystemSpec {
         proxy: Some(url),
         name: called,
@@ -186,7 +185,7 @@ fn name_endpoint(
         spec.limits.max_workers = Some(Workers::Number(n.max(1)));
     }
     if let Some(n) = whole(given, "max_retries")? {
-        // Their number counts the first attempt.
+        // lm-evaluation-harness counts the first attempt as well.
         spec.requests.max_retries = Some(u32::try_from(n.saturating_sub(1)).unwrap_or(u32::MAX));
     }
     spec.requests.timeout = Some(match given.shift_remove("timeout") {
@@ -196,17 +195,17 @@ fn name_endpoint(
             .filter(|seconds| *seconds > 0.0)
             .ok_or_else(|| {
                 Failure::bad_input(format!(
-                    "`timeout` must be a number of seconds, found `{value}`"
+                    "`timeout` of `--model-args` must be a number of seconds, not `{value}`"
                 ))
             })?,
     });
     let is_chat_without_messages = backend.is_chat && spec.prompts.apply_chat_template.is_none();
     if is_chat_without_messages {
         return Err(Failure::bad_input(format!(
-            "`--model {name}` takes messages, and prompts are plain text"
+            "`--model {name}` takes chat messages, but the prompts are plain text"
         ))
         .hint(
-            "add `--apply-chat-template`, or use `--proxy URL` to send a prompt as one message",
+            "add `--apply-chat-template`, or use `--proxy URL` to send each prompt as one message",
         ));
     }
     Ok(())
@@ -226,7 +225,7 @@ fn integer(given: &mut Map<String, Value>, name: &str) -> Result<Option<i64>, Fa
         Some(value) => match value.as_i64() {
             Some(n) => Ok(Some(n)),
             None => Err(Failure::bad_input(format!(
-                "`{name}` of `--model-args` must be a whole number, found `{value}`"
+                "`{name}` of `--model-args` must be a whole number, not `{value}`"
             ))),
         },
     }
@@ -240,7 +239,7 @@ fn whole(given: &mut Map<String, Value>, name: &str) -> Result<Option<usize>, Fa
     match integer(given, name)? {
         None => Ok(None),
         Some(n) => usize::try_from(n).map(Some).map_err(|_| {
-            Failure::bad_input(format!("`{name}` of `--model-args` must not be below 0"))
+            Failure::bad_input(format!("`{name}` of `--model-args` must not be negative"))
         }),
     }
 }
@@ -275,13 +274,13 @@ mod tests {
     }
 
     #[test]
-    fn endpoints_for_chats_give_no_likelihoods() {
+    fn chat_endpoints_give_no_likelihoods() {
         let chat = "--model local-chat-completions --model_args base_url=http://h,model=m";
         let error = of(chat).expect_err("no messages");
         assert!(
             error
                 .hint
-                .expect("advice")
+                .expect("a hint")
                 .contains("--apply-chat-template")
         );
         let spec = of(&format!("{chat} --apply_chat_template")).expect("valid");
@@ -292,13 +291,10 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_said() {
+    fn bad_combinations_are_errors() {
         for (line, expected) in [
-            (
-                "--model hf --model_args pretrained=gpt2",
-                "in its own process",
-            ),
-            ("--model local-completions", "needs an address"),
+            ("--model hf --model_args pretrained=gpt2", "in this process"),
+            ("--model local-completions", "needs a `base_url`"),
             (
                 "--model local-completions -a base_url=http://h",
                 "needs the name of a model",

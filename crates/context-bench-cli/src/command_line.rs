@@ -1,11 +1,11 @@
-//! The command line as it may be written down: without credentials.
+//! The command line without credentials, as it is stored with a run and shown in messages.
 
 use std::ffi::OsString;
 
 use context_bench::mask::{self, Mask, quoted};
 
-/// Arguments joined to a line that a shell reads back, without user names and
-/// passwords of URLs, and without keys wherever they stand.
+/// The arguments as one line that a shell can read back, without API keys and without the user
+/// names and passwords of URLs.
 pub(crate) fn shown(args: &[OsString]) -> String {
     let words: Vec<String> = args
         .iter()
@@ -16,8 +16,7 @@ pub(crate) fn shown(args: &[OsString]) -> String {
     quoted.join(" ")
 }
 
-/// Flags whose values are names of data and prose: `--dataset secrets=keys.jsonl` holds no
-/// secret.
+/// Flags whose values are names and prose: `--dataset secrets=keys.jsonl` contains no secret.
 const NAMES_AND_PROSE: [&str; 10] = [
     "--dataset",
     "--data",
@@ -31,7 +30,7 @@ const NAMES_AND_PROSE: [&str; 10] = [
     "--system_instruction",
 ];
 
-/// What of the arguments must not be said.
+/// The secrets among the arguments, which no message may repeat.
 pub(crate) fn secrets(args: &[OsString]) -> Vec<String> {
     let mut words: Vec<String> = Vec::with_capacity(args.len());
     let mut found = Vec::new();
@@ -57,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_down_holds_no_credentials() {
+    fn a_shown_command_line_holds_no_credentials() {
         for (args, expected) in [
             (
                 vec!["context-bench", "--proxy", "http://h:1/v1"],

@@ -1,13 +1,13 @@
-//! The environment variables that the program reads. `docs/reference/cli.md` has them all;
-//! which one holds a key is decided by plans.
+//! Environment variables of the program, listed in `docs/reference/cli.md`. Which of them holds
+//! an API key is decided by the planner.
 
-/// The value of a variable; empty counts as not set.
+/// The value of a variable; an empty one counts as unset.
 pub(crate) fn get(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-/// Whether requests may go through a proxy, which the HTTP client takes from
-/// these variables.
+/// Whether requests may go through an outgoing proxy, which the HTTP client reads from these
+/// variables.
 pub(crate) fn has_http_proxy() -> bool {
     let names = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"];
     names

@@ -1,22 +1,22 @@
-//! How the program ends. The numbers are part of the interface: scripts and CI
-//! jobs decide by them, so they never change their meaning.
+//! The exit codes of the program. Scripts and CI jobs rely on them, so they never change their
+//! meaning.
 
 use std::process::ExitCode;
 
-/// How a run of the program ended.
+/// How the program ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
-    /// 0: all done.
+    /// 0: everything was done.
     Done,
     /// 1: a bug in context-bench.
     Bug,
-    /// 2: bad input or configuration; nothing or not everything was run.
+    /// 2: bad input or configuration; not everything was run.
     BadInput,
     /// 3: more rows failed than `--max-error-rate` allows.
     RowsFailed,
     /// 4: a threshold was missed (reserved).
     ThresholdMissed,
-    /// 130: interrupted; what was finished has been printed.
+    /// 130: interrupted, after printing what was finished.
     Interrupted,
 }
 

@@ -1,10 +1,10 @@
-//! `Failure`: an error on its way to the user, with advice and an exit code.
+//! `Failure`: an error on its way to the user, with a hint and an exit code.
 
 use context_bench::error::Hint;
 
 use crate::exit::Exit;
 
-/// What happened, what to do about it, and how the program shall end.
+/// What happened, what to do about it, and the exit code that follows.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) what: String,
@@ -13,7 +13,7 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    /// Bad input or configuration, in our own words.
+    /// Bad input or configuration.
     pub(crate) fn bad_input(what: impl Into<String>) -> Self {
         Self {
             what: what.into(),
@@ -22,26 +22,24 @@ impl Failure {
         }
     }
 
-    /// A mistake of our own.
+    /// A mistake in this program.
     pub(crate) fn bug(what: impl Into<String>) -> Self {
         Self {
             what: what.into(),
-            hint: Some(
-                "this is a bug; please report it with the command line that you used".into(),
-            ),
+            hint: Some("this is a bug; please report it together with your command line".into()),
             exit: Exit::Bug,
         }
     }
 
-    /// Advice for the user.
+    /// Adds what the user can do about it.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 }
 
-/// Every error of the library that reaches the user is bad input: what fails
-/// during a run becomes rows and counts.
+/// Every error of the library that reaches the user is bad input: failures during a run become
+/// rows and counts instead.
 impl<E: std::error::Error + Hint> From<E> for Failure {
     fn from(error: E) -> Self {
         Self {

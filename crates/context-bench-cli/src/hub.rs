@@ -1,4 +1,4 @@
-//! The way to the hub: settings from the environment, downloads on stderr.
+//! Access to the Hugging Face hub: settings from the environment, downloads shown on stderr.
 
 use std::io::IsTerminal as _;
 use std::sync::Mutex;
@@ -10,27 +10,27 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::failure::Failure;
 use crate::{env, output};
 
-/// Access to the hub, as the variables of the environment say it.
+/// Access to the hub with the settings of the environment.
 pub(crate) fn access(quiet: bool) -> Result<HubAccess, Failure> {
     let mut settings = HubSettings::from_vars(env::get)?;
-    // Someone waits for the answer: no network is told within seconds. What a
-    // server asks for is waited for all the same.
+    // A user is waiting, so a missing network should be reported within seconds. Waits that a
+    // server asks for are still honoured.
     settings.retry.max_retries = 3;
     settings.retry.base_delay = Duration::from_millis(500);
     let access = HubAccess::new(Hub::new(settings)?);
     Ok(match quiet {
         true => access,
-        false => access.with_progress(Downloads::default()),
+        false => access.with_progress(DownloadProgress::default()),
     })
 }
 
-/// Downloads as one bar on a terminal, a line per file elsewhere.
+/// Shows downloads: one bar on a terminal, a line per file elsewhere.
 #[derive(Default)]
-struct Downloads {
+struct DownloadProgress {
     bar: Mutex<Option<ProgressBar>>,
 }
 
-impl Downloads {
+impl DownloadProgress {
     fn with_bar(&self, act: impl FnOnce(&ProgressBar)) {
         if let Ok(bar) = self.bar.lock()
             && let Some(bar) = &*bar
@@ -40,18 +40,18 @@ impl Downloads {
     }
 
     fn say(&self, text: &str) {
-        let mut said = false;
+        let mut has_bar = false;
         self.with_bar(|bar| {
             bar.suspend(|| output::note(text));
-            said = true;
+            has_bar = true;
         });
-        if !said {
+        if !has_bar {
             output::note(text);
         }
     }
 }
 
-impl Progress for Downloads {
+impl Progress for DownloadProgress {
     fn event(&self, event: &Event<'_>) {
         match event {
             Event::Plan {
@@ -72,19 +72,21 @@ impl Progress for Downloads {
             Event::Began {
                 path, resumed_at, ..
             } => {
-                let again = if *resumed_at > 0 {
+                let doing = if *resumed_at > 0 {
                     "resuming"
                 } else {
                     "fetching"
                 };
                 self.with_bar(|bar| bar.inc(*resumed_at));
                 if !std::io::stderr().is_terminal() {
-                    output::note(&format!("{again} {path}"));
+                    output::note(&format!("{doing} {path}"));
                 }
             }
             Event::Received { bytes, .. } => self.with_bar(|bar| bar.inc(*bytes)),
             Event::Waiting { path } => {
-                self.say(&format!("another process downloads {path}; waiting for it"));
+                self.say(&format!(
+                    "another process is downloading {path}; waiting for it"
+                ));
             }
             Event::Retrying { path, reason, wait } => self.say(&format!(
                 "{path}: {reason}; trying again in {:.0} s",

@@ -1,7 +1,7 @@
-//! The `context-bench` program as a library, so that other front ends (tests,
-//! the Python package) enter the same code with a registry of their own.
+//! The `context-bench` program as a library, so that tests and the Python package can run the
+//! same code with a registry of their own.
 //!
-//! Only this crate knows terminals, environment variables and exit codes.
+//! Only this crate knows about terminals, environment variables and exit codes.
 
 mod args;
 mod backend;
@@ -11,12 +11,12 @@ mod env;
 mod exit;
 mod failure;
 mod hub;
-mod limits;
 mod list_args;
+mod open_files;
 mod output;
 mod progress;
 mod proxy_args;
-mod reach;
+mod reachability;
 mod signals;
 mod spec_args;
 mod stores;
@@ -39,12 +39,12 @@ pub use exit::Exit;
 use args::{Cli, Command};
 use failure::Failure;
 
-/// All commands and arguments that the program takes, for tests that try every one.
+/// All commands and arguments of the program, for tests that try every one of them.
 pub fn arguments() -> clap::Command {
     Cli::command()
 }
 
-/// Runs the program and tells how it ended. Never calls `exit` itself.
+/// Runs the program and returns how it ended. Never calls `exit` itself.
 pub fn run<I>(args: I, registry: &Registry) -> Exit
 where
     I: IntoIterator<Item = OsString>,
@@ -57,7 +57,7 @@ where
         Err(error) => {
             // Help and version are answers, not errors; they go to stdout.
             let to_stderr = error.use_stderr();
-            let advice = match (
+            let wrong_arg = match (
                 error.get(ContextKind::InvalidArg),
                 error.get(ContextKind::InvalidValue),
             ) {
@@ -65,13 +65,13 @@ where
                 _ => None,
             };
             match to_stderr {
-                true => output::of_clap(error),
+                true => output::clap_error(error),
                 false => drop(error.print()),
             }
             return if to_stderr {
-                // A wrong value: what is expected is said above, and here where to look.
-                if let Some(arg) = advice {
-                    output::hint(&format!("`--help` says what `{arg}` takes"));
+                // clap has said what it expected; this says where to read more.
+                if let Some(arg) = wrong_arg {
+                    output::hint(&format!("`--help` explains `{arg}`"));
                 }
                 Exit::BadInput
             } else {
@@ -82,15 +82,15 @@ where
     let cli = match Cli::from_arg_matches(&matches) {
         Ok(cli) => cli,
         Err(error) => {
-            output::of_clap(error);
+            output::clap_error(error);
             return Exit::BadInput;
         }
     };
-    // Whatever panics is a bug, and has its own exit code.
+    // Every panic is a bug, which has its own exit code.
     let done = std::panic::catch_unwind(AssertUnwindSafe(|| call(&cli, registry, &command)));
     done.unwrap_or_else(|_| {
         Err(Failure::bug(
-            "context-bench panicked; what it said is above",
+            "context-bench panicked; see the message above",
         ))
     })
     .unwrap_or_else(|failure| {

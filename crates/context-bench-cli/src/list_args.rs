@@ -1,4 +1,4 @@
-//! Arguments of the commands about what there is: `ls`, `show` and `fetch`.
+//! Arguments of the commands around tasks and datasets: `ls`, `show`, `validate`, `score`, `fetch`.
 
 use std::path::PathBuf;
 
@@ -11,13 +11,13 @@ use crate::task_args::{PromptArgs, PythonArgs};
 pub(crate) struct LsArgs {
     /// What to list; default: everything.
     pub(crate) kind: Option<Kind>,
-    /// How to list it.
+    /// Format of the listing.
     #[arg(long, value_name = "FORMAT", default_value = "table")]
     pub(crate) output: ListFormat,
-    /// Only names that a shell pattern matches, of tasks, groups and tags.
+    /// List only tasks, groups and tags whose name matches this shell pattern.
     #[arg(long, value_name = "PATTERN")]
     pub(crate) pattern: Option<String>,
-    /// File, or folder of files, of tasks and datasets of your own; repeatable.
+    /// File or folder with your own tasks and datasets; repeatable.
     #[arg(long, visible_alias = "include_path", value_name = "PATH")]
     pub(crate) include_path: Vec<PathBuf>,
 }
@@ -25,12 +25,12 @@ pub(crate) struct LsArgs {
 /// Flags of `validate`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ValidateArgs {
-    /// Tasks, groups, tags, patterns or files.
+    /// Tasks, groups, tags, patterns or files to check.
     pub(crate) names: Vec<String>,
-    /// The same as a flag; commas or repeat.
+    /// The same as a flag: comma-separated or repeated.
     #[arg(short = 't', long, value_name = "NAMES")]
     pub(crate) tasks: Vec<String>,
-    /// File, or folder of files, of tasks and datasets of your own; repeatable.
+    /// File or folder with your own tasks and datasets; repeatable.
     #[arg(long, visible_alias = "include_path", value_name = "PATH")]
     pub(crate) include_path: Vec<PathBuf>,
     #[command(flatten)]
@@ -40,16 +40,16 @@ pub(crate) struct ValidateArgs {
 /// Flags of `score`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ScoreArgs {
-    /// Task as NAME[@FORMAT] or GROUP::TASK, or dataset as NAME[:CONFIG].
+    /// Task as NAME[@FORMAT] or GROUP::TASK, or a dataset as NAME[:CONFIG].
     #[arg(short = 't', long, value_name = "NAME")]
     pub(crate) task: String,
-    /// File with the document: a JSON object, one record of the task's dataset.
+    /// File with the document: one record of the task's dataset, as a JSON object.
     #[arg(long, value_name = "FILE")]
     pub(crate) doc: PathBuf,
-    /// Response of a model; repeat it for tasks with several tries.
+    /// Response of a model; repeat it for tasks that ask several times.
     #[arg(long, value_name = "TEXT", required = true, allow_hyphen_values = true)]
     pub(crate) response: Vec<String>,
-    /// File, or folder of files, of tasks and datasets of your own; repeatable.
+    /// File or folder with your own tasks and datasets; repeatable.
     #[arg(long, visible_alias = "include_path", value_name = "PATH")]
     pub(crate) include_path: Vec<PathBuf>,
     #[command(flatten)]
@@ -59,29 +59,29 @@ pub(crate) struct ScoreArgs {
 /// Flags of `show`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ShowArgs {
-    /// Dataset as NAME[:CONFIG][@SPLIT][=PATH], or task as NAME[@FORMAT] or GROUP::TASK; with an
-    /// ID a stored run: its id, the beginning of it, or `last`.
+    /// Dataset as NAME[:CONFIG][@SPLIT][=PATH], or task as NAME[@FORMAT] or GROUP::TASK; before
+    /// an ID, a stored run: its id, the first characters of it, or `last`.
     #[arg(value_name = "NAME|RUN")]
     pub(crate) name: String,
-    /// Id of an example of that run: what each system was sent, what came back, its scores.
+    /// Id of an example of that run; shows what each system was sent and answered, and its scores.
     #[arg(value_name = "ID", allow_hyphen_values = true)]
     pub(crate) id: Option<String>,
     /// Folder of the run store [env: CONTEXT_BENCH_CACHE_DIR].
     #[arg(long, value_name = "DIR", requires = "id")]
     pub(crate) cache_dir: Option<PathBuf>,
-    /// Show long texts of that example in whole.
+    /// Do not shorten long texts of that example.
     #[arg(long, requires = "id")]
     pub(crate) full: bool,
-    /// How to show it.
+    /// Output format.
     #[arg(long, value_name = "FORMAT", default_value = "table")]
     pub(crate) output: ListFormat,
-    /// File, or folder of files, of tasks and datasets of your own; repeatable.
+    /// File or folder with your own tasks and datasets; repeatable.
     #[arg(long, visible_alias = "include_path", value_name = "PATH")]
     pub(crate) include_path: Vec<PathBuf>,
-    /// Decides the order of options where the source always puts the right one first.
+    /// Seed that shuffles options where the source always lists the right one first.
     #[arg(long, value_name = "N", default_value_t = context_bench::dataset::catalogue::OPTION_SEED)]
     pub(crate) seed: u64,
-    /// Leave options in the order of the source.
+    /// Keep options in the order of the source.
     #[arg(long)]
     pub(crate) keep_order: bool,
     /// How the prompt of a task is made.
@@ -92,16 +92,16 @@ pub(crate) struct ShowArgs {
 /// Flags of `fetch`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct FetchArgs {
-    /// Datasets as NAME[:CONFIG][@SPLIT].
+    /// Datasets to download, as NAME[:CONFIG][@SPLIT].
     #[arg(required_unless_present = "all")]
     pub(crate) names: Vec<String>,
-    /// Fetch every dataset of the catalogue, in its usual config.
+    /// Download every dataset of the catalog, in its default config.
     #[arg(long, conflicts_with = "names")]
     pub(crate) all: bool,
-    /// File, or folder of files, of tasks and datasets of your own; repeatable.
+    /// File or folder with your own tasks and datasets; repeatable.
     #[arg(long, visible_alias = "include_path", value_name = "PATH")]
     pub(crate) include_path: Vec<PathBuf>,
-    /// Show no progress.
+    /// Do not show progress.
     #[arg(short, long)]
     pub(crate) quiet: bool,
 }
@@ -119,7 +119,7 @@ pub(crate) enum Kind {
     Metrics,
     /// Output formats.
     Outputs,
-    /// Everything that `--tasks` takes: groups, tags and tasks.
+    /// Everything that `--tasks` accepts: groups, tags and tasks.
     Tasks,
     /// Groups of tasks.
     Groups,
@@ -130,7 +130,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// What is listed when nothing is asked for; tasks are too many.
+    /// What plain `ls` lists. Tasks are left out: there are thousands.
     pub(crate) const ALL: [Self; 5] = [
         Self::Datasets,
         Self::Systems,
@@ -154,11 +154,11 @@ impl Kind {
     }
 }
 
-/// How a list is printed.
+/// Format of a listing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ListFormat {
-    /// For people.
+    /// Text for reading.
     Table,
-    /// For programs.
+    /// JSON for programs.
     Json,
 }

@@ -5,13 +5,13 @@ use std::process::ExitCode;
 use context_bench::registry::Registry;
 use context_bench::sandbox;
 
-/// Examples and rows are many small pieces of memory that one thread makes and
-/// another lets go, which this one is made for (`docs/adr/0013`).
+/// Examples and rows are many small allocations made on one thread and freed on another,
+/// which mimalloc is designed for (`docs/adr/0013`).
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    // The program is also the launcher of its sandbox, before anything else.
+    // The sandbox starts this same program as its launcher, so that comes first.
     if let Some(code) = sandbox::run_if_launcher(std::env::args_os()) {
         return code;
     }

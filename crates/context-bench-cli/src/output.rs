@@ -1,10 +1,9 @@
-//! What the program prints: data to stdout, everything else to stderr.
+//! What the program prints: results to stdout, everything else to stderr.
 //!
-//! All of it goes through here, so that no key is said, whatever quotes one, and nothing
-//! from outside steers the terminal.
+//! All output passes through here, so that no API key is printed, whoever quotes it, and text
+//! from outside cannot control the terminal.
 //!
-//! Colours follow the terminal, `NO_COLOR` and `CLICOLOR_FORCE`; all texts read
-//! well without them.
+//! Colours follow the terminal, `NO_COLOR` and `CLICOLOR_FORCE`; no message depends on them.
 
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -38,7 +37,7 @@ pub(crate) fn warning(text: &str) {
     labelled("warning", WARNING, text);
 }
 
-/// Prints what users should know.
+/// Prints notices with their hints.
 pub(crate) fn notices(notices: &[Notice]) {
     for notice in notices {
         warning(&notice.what);
@@ -48,7 +47,7 @@ pub(crate) fn notices(notices: &[Notice]) {
     }
 }
 
-/// Prints advice that stands by itself.
+/// Prints a hint of its own.
 pub(crate) fn hint(text: &str) {
     labelled("hint", HINT, text);
 }
@@ -56,23 +55,23 @@ pub(crate) fn hint(text: &str) {
 /// Prints a remark.
 pub(crate) fn note(text: &str) {
     // A closed stderr must not end the program.
-    let _ = writeln!(anstream::stderr(), "{}", said(text));
+    let _ = writeln!(anstream::stderr(), "{}", printable(text));
 }
 
 fn labelled(label: &str, style: Style, text: &str) {
-    let text = said(text);
+    let text = printable(text);
     let _ = writeln!(anstream::stderr(), "{style}{label}:{style:#} {text}");
 }
 
-/// What settings hold that must not be said; only added to, as several commands may run
-/// in one process.
+/// Secrets found in settings. They are only ever added, because several commands may run in one
+/// process.
 static HIDDEN: RwLock<Vec<String>> = RwLock::new(Vec::new());
 
-/// The fewest characters of what is looked for in everything that is said. Shorter ones
-/// are only left out where they are set.
+/// The shortest secret that is searched for in all output, in characters. Shorter ones would
+/// also match ordinary text; they are only masked in the settings that hold them.
 const SHORTEST: usize = 6;
 
-/// Never says these from now on.
+/// Keeps these secrets out of all further output.
 pub(crate) fn hide(secrets: impl IntoIterator<Item = String>) {
     let mut hidden = HIDDEN.write().unwrap_or_else(PoisonError::into_inner);
     for secret in secrets {
@@ -83,7 +82,7 @@ pub(crate) fn hide(secrets: impl IntoIterator<Item = String>) {
     }
 }
 
-/// Without what is hidden.
+/// A text without the hidden secrets.
 fn without_hidden(text: &str) -> String {
     let hidden = HIDDEN.read().unwrap_or_else(PoisonError::into_inner);
     match hidden.iter().any(|secret| text.contains(secret)) {
@@ -92,20 +91,20 @@ fn without_hidden(text: &str) -> String {
     }
 }
 
-/// A message as it may be said.
-pub(crate) fn said(text: &str) -> String {
+/// A message as it may be printed: without secrets and control characters.
+pub(crate) fn printable(text: &str) -> String {
     visible(&Mask::Dots.text(&without_hidden(text))).into_owned()
 }
 
-/// What clap says about arguments, which it quotes.
-pub(crate) fn of_clap(mut error: clap::Error) {
+/// Prints an error of clap, which quotes arguments.
+pub(crate) fn clap_error(mut error: clap::Error) {
     let quoted: Vec<(ContextKind, ContextValue)> = error
         .context()
         .filter_map(|(kind, value)| {
             let value = match value {
-                ContextValue::String(text) => ContextValue::String(said(text)),
+                ContextValue::String(text) => ContextValue::String(printable(text)),
                 ContextValue::Strings(texts) => {
-                    ContextValue::Strings(texts.iter().map(|text| said(text)).collect())
+                    ContextValue::Strings(texts.iter().map(|text| printable(text)).collect())
                 }
                 _ => return None,
             };
@@ -115,15 +114,15 @@ pub(crate) fn of_clap(mut error: clap::Error) {
     for (kind, value) in quoted {
         error.insert(kind, value);
     }
-    // What it says beside that, such as why a value is wrong, quotes as well.
+    // The rest of its message, such as why a value is wrong, may quote arguments too.
     let plain = error.render().to_string();
-    match said(&plain) == plain {
+    match printable(&plain) == plain {
         true => drop(error.print()),
         false => note(plain.trim_end()),
     }
 }
 
-/// How wide a table on stdout may be: the terminal's width, 80 when piped.
+/// The width of tables on stdout: that of the terminal, or 80 when piped.
 pub(crate) fn width() -> u16 {
     match terminal_size::terminal_size_of(io::stdout()) {
         Some((width, _)) => width.0.clamp(60, 200),
@@ -131,12 +130,12 @@ pub(crate) fn width() -> u16 {
     }
 }
 
-/// Where the report goes. A file is opened before the run, so that a path that
-/// cannot be written is found out before anything is paid for.
+/// Where the report goes. A file is opened before the run, so that a path that cannot be written
+/// fails before anything is paid for.
 pub(crate) enum Sink {
     /// Standard output.
     Stdout,
-    /// A pipe or device, which is written as it is.
+    /// A pipe or device, which is written to directly.
     Special {
         /// Where it is.
         path: PathBuf,
@@ -145,9 +144,9 @@ pub(crate) enum Sink {
     },
     /// A file that appears whole or not at all.
     File {
-        /// Where it shall be.
+        /// Where it will be.
         path: PathBuf,
-        /// Where it is being written.
+        /// Where it is written first.
         partial: PathBuf,
         /// The open file.
         file: std::fs::File,
@@ -164,7 +163,7 @@ impl Sink {
             Failure::bad_input(format!("cannot write `{}`: {reason}", path.display()))
         };
         let unwritable = |error: io::Error| {
-            cannot(&error).hint("choose a folder that exists and is writable for `--output-file`")
+            cannot(&error).hint("choose a path for `--output-file` in a folder that is writable")
         };
         let known = std::fs::metadata(path).ok();
         if known.as_ref().is_some_and(std::fs::Metadata::is_dir) {
@@ -177,7 +176,7 @@ impl Sink {
                 file: file.map_err(unwritable)?,
             });
         }
-        // A link stays a link; what it points at is replaced.
+        // A symbolic link is kept; its target is replaced.
         let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let mut partial = path.as_os_str().to_owned();
         partial.push(format!(".{}.partial", std::process::id()));
@@ -189,8 +188,8 @@ impl Sink {
         })
     }
 
-    /// Writes the report. When a file cannot be written, the report goes to
-    /// stdout instead: results are never lost.
+    /// Writes the report. When the file cannot be written, the report goes to stdout instead, so
+    /// that results are never lost.
     pub(crate) fn write(self, report: impl Fn(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
         let (path, partial, file) = match self {
             Self::Stdout => return to_stdout(&report),
@@ -226,7 +225,7 @@ impl Sink {
         }
     }
 
-    /// Gives up a file that was opened for nothing.
+    /// Removes the file of a report that will not be written.
     pub(crate) fn discard(self) {
         if let Self::File { partial, .. } = self {
             let _ = std::fs::remove_file(partial);
@@ -237,29 +236,28 @@ impl Sink {
 fn to_stdout(report: &dyn Fn(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     let mut out = io::BufWriter::new(io::stdout().lock());
     match report(&mut out).and_then(|()| out.flush()) {
-        // The reader has seen enough (`| head`).
+        // The reader has seen enough, as in `| head`.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         done => done,
     }
 }
 
-/// Prints text for people to stdout.
+/// Prints text to stdout, without secrets.
 pub(crate) fn stdout(text: &str) -> Result<(), Failure> {
-    printed(&visible(&without_hidden(text)))
+    print(&visible(&without_hidden(text)))
 }
 
-/// Prints text that holds data of rows, which stay as they are but for what steers
-/// terminals.
+/// Prints text with data of rows to stdout: unchanged, except for control characters.
 pub(crate) fn data(text: &str) -> Result<(), Failure> {
-    printed(&visible(text))
+    print(&visible(text))
 }
 
-/// Prints JSON to stdout: the same values, with escapes for what steers terminals.
+/// Prints JSON to stdout: the same values, with control characters escaped.
 pub(crate) fn json(value: &Value) -> Result<(), Failure> {
-    printed(&visible_json(&format!("{value:#}\n")))
+    print(&visible_json(&format!("{value:#}\n")))
 }
 
-fn printed(text: &str) -> Result<(), Failure> {
+fn print(text: &str) -> Result<(), Failure> {
     to_stdout(&|out| out.write_all(text.as_bytes()))
         .map_err(|error| Failure::bad_input(format!("cannot write to stdout: {error}")))
 }

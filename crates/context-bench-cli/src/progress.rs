@@ -22,13 +22,13 @@ pub(crate) fn display(quiet: bool) -> Box<dyn Progress> {
     } else {
         Box::new(Lines::default())
     };
-    Box::new(Announced(display))
+    Box::new(TimeLimitWarning(display))
 }
 
-/// A display with what everybody is told, however quiet the program is.
-struct Announced(Box<dyn Progress>);
+/// Adds the warning that time is up, which appears even with `--quiet`.
+struct TimeLimitWarning(Box<dyn Progress>);
 
-impl Progress for Announced {
+impl Progress for TimeLimitWarning {
     fn on_event(&self, event: &RunEvent<'_>) {
         if matches!(event, RunEvent::TimeIsOver) {
             output::warning(OUT_OF_TIME);
@@ -37,8 +37,8 @@ impl Progress for Announced {
     }
 }
 
-/// How fast rows come that were asked for now. What a store held comes at once, and says
-/// nothing about how long the rest takes.
+/// How fast new rows arrive. Rows from the store arrive at once and say nothing about how long
+/// the rest will take.
 #[derive(Debug)]
 struct Speed {
     started: Instant,
@@ -63,17 +63,17 @@ impl Speed {
         self.started.elapsed()
     }
 
-    /// Rows per second, and how long so many more take at that pace.
-    fn told(&self, elapsed: Duration, remaining: Option<u64>) -> String {
+    /// Rows per second, time taken, and the time left for the remaining rows at that rate.
+    fn describe(&self, elapsed: Duration, remaining: Option<u64>) -> String {
         let asked = self.asked.load(Ordering::Relaxed);
         let rate = asked as f64 / elapsed.as_secs_f64().max(1e-9);
-        let mut told = format!("{rate:.1}/s, {}", time_taken(elapsed));
-        // Before the first row nothing is known about the rest.
+        let mut text = format!("{rate:.1}/s, {}", time_taken(elapsed));
+        // Without a single row there is no rate yet.
         if let Some(remaining) = remaining.filter(|_| asked > 0) {
             let left = Duration::try_from_secs_f64(remaining as f64 / rate);
-            told += &format!(", {}", time_left(left.unwrap_or(Duration::MAX)));
+            text += &format!(", {}", time_left(left.unwrap_or(Duration::MAX)));
         }
-        told
+        text
     }
 }
 
@@ -82,22 +82,22 @@ impl Speed {
 struct Bars {
     bars: OnceLock<Vec<ProgressBar>>,
     speeds: OnceLock<Vec<Arc<Speed>>>,
-    troubles: Mutex<Vec<Troubles>>,
+    problems: Mutex<Vec<ProblemCounts>>,
 }
 
-/// What went wrong so far.
+/// What went wrong so far with one system.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-struct Troubles {
+struct ProblemCounts {
     /// Rows without a score.
     errors: usize,
-    /// Attempts that took too long, also those that were tried again.
+    /// Attempts that timed out, including those that were retried.
     timeouts: usize,
 }
 
-impl Troubles {
-    /// In words; empty when there is nothing to tell.
-    fn told(self) -> String {
-        let counted = [(self.errors, "error"), (self.timeouts, "time-out")];
+impl ProblemCounts {
+    /// In words; empty when nothing went wrong.
+    fn describe(self) -> String {
+        let counted = [(self.errors, "error"), (self.timeouts, "timeout")];
         let counted = counted.iter().filter(|(n, _)| *n > 0);
         let counted = counted.map(|(n, what)| {
             let plural = if *n == 1 { "" } else { "s" };
@@ -108,14 +108,14 @@ impl Troubles {
 }
 
 impl Bars {
-    /// Notes a trouble of a system and shows it.
-    fn note(&self, system: usize, note: impl FnOnce(&mut Troubles)) {
+    /// Counts a problem of a system and shows it.
+    fn count(&self, system: usize, count: impl FnOnce(&mut ProblemCounts)) {
         if let Some(bar) = self.bars.get().and_then(|bars| bars.get(system))
-            && let Ok(mut troubles) = self.troubles.lock()
-            && let Some(troubles) = troubles.get_mut(system)
+            && let Ok(mut problems) = self.problems.lock()
+            && let Some(problems) = problems.get_mut(system)
         {
-            note(troubles);
-            bar.set_message(troubles.told());
+            count(problems);
+            bar.set_message(problems.describe());
         }
     }
 }
@@ -128,19 +128,19 @@ impl Progress for Bars {
                 let width = systems.iter().map(|name| short_name(name).chars().count());
                 let width = width.max().unwrap_or(0);
                 let template = if planned.is_some() {
-                    // The lines of all systems stay below 80 columns.
+                    // Every line must fit into 80 columns.
                     format!("{{prefix:{width}}} {{bar:12}} {{pos}}/{{len}} {{speed}} {{msg}}")
                 } else {
                     format!("{{prefix:{width}}} {{spinner}} {{pos}} {{speed}} {{msg}}")
                 };
                 let style = |speed: Arc<Speed>| {
-                    let told = move |state: &ProgressState, out: &mut dyn Write| {
+                    let describe = move |state: &ProgressState, out: &mut dyn Write| {
                         let remaining = state.len().map(|len| len.saturating_sub(state.pos()));
-                        let _ = out.write_str(&speed.told(speed.elapsed(), remaining));
+                        let _ = out.write_str(&speed.describe(speed.elapsed(), remaining));
                     };
                     ProgressStyle::with_template(&template)
                         .unwrap_or_else(|_| ProgressStyle::default_bar())
-                        .with_key("speed", told)
+                        .with_key("speed", describe)
                 };
                 let bar = |(name, speed): (&Arc<str>, &Arc<Speed>)| {
                     let bar = match planned {
@@ -155,8 +155,8 @@ impl Progress for Bars {
                 let bars = systems.iter().zip(&speeds).map(bar).collect();
                 let _ = self.bars.set(bars);
                 let _ = self.speeds.set(speeds);
-                if let Ok(mut troubles) = self.troubles.lock() {
-                    troubles.resize(systems.len(), Troubles::default());
+                if let Ok(mut problems) = self.problems.lock() {
+                    problems.resize(systems.len(), ProblemCounts::default());
                 }
             }
             RunEvent::RowFinished { system, row } => {
@@ -168,11 +168,11 @@ impl Progress for Bars {
                 }
                 bar.inc(1);
                 if row.has_error() {
-                    self.note(*system, |troubles| troubles.errors += 1);
+                    self.count(*system, |problems| problems.errors += 1);
                 }
             }
             RunEvent::TimedOut { system } => {
-                self.note(*system, |troubles| troubles.timeouts += 1);
+                self.count(*system, |problems| problems.timeouts += 1);
             }
             RunEvent::Finished => {
                 for bar in self.bars.get().into_iter().flatten() {
@@ -184,15 +184,15 @@ impl Progress for Bars {
     }
 }
 
-/// How many characters of a name stand before its bar.
-const NAME: usize = 24;
+/// The longest name shown before a bar, in characters.
+const LONGEST_NAME: usize = 24;
 
 fn short_name(name: &str) -> String {
     let name = visible_line(name);
-    if name.chars().count() <= NAME {
+    if name.chars().count() <= LONGEST_NAME {
         return name.into_owned();
     }
-    name.chars().take(NAME - 1).chain(['…']).collect()
+    name.chars().take(LONGEST_NAME - 1).chain(['…']).collect()
 }
 
 fn time_left(left: Duration) -> String {
@@ -213,10 +213,10 @@ fn time_taken(taken: Duration) -> String {
     }
 }
 
-/// How often plain lines come.
+/// How often plain lines are written.
 const EVERY: Duration = Duration::from_secs(2);
 
-/// A line per system now and then, for logs.
+/// One line per system from time to time, for logs.
 #[derive(Default)]
 struct Lines {
     state: Mutex<Option<LinesState>>,
@@ -227,7 +227,7 @@ struct LinesState {
     planned: Option<usize>,
     done: Vec<usize>,
     speeds: Vec<Speed>,
-    troubles: Vec<Troubles>,
+    problems: Vec<ProblemCounts>,
     started: Instant,
     last: Instant,
 }
@@ -245,7 +245,7 @@ impl Progress for Lines {
                     planned: *planned,
                     done: vec![0; systems.len()],
                     speeds: systems.iter().map(|_| Speed::new()).collect(),
-                    troubles: vec![Troubles::default(); systems.len()],
+                    problems: vec![ProblemCounts::default(); systems.len()],
                     started: now,
                     last: now,
                 });
@@ -253,15 +253,15 @@ impl Progress for Lines {
             (RunEvent::RowFinished { system, row }, Some(state)) => {
                 state.done[*system] += 1;
                 state.speeds[*system].row(row);
-                state.troubles[*system].errors += usize::from(row.has_error());
-                state.print_now_and_then();
+                state.problems[*system].errors += usize::from(row.has_error());
+                state.print_if_due();
             }
-            // Nothing may be done for a long time but to wait and try again.
+            // While an endpoint hangs, there may be no rows for a long time.
             (RunEvent::TimedOut { system }, Some(state)) => {
-                state.troubles[*system].timeouts += 1;
-                state.print_now_and_then();
+                state.problems[*system].timeouts += 1;
+                state.print_if_due();
             }
-            // A log that had lines says how it ended.
+            // A log with progress lines also gets a last one.
             (RunEvent::Finished, Some(state)) if state.last > state.started => state.print(),
             _ => {}
         }
@@ -269,7 +269,7 @@ impl Progress for Lines {
 }
 
 impl LinesState {
-    fn print_now_and_then(&mut self) {
+    fn print_if_due(&mut self) {
         if self.last.elapsed() >= EVERY {
             self.last = Instant::now();
             self.print();
@@ -278,7 +278,7 @@ impl LinesState {
 
     fn print(&self) {
         for (i, name) in self.names.iter().enumerate() {
-            let (done, troubles) = (self.done[i], self.troubles[i].told());
+            let (done, problems) = (self.done[i], self.problems[i].describe());
             let speed = &self.speeds[i];
             let mut line = format!("  {name}: {done}");
             if let Some(planned) = self.planned {
@@ -287,9 +287,9 @@ impl LinesState {
             let remaining = self
                 .planned
                 .map(|planned| planned.saturating_sub(done) as u64);
-            line += &format!(", {}", speed.told(speed.elapsed(), remaining));
-            if !troubles.is_empty() {
-                line += &format!(", {troubles}");
+            line += &format!(", {}", speed.describe(speed.elapsed(), remaining));
+            if !problems.is_empty() {
+                line += &format!(", {problems}");
             }
             output::note(&line);
         }
@@ -301,19 +301,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn troubles_are_told_by_their_number() {
+    fn problems_are_counted_in_words() {
         for (errors, timeouts, expected) in [
             (0, 0, ""),
             (1, 0, "1 error"),
-            (0, 1, "1 time-out"),
-            (2, 3, "2 errors, 3 time-outs"),
+            (0, 1, "1 timeout"),
+            (2, 3, "2 errors, 3 timeouts"),
         ] {
-            assert_eq!(Troubles { errors, timeouts }.told(), expected);
+            let problems = ProblemCounts { errors, timeouts };
+            assert_eq!(problems.describe(), expected);
         }
     }
 
     #[test]
-    fn what_a_store_held_says_nothing_about_the_rest() {
+    fn rows_from_the_store_do_not_count_for_speed() {
         let speed = Speed::new();
         let mut row = EvalRow::new("s", 1_usize, Default::default(), 0, 0);
         row.cached = true;
@@ -321,20 +322,20 @@ mod tests {
             speed.row(&row);
         }
         let after = Duration::from_secs(65);
-        assert_eq!(speed.told(after, Some(10)), "0.0/s, 1:05");
+        assert_eq!(speed.describe(after, Some(10)), "0.0/s, 1:05");
         row.cached = false;
         for _ in 0..13 {
             speed.row(&row);
         }
-        assert_eq!(speed.told(after, Some(10)), "0.2/s, 1:05, 50 s left");
-        assert_eq!(speed.told(after, None), "0.2/s, 1:05");
+        assert_eq!(speed.describe(after, Some(10)), "0.2/s, 1:05, 50 s left");
+        assert_eq!(speed.describe(after, None), "0.2/s, 1:05");
     }
 
     #[test]
     fn names_and_times_are_short() {
         assert_eq!(time_taken(Duration::from_secs(3_723)), "1:02:03");
         assert_eq!(short_name("plain"), "plain");
-        assert_eq!(short_name(&"é".repeat(99)).chars().count(), NAME);
+        assert_eq!(short_name(&"é".repeat(99)).chars().count(), LONGEST_NAME);
         for (seconds, expected) in [
             (0, "0 s left"),
             (59, "59 s left"),

@@ -1,4 +1,4 @@
-//! `--proxy [NAME=]URL[,key=value,…]` and `--header`: an endpoint with settings of its own.
+//! `--proxy [NAME=]URL[,key=value,…]` and `--header`: an endpoint with its own settings.
 
 use context_bench::plan::SystemSpec;
 use context_bench::text::suggest;
@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 
 use crate::failure::Failure;
 
-/// What may be said about one endpoint.
+/// The settings of one endpoint.
 const KEYS: [&str; 9] = [
     "model",
     "key-env",
@@ -19,7 +19,7 @@ const KEYS: [&str; 9] = [
     "layout",
 ];
 
-/// An endpoint as typed.
+/// Reads the value of `--proxy`.
 pub(crate) fn parse(typed: &str) -> Result<SystemSpec, Failure> {
     let (name, rest) = named(typed);
     let mut parts = rest.split(',');
@@ -31,8 +31,8 @@ pub(crate) fn parse(typed: &str) -> Result<SystemSpec, Failure> {
     for part in parts {
         let bad = |what: String| Failure::bad_input(format!("`--proxy {typed}`: {what}"));
         let Some((key, value)) = part.split_once('=') else {
-            return Err(bad(format!("`{part}` is no `key=value`"))
-                .hint("values with commas belong into a run file"));
+            return Err(bad(format!("`{part}` is not of the form `key=value`"))
+                .hint("values that contain commas belong in a run file"));
         };
         let number = |what: &str| bad(format!("`{key}` must be {what}, not `{value}`"));
         match key.trim().replace('_', "-").as_str() {
@@ -78,8 +78,8 @@ pub(crate) fn parse(typed: &str) -> Result<SystemSpec, Failure> {
     Ok(system)
 }
 
-/// A name in front of an address: what stands before the first `=`, unless that is a part
-/// of the address itself.
+/// Splits off a name before the address: the text before the first `=`, unless that is part of
+/// the address itself.
 fn named(typed: &str) -> (Option<&str>, &str) {
     match typed.split_once('=') {
         Some((name, rest)) if !name.is_empty() && !name.contains(['/', ':', '?', ',']) => {
@@ -89,7 +89,7 @@ fn named(typed: &str) -> (Option<&str>, &str) {
     }
 }
 
-/// Headers as typed; `None` when there are none.
+/// Reads the values of `--header`; `None` when there are none.
 pub(crate) fn headers(typed: &[String]) -> Result<Option<IndexMap<String, String>>, Failure> {
     if typed.is_empty() {
         return Ok(None);
@@ -106,9 +106,9 @@ fn header(typed: &str) -> Result<(String, String), Failure> {
         Some((name, value)) if !name.trim().is_empty() => {
             Ok((name.trim().to_owned(), value.trim().to_owned()))
         }
-        // The value may be secret, so it is not repeated.
+        // The value may be a secret, so the message does not repeat it.
         _ => Err(Failure::bad_input("a header must be `NAME: VALUE`")
-            .hint("for example --header 'x-kompact-disable: true'")),
+            .hint("for example `--header 'x-kompact-disable: true'`")),
     }
 }
 

@@ -1,20 +1,22 @@
-//! Ctrl-C, a polite kill and a terminal that goes away: once finishes what is in flight,
-//! twice stops now.
+//! Ctrl-C, SIGTERM and a closed terminal: the first finishes calls in flight, the second stops
+//! at once.
 
 use context_bench::Stop;
 
 use crate::output;
 
-/// Lets Ctrl-C (and a polite kill) stop the run, until the returned task is dropped.
+/// Lets these signals stop the run until the returned task is aborted.
 pub(crate) fn stop_on_interrupt(stop: Stop) -> tokio::task::JoinHandle<()> {
-    // Listening begins here and never pauses, so that no signal goes unheard.
+    // Listening starts before the task does, so that no signal is missed.
     let interrupts = Interrupts::listen();
     tokio::spawn(async move {
         let Ok(mut interrupts) = interrupts else {
             return;
         };
         interrupts.next().await;
-        output::note("\ninterrupted: finishing what is in flight; press Ctrl-C again to stop now");
+        output::note(
+            "\ninterrupted: finishing the calls in flight; press Ctrl-C again to stop at once",
+        );
         stop.drain();
         interrupts.next().await;
         stop.abort();
@@ -25,7 +27,7 @@ pub(crate) fn stop_on_interrupt(stop: Stop) -> tokio::task::JoinHandle<()> {
 struct Interrupts {
     interrupt: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
-    /// None where it is ignored, as under `nohup`.
+    /// `None` where the process ignores it, as under `nohup`.
     hangup: Option<tokio::signal::unix::Signal>,
 }
 
@@ -58,8 +60,8 @@ impl Interrupts {
     }
 }
 
-/// Whether the process was started to outlive its terminal. Where that cannot be told
-/// the signal does what the system has it do.
+/// Whether the process was started to outlive its terminal. Where that is unknown, the signal
+/// keeps the effect that the system gave it.
 #[cfg(unix)]
 fn ignores_hangup() -> bool {
     let Ok(status) = std::fs::read_to_string("/proc/self/status") else {

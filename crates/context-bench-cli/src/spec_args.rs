@@ -1,6 +1,5 @@
-//! From flags to a `RunSpec`: a translation that decides nothing.
-//!
-//! What is not typed is not said; files and defaults then have the word.
+//! Translates flags into a `RunSpec`. Flags that were not given stay unset, so that run files
+//! and defaults can fill them in.
 
 use std::path::Path;
 
@@ -22,13 +21,13 @@ use crate::proxy_args;
 use crate::stores;
 use crate::task_args::{PromptArgs, PythonArgs};
 
-/// What a command line asks for: a file, and flags on top of it.
+/// The spec of a command line: the run file, overridden by flags.
 pub(crate) fn spec(args: &RunArgs, file: Option<&Path>) -> Result<RunSpec, Failure> {
     let flags = flags(args)?;
     let mut spec = match file {
         Some(path) => {
             let read = RunSpec::read(path).inspect_err(|_| {
-                // What is wrong is told, and nothing is known of the settings beside it.
+                // The error may quote the file, and its settings are not parsed yet.
                 let text = std::fs::read(path).unwrap_or_default();
                 output::hide(mask::secrets_in(&String::from_utf8_lossy(&text)));
             });
@@ -46,7 +45,7 @@ pub(crate) fn spec(args: &RunArgs, file: Option<&Path>) -> Result<RunSpec, Failu
     Ok(spec)
 }
 
-/// What the flags say.
+/// The spec of the flags alone.
 pub(crate) fn flags(args: &RunArgs) -> Result<RunSpec, Failure> {
     let task = &args.task;
     let mut spec = RunSpec {
@@ -94,15 +93,15 @@ pub(crate) fn flags(args: &RunArgs) -> Result<RunSpec, Failure> {
     ] {
         if given {
             output::warning(&format!(
-                "`{name}` is understood and has no effect: models are asked over HTTP, and no \
-                 code of datasets is run"
+                "`{name}` has no effect: models are asked over HTTP, and code of datasets is \
+                 never run"
             ));
         }
     }
     Ok(spec)
 }
 
-/// A switch that was not set says nothing.
+/// A switch can only turn something on; without it the run file decides.
 fn flag(set: bool) -> Option<bool> {
     set.then_some(true)
 }
@@ -114,7 +113,7 @@ fn systems(args: &RunArgs) -> Result<Vec<SystemSpec>, Failure> {
     let mut systems = Vec::new();
     for typed in &args.proxy {
         let mut system = proxy_args::parse(typed)?;
-        // One that is named in place needs no `--name`.
+        // A proxy with a name of its own does not use up a `--name`.
         if system.name.is_none() {
             system.name = names.next();
         }
@@ -136,9 +135,11 @@ fn systems(args: &RunArgs) -> Result<Vec<SystemSpec>, Failure> {
     }
     if let Some(name) = names.next() {
         return Err(Failure::bad_input(format!(
-            "`--name {name}` is for no `--proxy` and no `--command`"
+            "`--name {name}` has no `--proxy` or `--command` to name"
         ))
-        .hint("built-in systems are named as `--system NAME=…`, those of a run file there"));
+        .hint(
+            "name a built-in system with `--system NAME=…`, and a system of a run file in the file",
+        ));
     }
     Ok(systems)
 }
@@ -159,10 +160,10 @@ fn data(args: &RunArgs) -> Result<DataSpec, Failure> {
     let select = &args.task.select;
     let limit = match (select.limit, args.max_examples) {
         (Some(_), Some(_)) => {
-            return Err(
-                Failure::bad_input("both `--limit` and `--max-examples` are given")
-                    .hint("they mean the same here; leave one out"),
-            );
+            return Err(Failure::bad_input(
+                "`--limit` and `--max-examples` cannot be used together",
+            )
+            .hint("they mean the same; leave one out"));
         }
         (Some(limit), None) => Some(number(limit)),
         (None, max) => max.map(|n| n as f64),
@@ -178,7 +179,7 @@ fn data(args: &RunArgs) -> Result<DataSpec, Failure> {
     })
 }
 
-/// A limit as a number: below 1 a share.
+/// A limit as a number; below 1 it is a share.
 pub(crate) fn number(limit: Limit) -> f64 {
     match limit {
         Limit::Count(n) => n as f64,
@@ -197,7 +198,7 @@ fn prompts(args: &RunArgs) -> Result<PromptSpec, Failure> {
             Ok(Value::Object(given)) => given,
             _ => {
                 return Err(Failure::bad_input("`--metadata` must be a JSON object")
-                    .hint("for example --metadata '{\"max_seq_lengths\": [4096]}'"));
+                    .hint("for example `--metadata '{\"max_seq_lengths\": [4096]}'`"));
             }
         },
     };
@@ -228,11 +229,11 @@ fn requests(args: &RunArgs) -> Result<RequestSpec, Failure> {
 fn extra_body(text: &str) -> Result<Map<String, Value>, Failure> {
     let bad = |what: String| {
         Failure::bad_input(format!("`--extra-body` must be a JSON object: {what}"))
-            .hint("for example --extra-body '{\"temperature\": 0}'")
+            .hint("for example `--extra-body '{\"temperature\": 0}'`")
     };
     match serde_json::from_str(text) {
         Ok(Value::Object(map)) => Ok(map),
-        Ok(_) => Err(bad("found another JSON value".into())),
+        Ok(_) => Err(bad("this is another kind of JSON value".into())),
         Err(error) => Err(bad(error.to_string())),
     }
 }
@@ -256,7 +257,7 @@ fn scoring(args: &RunArgs) -> ScoringSpec {
 }
 
 impl PromptArgs {
-    /// How prompts are made, as far as these flags say.
+    /// The part of a spec that says how prompts are made.
     pub(crate) fn prompts(&self) -> Result<PromptSpec, Failure> {
         let applied = self.apply_chat_template.as_deref().map(str::to_lowercase);
         let apply_chat_template = match applied.as_deref() {
@@ -265,8 +266,8 @@ impl PromptArgs {
             Some("true") => Some(true),
             Some(name) => {
                 return Err(
-                    Failure::bad_input(format!("there is no chat template `{name}` here")).hint(
-                        "leave out the name: messages are sent, and the endpoint has the template",
+                    Failure::bad_input(format!("unknown chat template `{name}`")).hint(
+                        "leave out the name: the endpoint applies its own template to messages",
                     ),
                 );
             }
@@ -281,7 +282,7 @@ impl PromptArgs {
         })
     }
 
-    /// Which files records come from, as far as these flags say.
+    /// The part of a spec that says which files records come from.
     pub(crate) fn data(&self) -> DataSpec {
         DataSpec {
             files: self.data.iter().cloned().collect(),
@@ -290,7 +291,7 @@ impl PromptArgs {
         }
     }
 
-    /// What commands that show prompts ask for.
+    /// The spec of commands that only show prompts.
     pub(crate) fn spec(&self, seed: Option<i64>, limit: Option<Limit>) -> Result<RunSpec, Failure> {
         Ok(RunSpec {
             prompt: self.style,
@@ -311,7 +312,7 @@ impl PromptArgs {
 }
 
 impl PythonArgs {
-    /// Whether and with what Python is run.
+    /// The part of a spec about Python code.
     pub(crate) fn spec(&self) -> PythonSpec {
         PythonSpec {
             interpreter: self.interpreter.clone(),

@@ -1,4 +1,5 @@
-//! What the program gives to plans: variables, the hub, Python, the index of tasks.
+//! What the program provides to the planner: environment variables, the hub, Python, the index
+//! of tasks.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
@@ -14,7 +15,7 @@ use context_bench::task::tasks::{Host, NoHost};
 
 use crate::{env, hub, output};
 
-/// Everything that plans may use; with `quiet`, downloads are not shown.
+/// The surroundings of a plan; with `quiet`, downloads are not shown.
 pub(crate) fn of(registry: &Registry, quiet: bool) -> Surroundings {
     Surroundings {
         variable: Arc::new(|name| {
@@ -43,20 +44,20 @@ pub(crate) fn of(registry: &Registry, quiet: bool) -> Surroundings {
     }
 }
 
-/// Who runs Python functions; processes start when the first is called.
+/// The host of Python functions. Its processes start when the first function is called.
 pub(crate) fn host(python: &PythonSpec) -> Arc<dyn Host> {
     if python.allowed == Some(false) {
         return Arc::new(NoHost);
     }
     let mut settings = PythonSettings::default();
-    let said = || env::get("CONTEXT_BENCH_PYTHON").map(PathBuf::from);
-    if let Some(interpreter) = python.interpreter.clone().or_else(said) {
+    let from_env = || env::get("CONTEXT_BENCH_PYTHON").map(PathBuf::from);
+    if let Some(interpreter) = python.interpreter.clone().or_else(from_env) {
         settings.interpreter = interpreter;
     }
     Arc::new(PythonPool::new(settings))
 }
 
-/// Where the index of these paths is kept between runs.
+/// The file that caches the index of these paths between runs.
 fn index_file(include: &[PathBuf]) -> Option<PathBuf> {
     if include.is_empty() {
         return None;

@@ -9,10 +9,11 @@ use context_bench::task::tasks::options::{Limit, SEED};
 /// Which tasks, and how their prompts are made.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct TaskArgs {
-    /// Tasks: names, groups, tags, patterns, files, GROUP::TASK, NAME@FORMAT; commas or repeat.
+    /// Tasks by name, group, tag, pattern or file, also as GROUP::TASK or NAME@FORMAT;
+    /// comma-separated or repeated.
     #[arg(short = 't', long, value_name = "NAMES", help_heading = "Tasks")]
     pub(crate) tasks: Vec<String>,
-    /// Use the first N documents of each task, or with a number below 1 that share.
+    /// Use only the first N documents of each task; a number below 1 is a share of them.
     #[arg(short = 'L', long, value_name = "N", value_parser = limit, help_heading = "Tasks")]
     pub(crate) limit: Option<Limit>,
     /// How prompts are made.
@@ -23,15 +24,15 @@ pub(crate) struct TaskArgs {
 /// How prompts are made.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct PromptArgs {
-    /// How datasets are asked: official (the default: as their authors ask) or plain (context and
-    /// question alone; the default with --layout).
+    /// Prompt of datasets: official (as their authors ask; the default) or plain (only context and
+    /// question; the default with --layout).
     #[arg(long = "prompt", value_name = "PROMPT", help_heading = "Requests")]
     pub(crate) style: Option<PromptStyle>,
-    /// Most tokens of the message that an official prompt makes; the middle of longer ones is left
-    /// out. Default: no limit.
+    /// Maximum number of tokens in an official prompt; the middle of longer ones is cut out.
+    /// Default: no limit.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Requests", allow_negative_numbers = true)]
     pub(crate) max_prompt_tokens: Option<u64>,
-    /// Examples in each prompt; tasks that say 0 stay without.
+    /// Number of worked examples in each prompt; tasks that set 0 keep 0.
     #[arg(
         short = 'f',
         long,
@@ -40,10 +41,11 @@ pub(crate) struct PromptArgs {
         help_heading = "Tasks"
     )]
     pub(crate) num_fewshot: Option<usize>,
-    /// Records of a split from a file, as SPLIT=FILE; repeatable.
+    /// Read the records of a split from a file, as SPLIT=FILE; repeatable.
     #[arg(long, value_name = "SPLIT=FILE", value_parser = pair, help_heading = "Tasks")]
     pub(crate) data: Vec<(String, PathBuf)>,
-    /// Local copy of a dataset, as NAME=PATH (`mmlu`, or a task's `dataset_path`); repeatable.
+    /// Read a dataset from a local copy, as NAME=PATH, where NAME is a dataset such as `mmlu` or
+    /// a task's `dataset_path`; repeatable.
     #[arg(
         long,
         visible_alias = "data_from",
@@ -52,7 +54,7 @@ pub(crate) struct PromptArgs {
         help_heading = "Tasks"
     )]
     pub(crate) data_from: Vec<(String, PathBuf)>,
-    /// Ask in messages instead of one text.
+    /// Send prompts as chat messages instead of one text.
     #[arg(
         long,
         visible_alias = "apply_chat_template",
@@ -62,7 +64,7 @@ pub(crate) struct PromptArgs {
         help_heading = "Tasks"
     )]
     pub(crate) apply_chat_template: Option<String>,
-    /// Each example as two messages of its own; the default with messages.
+    /// Send each worked example as two messages of its own; the default with chat messages.
     #[arg(
         long,
         visible_alias = "fewshot_as_multiturn",
@@ -72,7 +74,7 @@ pub(crate) struct PromptArgs {
         help_heading = "Tasks"
     )]
     pub(crate) fewshot_as_multiturn: Option<bool>,
-    /// Text in front of every prompt; a system message with messages.
+    /// Text before every prompt; with chat messages, the system message.
     #[arg(
         long,
         visible_alias = "system_instruction",
@@ -84,22 +86,23 @@ pub(crate) struct PromptArgs {
     pub(crate) python: PythonArgs,
 }
 
-/// Whether and with what the Python code of tasks is run.
+/// Whether the Python code of tasks may run, and with which interpreter.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct PythonArgs {
-    /// Interpreter for Python functions of tasks [env: CONTEXT_BENCH_PYTHON]; default: python3.
-    // Not by clap: a run file has the word before the variable.
+    /// Interpreter that runs the Python functions of tasks [env: CONTEXT_BENCH_PYTHON]; default:
+    /// python3.
+    // The variable is not read by clap, because a run file takes precedence over it.
     #[arg(long = "python", value_name = "PATH", help_heading = "Tasks")]
     pub(crate) interpreter: Option<PathBuf>,
-    /// Load no Python: refuse to run tasks that need it, leave it unchecked in `validate`.
+    /// Do not load Python code: tasks that need it are refused, and `validate` leaves it unchecked.
     #[arg(long, visible_alias = "no_python", help_heading = "Tasks")]
     pub(crate) no_python: bool,
 }
 
-/// The seed of examples in what `--seed` takes: one number for everything, or as in
-/// lm-evaluation-harness three or four, of which the fourth is meant.
+/// Reads `--seed`: one number for everything, or three or four as in lm-evaluation-harness,
+/// whose fourth number draws the worked examples.
 pub(crate) fn seed(text: &str) -> Result<i64, String> {
-    let wrong = || "expected a whole number, or four of them with commas".to_owned();
+    let wrong = || "expected a whole number, or four of them separated by commas".to_owned();
     let parts: Vec<&str> = text.split(',').map(str::trim).collect();
     let number = |part: &str| part.parse::<i64>().map_err(|_| wrong());
     match parts[..] {
@@ -122,7 +125,7 @@ fn pair(text: &str) -> Result<(String, PathBuf), String> {
         Some((name, path)) if !name.is_empty() && !path.is_empty() => {
             Ok((name.to_owned(), path.into()))
         }
-        _ => Err("expected a name, `=` and a path".into()),
+        _ => Err("expected a name, then `=`, then a path".into()),
     }
 }
 

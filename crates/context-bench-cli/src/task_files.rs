@@ -1,4 +1,4 @@
-//! Results and samples of tasks as files, in the schema of lm-evaluation-harness.
+//! Result and sample files of tasks, in the schema of lm-evaluation-harness.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,17 +13,17 @@ use serde_json::{Map, Value, json};
 use crate::failure::Failure;
 use crate::output;
 
-/// Where results go, checked before the run.
+/// Where result files go. Checked before the run.
 pub(crate) struct TaskFiles {
     path: Option<PathBuf>,
 }
 
-/// Checks that results can be written where the user wants them.
+/// Checks that results can be written to the path the user gave.
 pub(crate) fn open(spec: &OutputSpec) -> Result<TaskFiles, Failure> {
     let path = spec.harness_path.as_deref();
     if path.is_none() && spec.log_samples == Some(true) {
         return Err(
-            Failure::bad_input("`--log-samples` needs a place for the samples")
+            Failure::bad_input("`--log-samples` needs a folder for the samples")
                 .hint("add `--output-path FOLDER`"),
         );
     }
@@ -51,11 +51,11 @@ fn is_file(path: &Path) -> bool {
 
 fn cannot(path: &Path, error: &std::io::Error) -> Failure {
     Failure::bad_input(format!("cannot write `{}`: {error}", path.display()))
-        .hint("choose a folder that is writable for `--output-path`")
+        .hint("choose a writable folder for `--output-path`")
 }
 
 impl TaskFiles {
-    /// Writes results, and samples where they were asked for.
+    /// Writes the results, and the samples if they were asked for.
     pub(crate) fn write(
         &self,
         started: SystemTime,
@@ -88,7 +88,7 @@ impl TaskFiles {
             let text = serde_json::to_string_pretty(&report.results).unwrap_or_default();
             put(&folder.join(file), &(text + "\n"))?;
             for (task, samples) in &report.samples {
-                // Beside one file of results per system, each has samples of its own.
+                // Several systems in one folder need sample files with different names.
                 let whose = match is_file(path) && reports.len() > 1 {
                     true => format!("{name}_"),
                     false => String::new(),
@@ -111,7 +111,7 @@ fn put(path: &Path, text: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A sample as files hold it: arguments by name, responses and target as text.
+/// A sample as it is written: arguments by name, responses and target as text.
 fn logged(mut sample: Map<String, Value>) -> Map<String, Value> {
     let named = |prefix: &str, items: &[Value], inner: &dyn Fn(&Value) -> Value| -> Value {
         let named = items.iter().enumerate();

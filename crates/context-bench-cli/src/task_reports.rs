@@ -1,10 +1,10 @@
-//! Whether tasks found what they were to find.
+//! Whether enough documents of the tasks were scored.
 
 use context_bench::EvalResult;
 use context_bench::plan::RunPlan;
 
-/// Whether more documents have no score than the user allows. Rows may all be there, and
-/// what they say together still not be scored.
+/// Whether more documents lack a score than the user allows. This can happen even when no row
+/// failed, because some metrics score all rows together.
 pub(crate) fn lacks_documents(plan: &RunPlan, result: &EvalResult) -> bool {
     let mut shown = result.tasks.values().filter(|report| report.is_shown);
     shown.any(|report| {

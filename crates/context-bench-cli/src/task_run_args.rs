@@ -1,4 +1,4 @@
-//! Flags of a run that concern its tasks, in both spellings.
+//! Flags of a run that concern its tasks, also in the spelling of lm-evaluation-harness.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ pub(crate) struct TaskRunArgs {
     /// Which tasks, and how their prompts are made.
     #[command(flatten)]
     pub(crate) select: TaskArgs,
-    /// Settings of generation over those of tasks, as KEY=VALUE,... or a JSON object.
+    /// Generation settings that override those of the tasks, as KEY=VALUE,... or a JSON object.
     #[arg(
         long,
         visible_alias = "gen_kwargs",
@@ -21,7 +21,7 @@ pub(crate) struct TaskRunArgs {
         help_heading = "Tasks"
     )]
     pub(crate) gen_kwargs: Vec<String>,
-    /// Arguments of a `--model` such as local-completions: base_url=URL,model=NAME,...
+    /// Arguments of a `--model` backend such as local-completions: base_url=URL,model=NAME,...
     #[arg(
         short = 'a',
         long,
@@ -31,7 +31,7 @@ pub(crate) struct TaskRunArgs {
         help_heading = "Tasks"
     )]
     pub(crate) model_args: Vec<String>,
-    /// Texts per request when likelihoods are asked for; `auto` is 1.
+    /// Number of texts per likelihood request; `auto` means 1.
     #[arg(
         short = 'b',
         long,
@@ -41,7 +41,7 @@ pub(crate) struct TaskRunArgs {
         help_heading = "Tasks"
     )]
     pub(crate) batch_size: Option<usize>,
-    /// Folder for results in the schema of lm-evaluation-harness, or a `.json` file.
+    /// Folder or `.json` file for results in the schema of lm-evaluation-harness.
     #[arg(
         short = 'o',
         long,
@@ -50,7 +50,7 @@ pub(crate) struct TaskRunArgs {
         help_heading = "Tasks"
     )]
     pub(crate) output_path: Option<PathBuf>,
-    /// Write what was asked and said about each document beside the results.
+    /// Also write the prompt and response of each document beside those results.
     #[arg(
         short = 's',
         long,
@@ -58,17 +58,17 @@ pub(crate) struct TaskRunArgs {
         help_heading = "Tasks"
     )]
     pub(crate) log_samples: bool,
-    /// Allow tasks that run code which a model wrote.
+    /// Allow tasks that run code written by a model.
     #[arg(
         long,
         visible_alias = "confirm_run_unsafe_code",
         help_heading = "Tasks"
     )]
     pub(crate) confirm_run_unsafe_code: bool,
-    /// JSON object over the metadata of every task; Python functions of tasks see it.
+    /// JSON object merged into the metadata of every task, for its Python functions.
     #[arg(long, value_name = "JSON", help_heading = "Tasks")]
     pub(crate) metadata: Option<String>,
-    /// Resamples for standard errors that are not analytic; default: 100000.
+    /// Bootstrap resamples for standard errors without a formula; default: 100000.
     #[arg(
         long,
         visible_alias = "bootstrap_iters",
@@ -76,16 +76,16 @@ pub(crate) struct TaskRunArgs {
         help_heading = "Tasks"
     )]
     pub(crate) bootstrap_iters: Option<usize>,
-    /// Pool standard errors of means over tasks by size, as lm-evaluation-harness does.
+    /// Pool the standard errors of tasks by their size, as lm-evaluation-harness does.
     #[arg(long, visible_alias = "pooled_stderr", help_heading = "Tasks")]
     pub(crate) pooled_stderr: bool,
-    /// Understood, without effect here: lm-evaluation-harness runs models itself.
+    /// Accepted without effect: lm-evaluation-harness runs models itself.
     #[arg(long, hide = true, value_name = "DEVICE")]
     pub(crate) device: Option<String>,
-    /// Understood, without effect here: no code of datasets is run.
+    /// Accepted without effect: code of datasets is never run.
     #[arg(long, alias = "trust_remote_code", hide = true)]
     pub(crate) trust_remote_code: bool,
-    /// Understood, without effect here.
+    /// Accepted without effect.
     #[arg(short = 'v', long, hide = true, value_name = "LEVEL")]
     pub(crate) verbosity: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! The index of tasks, for the commands that look into it.
+//! The index of tasks, for commands that look tasks up.
 
 use std::path::PathBuf;
 
@@ -11,14 +11,14 @@ use crate::failure::Failure;
 use crate::task_args::PythonArgs;
 use crate::{output, surroundings};
 
-/// The one index: what comes with the program, and the user's files.
+/// The index: tasks that come with the program, and the user's own.
 pub(crate) fn catalog(registry: &Registry, include: &[PathBuf]) -> Result<TaskCatalog, Failure> {
     let catalog = planner::task_catalog(&surroundings::of(registry, true), include)?;
     warn(&catalog.tasks.index.remarks());
     Ok(catalog)
 }
 
-/// The registry with the datasets that the user's own files describe.
+/// The registry with the datasets that the user's files describe.
 pub(crate) fn included(registry: &Registry, paths: &[PathBuf]) -> Result<Registry, Failure> {
     let mut registry = registry.clone();
     if !paths.is_empty() {
@@ -27,7 +27,7 @@ pub(crate) fn included(registry: &Registry, paths: &[PathBuf]) -> Result<Registr
     Ok(registry)
 }
 
-/// Shows remarks once each, and not too many of them.
+/// Shows warnings, each once and not too many of them.
 pub(crate) fn warn(warnings: &[Warning]) {
     let notices = warnings
         .iter()
@@ -35,16 +35,16 @@ pub(crate) fn warn(warnings: &[Warning]) {
     notice(&notices.collect::<Vec<_>>());
 }
 
-/// Shows what users should know, once each, and not too much of it.
+/// Shows notices, each once and not too many of them.
 pub(crate) fn notice(notices: &[Notice]) {
     output::notices(&Notice::shown(notices));
 }
 
-/// A task that needs Python is an error when that is forbidden, before anything is read.
+/// Refuses a task that needs Python where Python is not allowed, before anything is read.
 pub(crate) fn check_python(task: &Task, args: &PythonArgs) -> Result<(), Failure> {
     if args.no_python && task.needs_python() {
         return Err(Failure::bad_input(format!(
-            "task `{}` has Python functions, which `--no-python` forbids",
+            "task `{}` needs Python functions, which `--no-python` forbids",
             task.name
         ))
         .hint("leave out `--no-python`, or choose another task"));

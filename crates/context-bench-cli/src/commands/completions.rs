@@ -1,4 +1,4 @@
-//! `completions`: the completion script of a shell.
+//! `completions`: prints a completion script for a shell.
 
 use clap::CommandFactory as _;
 use clap_complete::Shell;

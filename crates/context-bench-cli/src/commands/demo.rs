@@ -1,17 +1,17 @@
-//! `demo`: the built-in comparison. It is a run like any other, with everything
-//! given: the bundled dataset, a set of context layers, the baseline reader.
+//! `demo`: the built-in comparison. It is an ordinary run of the bundled dataset through several
+//! context layers, answered by the baseline reader.
 
 use context_bench::plan::{BenchmarkSpec, RunSpec, SystemSpec, Workers};
 use context_bench::registry::Registry;
 
-use super::run::{self, How};
+use super::run::{self, Invocation};
 use crate::args::DemoArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
 
-/// What is compared: nothing, deduplication, two strengths of extraction and
-/// three of truncation.
+/// What is compared: no layer, deduplication, two strengths of extraction and three of
+/// truncation.
 const SYSTEMS: [&str; 7] = [
     "passthrough",
     "dedup",
@@ -23,8 +23,7 @@ const SYSTEMS: [&str; 7] = [
 ];
 
 pub(crate) fn main(args: &DemoArgs, registry: &Registry) -> Result<Exit, Failure> {
-    // The same spec that a user would write, so that the demo cannot do what the
-    // program cannot.
+    // A spec that a user could write, so that the demo does nothing that the program cannot.
     let system = |typed: &str| SystemSpec {
         system: Some(typed.to_owned()),
         ..SystemSpec::default()
@@ -45,16 +44,16 @@ pub(crate) fn main(args: &DemoArgs, registry: &Registry) -> Result<Exit, Failure
     spec.output.format = Some(args.output.clone());
     if args.relay.is_none() {
         output::note(
-            "context layers over questions with long contexts, answered by the built-in\n\
+            "comparing context layers on questions with long contexts, answered by the built-in\n\
              baseline reader (no language model, no key, no network)\n",
         );
     }
-    let how = How {
+    let invocation = Invocation {
         quiet: args.quiet,
         dry_run: false,
         command: "context-bench demo",
     };
-    let exit = run::run(&spec, &how, registry)?;
+    let exit = run::run(&spec, &invocation, registry)?;
     output::note(
         "\nto let a real model answer: context-bench demo --relay http://localhost:8000 --model NAME",
     );

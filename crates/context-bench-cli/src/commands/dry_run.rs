@@ -1,4 +1,4 @@
-//! `run --dry-run`: the plan, how much would be asked, and what the store holds.
+//! `run --dry-run`: the plan, how much would be asked, and what is already stored.
 
 use context_bench::plan::{RunPlan, RunSpec};
 use context_bench::planner::{PlannedRun, Preview};
@@ -12,7 +12,7 @@ use crate::output;
 /// Shows what a run would do.
 pub(crate) fn show(planned: PlannedRun, spec: &RunSpec) -> Result<Exit, Failure> {
     let record = planned.record.clone();
-    // A store is looked into, not made.
+    // A dry run reads a store but does not create one.
     let store = match spec.cache_dir.as_deref().filter(|dir| Store::exists(dir)) {
         Some(dir) => Some(Store::open(dir)?.store),
         None => None,
@@ -58,8 +58,7 @@ fn text(plan: &RunPlan, preview: &Preview) -> String {
         }
         text += &format!("  {}: {who}\n", system.name);
         text += &format!(
-            "    {} of {} answers are stored; {} would be asked about, {} prompt tokens (of {} \
-             in all)\n",
+            "    {} of {} answers are stored; would ask about {}, {} prompt tokens (of {} in all)\n",
             system.stored,
             preview.examples,
             counted(system.to_ask, "example"),
@@ -72,7 +71,7 @@ fn text(plan: &RunPlan, preview: &Preview) -> String {
         let own = preview.by_tag.get(&benchmark.tag).copied();
         let documents = match (own, benchmark.is_open) {
             (Some(n), _) => n,
-            // Its examples say themselves which dataset they are of.
+            // Its examples themselves say which dataset they belong to.
             (None, true) => benchmark.documents.unwrap_or(0),
             (None, false) => 0,
         };
@@ -95,7 +94,7 @@ fn text(plan: &RunPlan, preview: &Preview) -> String {
     }
     let requests: usize = preview.systems.iter().map(|system| system.to_ask).sum();
     text += &format!(
-        "\n{}, {}, {requests} requests at least; nothing was asked\n",
+        "\n{}, {}, at least {requests} requests; nothing was sent\n",
         counted(preview.examples, "example"),
         counted(preview.systems.len(), "system")
     );

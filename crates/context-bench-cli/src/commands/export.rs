@@ -1,5 +1,5 @@
-//! `export`: a stored run in any format, from the store alone; its answers to SWE-bench
-//! also as the harness of that benchmark takes them.
+//! `export`: writes a stored run in any format, and its answers to SWE-bench as predictions for
+//! that benchmark's harness.
 
 use std::path::{Path, PathBuf};
 
@@ -14,8 +14,8 @@ use crate::failure::Failure;
 use crate::output::{self, Sink};
 use crate::{stores, surroundings};
 
-/// The format of predictions for SWE-bench's harness. It is no report: it has a file per
-/// system, and no numbers.
+/// The format of predictions for SWE-bench's harness. It is not a report: it has one file per
+/// system and no numbers.
 const SWEBENCH: &str = "swebench";
 
 pub(crate) fn main(args: &ExportArgs, registry: &Registry) -> Result<Exit, Failure> {
@@ -37,7 +37,7 @@ pub(crate) fn main(args: &ExportArgs, registry: &Registry) -> Result<Exit, Failu
     let damaged = store.damaged();
     if damaged > 0 {
         output::warning(&format!(
-            "{damaged} stored records are damaged; what they held is missing here"
+            "{damaged} stored records are damaged; their contents are missing here"
         ));
     }
     output::notices(planner::unfinished(&result).as_slice());
@@ -59,8 +59,8 @@ fn predictions(args: &ExportArgs, registry: &Registry) -> Result<Exit, Failure> 
     if found.is_empty() {
         return Err(
             Failure::bad_input("the run has no answers to SWE-bench").hint(
-                "run one of `swebench`, `swebench-lite` and `swebench-verified` first; \
-                 `context-bench runs` lists what there is",
+                "run `swebench`, `swebench-lite` or `swebench-verified` first; `context-bench \
+                 runs` lists stored runs",
             ),
         );
     }
@@ -68,11 +68,11 @@ fn predictions(args: &ExportArgs, registry: &Registry) -> Result<Exit, Failure> 
     if several && args.output_file.is_none() {
         let names: Vec<&str> = found.keys().map(String::as_str).collect();
         return Err(Failure::bad_input(format!(
-            "the run has {} systems ({}), and the harness takes one at a time",
+            "the run has {} systems ({}), but the harness takes one at a time",
             names.len(),
             names.join(", ")
         ))
-        .hint("pass `--output-file FILE.jsonl`: each system gets a file, with its name before the ending"));
+        .hint("pass `--output-file FILE.jsonl`: each system gets a file `FILE.SYSTEM.jsonl`"));
     }
     for (system, one) in &found {
         let file = args.output_file.as_deref();
@@ -83,7 +83,7 @@ fn predictions(args: &ExportArgs, registry: &Registry) -> Result<Exit, Failure> 
         let sink = Sink::open(file.as_deref())?;
         let written = sink.write(|out| out.write_all(one.lines.as_bytes()));
         written.map_err(|error| Failure::bad_input(format!("cannot write: {error}")))?;
-        output::note(&counted(system, one));
+        output::note(&describe(system, one));
     }
     output::notices(planner::unfinished(&result).as_slice());
     Ok(match result.part_of() {
@@ -92,7 +92,7 @@ fn predictions(args: &ExportArgs, registry: &Registry) -> Result<Exit, Failure> 
     })
 }
 
-/// A file with the name of a system before its ending.
+/// A path with the name of a system before the extension.
 fn named(file: &Path, system: &str) -> PathBuf {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     let system: String = system
@@ -101,19 +101,19 @@ fn named(file: &Path, system: &str) -> PathBuf {
         .collect();
     let stem = file.file_stem().unwrap_or_default().to_string_lossy();
     let name = match file.extension() {
-        Some(ending) => format!("{stem}.{system}.{}", ending.to_string_lossy()),
+        Some(extension) => format!("{stem}.{system}.{}", extension.to_string_lossy()),
         None => format!("{stem}.{system}"),
     };
     file.with_file_name(name)
 }
 
-fn counted(system: &str, one: &Predictions) -> String {
+fn describe(system: &str, one: &Predictions) -> String {
     let parts = [
         (one.empty, "answers without a patch"),
-        (one.unanswered, "without an answer, left out"),
+        (one.unanswered, "instances without an answer, left out"),
         (
             one.further,
-            "further answers to the same instances, left out",
+            "repeated answers to the same instances, left out",
         ),
     ];
     let parts = parts.iter().filter(|(n, _)| *n > 0);

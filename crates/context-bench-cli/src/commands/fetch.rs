@@ -1,4 +1,4 @@
-//! `fetch`: datasets into the cache, so that they can be used offline.
+//! `fetch`: downloads datasets into the cache, so that they can be used offline.
 
 use context_bench::dataset::{DatasetRef, DatasetTarget};
 use context_bench::registry::Registry;
@@ -20,10 +20,10 @@ pub(crate) fn main(args: &FetchArgs, registry: &Registry) -> Result<Exit, Failur
         false => args.names.clone(),
     };
     if names.is_empty() {
-        return Err(Failure::bad_input("no dataset named")
+        return Err(Failure::bad_input("no datasets given")
             .hint("write `context-bench fetch gsm8k`, or `fetch --all`"));
     }
-    // All names are checked before the first byte is fetched.
+    // All names are checked before the first download.
     let mut configs = Vec::new();
     for name in &names {
         match DatasetRef::parse(name)?.target() {
@@ -33,8 +33,11 @@ pub(crate) fn main(args: &FetchArgs, registry: &Registry) -> Result<Exit, Failur
                 }
             }
             _ => {
-                return Err(Failure::bad_input(format!("`{name}` is a file of yours"))
-                    .hint("name datasets of the catalogue; `context-bench ls datasets`"));
+                return Err(
+                    Failure::bad_input(format!("`{name}` is a local file")).hint(
+                        "`context-bench ls datasets` lists the datasets that can be downloaded",
+                    ),
+                );
             }
         }
     }
@@ -54,7 +57,7 @@ pub(crate) fn main(args: &FetchArgs, registry: &Registry) -> Result<Exit, Failur
                     folder.unwrap_or_else(|| "nowhere".into()),
                 ))?;
             }
-            // One that is gated or gone must not keep the others from coming.
+            // A dataset that is gated or gone must not stop the others.
             Err(error) if args.all => {
                 failed += 1;
                 output::error(&Failure::from(error));
@@ -71,7 +74,7 @@ pub(crate) fn main(args: &FetchArgs, registry: &Registry) -> Result<Exit, Failur
     })
 }
 
-/// Bytes as people read them.
+/// A number of bytes in readable units.
 pub(crate) fn size(bytes: u64) -> String {
     const UNITS: [&str; 4] = ["kB", "MB", "GB", "TB"];
     if bytes < 1000 {

@@ -1,4 +1,4 @@
-//! `ls`: what can be chosen by name.
+//! `ls`: lists everything that can be chosen by name.
 
 use std::collections::BTreeSet;
 
@@ -39,7 +39,7 @@ pub(crate) fn main(args: &LsArgs, registry: &Registry) -> Result<Exit, Failure> 
     Ok(Exit::Done)
 }
 
-/// One thing of a list: its name, what the table shows, and all that is known.
+/// An entry of a list: its name, the columns of the table, and its details for JSON.
 struct Entry {
     name: String,
     columns: Vec<String>,
@@ -67,13 +67,12 @@ fn names(kind: Kind, registry: &Registry) -> Vec<Entry> {
         Kind::Evaluators => registry.evaluators.describe().map(entry).collect(),
         Kind::Metrics => registry.metrics.describe().map(entry).collect(),
         Kind::Outputs => registry.reporters.describe().map(entry).collect(),
-        // They are listed by `ls_tasks`.
+        // `ls_tasks` lists these.
         Kind::Tasks | Kind::Groups | Kind::Tags | Kind::Subtasks => Vec::new(),
     }
 }
 
-/// What code registered, then the catalogue; with details when only datasets
-/// are asked for.
+/// Registered datasets, then the catalog; with details when only datasets are listed.
 fn dataset_entries(registry: &Registry, details: bool) -> Result<Vec<Entry>, Failure> {
     let mut entries = names(Kind::Datasets, registry);
     if details {
@@ -159,7 +158,7 @@ fn describe(
         headline.to_owned(),
         rule_mark(&usual).to_owned(),
         verified.to_owned(),
-        rule_told(&all, rule),
+        rule_text(&all, rule),
     ];
     let details = &mut entry.details;
     details.insert("category".into(), spec.category().into());
@@ -176,22 +175,22 @@ fn describe(
     Ok(())
 }
 
-/// The rule of a dataset, and how many its configs have.
-fn rule_told(configs: &[Config], usual: Option<&Rule>) -> String {
+/// The rule of a dataset, and how many rules its configs have if they differ.
+fn rule_text(configs: &[Config], usual: Option<&Rule>) -> String {
     let names = configs.iter().filter_map(Config::rule);
     let names: BTreeSet<&str> = names.map(|rule| rule.name.as_str()).collect();
     let Some(rule) = usual else {
         return String::new();
     };
-    let mut told = format!("{} ({})", rule.name, rule.source);
+    let mut text = format!("{} ({})", rule.name, rule.source);
     if names.len() > 1 {
-        told += &format!("; its configs have {} rules", names.len());
+        text += &format!("; its configs have {} rules", names.len());
     }
-    told
+    text
 }
 
-/// How the main scores of the usual configs of a dataset stand to the official ones: those
-/// of the first that are not the official ones.
+/// How our main score of a dataset compares with the official one: the first of its default
+/// configs that differs decides.
 fn rule_mark(configs: &[Config]) -> &'static str {
     let mut rules = configs.iter().map(Config::rule);
     match rules.find(|rule| rule.is_none_or(|rule| rule.ours != Standing::Same)) {

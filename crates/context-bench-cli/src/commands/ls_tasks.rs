@@ -1,4 +1,4 @@
-//! `ls tasks`, `ls groups`, `ls tags`, `ls subtasks`: the one index of tasks.
+//! `ls tasks`, `ls groups`, `ls tags` and `ls subtasks`: lists the index of tasks.
 
 use context_bench::registry::Registry;
 use context_bench::task::TaskCatalog;
@@ -23,7 +23,7 @@ pub(crate) fn main(kind: Kind, args: &LsArgs, registry: &Registry) -> Result<Exi
         details: args.output == ListFormat::Json,
     };
     let mut lists = Vec::new();
-    // As in the original, `tasks` are all that `--tasks` takes.
+    // As in lm-evaluation-harness, `tasks` lists everything that `--tasks` accepts.
     for (part, rows) in [
         (Kind::Groups, matches!(kind, Kind::Groups | Kind::Tasks)),
         (Kind::Tags, matches!(kind, Kind::Tags | Kind::Tasks)),
@@ -53,7 +53,7 @@ pub(crate) fn main(kind: Kind, args: &LsArgs, registry: &Registry) -> Result<Exi
     Ok(Exit::Done)
 }
 
-/// One line: what a table shows, and all that is known.
+/// An entry of a list: the cells of the table, and its details for JSON.
 struct Row {
     cells: Vec<String>,
     details: Map<String, Value>,
@@ -79,7 +79,7 @@ impl List<'_> {
         }
         let (groups, errors) = listing::groups(&self.catalog.tasks);
         for error in errors {
-            output::warning(&format!("group left out: {error}"));
+            output::warning(&format!("skipped a group: {error}"));
         }
         let groups = groups
             .into_iter()
@@ -99,7 +99,7 @@ impl List<'_> {
 
     fn tags(&self) -> Vec<Row> {
         let tags = self.catalog.tasks.index.tags();
-        // `NAME:CONFIG` is another way to write a task.
+        // `NAME:CONFIG` is only another spelling of a task.
         tags.filter(|(name, _)| !name.contains(':') && (self.wanted)(name))
             .map(|(name, tasks)| Row {
                 cells: vec![name.to_owned(), format!("{} tasks", tasks.len())],

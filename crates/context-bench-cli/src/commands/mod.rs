@@ -1,5 +1,5 @@
-//! One file per command. A command takes its arguments and the registry and
-//! tells how the program shall end.
+//! One file per command. A command takes its arguments and the registry and returns how the
+//! program ends.
 
 pub(crate) mod completions;
 pub(crate) mod demo;

@@ -1,5 +1,5 @@
-//! `render`: the requests that a run would post, byte for byte. Of tasks alone, without
-//! anybody to ask, it shows what any system would get.
+//! `render`: prints the requests that a run would post, byte for byte. For tasks without a
+//! system, it prints the prompts that any system would get.
 
 use std::cell::RefCell;
 use std::io::Write;
@@ -26,10 +26,10 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::{output, spec_args, surroundings, tasks};
 
-/// How prompts are written.
+/// The output format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Format {
-    /// For people.
+    /// Text for reading.
     Text,
     /// One JSON object per request.
     Jsonl,
@@ -37,16 +37,18 @@ enum Format {
 
 pub(crate) fn main(args: &RenderArgs, registry: &Registry) -> Result<Exit, Failure> {
     let spec = spec_args::spec(&args.run, args.file.as_deref())?;
-    // What a run file says about output is about results, not about requests.
+    // The output settings of a run file are about results, not requests.
     let format = match args.run.output.as_deref() {
         None | Some("text") => Format::Text,
         Some("jsonl") => Format::Jsonl,
         Some(other) => {
-            return Err(Failure::bad_input(format!("`render` writes no `{other}`"))
-                .hint("`--output` is `text` or `jsonl` here"));
+            return Err(
+                Failure::bad_input(format!("`render` has no output format `{other}`"))
+                    .hint("use `--output text` or `--output jsonl`"),
+            );
         }
     };
-    // Tasks are written as prompts where nothing says how they would be sent.
+    // When nothing says how tasks would be sent, only their prompts are printed.
     let is_sent = !spec.systems.is_empty()
         || spec.relay.is_some()
         || spec.requests != RequestSpec::default()
@@ -58,7 +60,7 @@ pub(crate) fn main(args: &RenderArgs, registry: &Registry) -> Result<Exit, Failu
     }
 }
 
-/// What would be posted.
+/// Prints the requests that would be posted.
 fn requests(
     spec: &RunSpec,
     args: &RenderArgs,
@@ -73,7 +75,7 @@ fn requests(
     tasks::notice(&requests.notices);
     let sink = output::Sink::open(args.run.output_file.as_deref())?;
     let written = match &sink {
-        // As they come: there may be many, and the first are soon there.
+        // Printed one by one: there may be many, and the first should appear soon.
         output::Sink::Stdout => {
             let requests = RefCell::new(requests);
             let broken = RefCell::new(None);
@@ -116,7 +118,7 @@ fn write_all(
 ) -> std::io::Result<()> {
     for example in requests {
         match example {
-            Ok(example) => out.write_all(written(&example, format).as_bytes())?,
+            Ok(example) => out.write_all(example_text(&example, format).as_bytes())?,
             Err(error) => {
                 *broken = Some(error);
                 return Ok(());
@@ -126,29 +128,28 @@ fn write_all(
     Ok(())
 }
 
-fn written(example: &ExampleRequests, format: Format) -> String {
+fn example_text(example: &ExampleRequests, format: Format) -> String {
     let mut text = String::new();
     for (system, postings) in &example.systems {
-        let nobody = [];
         let postings = postings.as_deref();
-        for posting in postings.unwrap_or(&nobody) {
+        for posting in postings.unwrap_or_default() {
             match format {
-                // The body as it is sent: not read and written again.
+                // The body exactly as it is sent, not parsed and serialized again.
                 Format::Jsonl => {
                     text += &format!(
                         "{},\"body\":{}}}\n",
-                        opened(example, system, Some(&posting.url)),
+                        open_object(example, system, Some(&posting.url)),
                         posting.body
                     );
                 }
                 Format::Text => {
-                    text += &headed(example, system);
+                    text += &heading(example, system);
                     text += &format!("POST {}\n", posting.url);
                     let body: Value = serde_json::from_str(&posting.body).unwrap_or_default();
                     text += &format!("{body:#}\n");
                     if example.turns_to_follow > 0 {
                         text += &format!(
-                            "({} more after the replies, one for each turn)\n",
+                            "(followed by {} more, one for each further turn)\n",
                             example.turns_to_follow
                         );
                     }
@@ -159,11 +160,11 @@ fn written(example: &ExampleRequests, format: Format) -> String {
         if postings.is_none() {
             match format {
                 Format::Jsonl => {
-                    text += &format!("{},\"body\":null}}\n", opened(example, system, None));
+                    text += &format!("{},\"body\":null}}\n", open_object(example, system, None));
                 }
                 Format::Text => {
-                    text += &headed(example, system);
-                    text += "(posts nothing, or what it posts shows only in the run)\n\n";
+                    text += &heading(example, system);
+                    text += "(posts nothing, or its requests are known only during the run)\n\n";
                 }
             }
         }
@@ -174,8 +175,8 @@ fn written(example: &ExampleRequests, format: Format) -> String {
     }
 }
 
-/// A JSON object up to its last member.
-fn opened(example: &ExampleRequests, system: &str, url: Option<&str>) -> String {
+/// A JSON object without its closing brace, so that the body can be added unchanged.
+fn open_object(example: &ExampleRequests, system: &str, url: Option<&str>) -> String {
     let id = match &example.id {
         ExampleId::Int(n) => json!(n),
         ExampleId::Text(text) => json!(&**text),
@@ -189,7 +190,7 @@ fn opened(example: &ExampleRequests, system: &str, url: Option<&str>) -> String 
     text
 }
 
-fn headed(example: &ExampleRequests, system: &str) -> String {
+fn heading(example: &ExampleRequests, system: &str) -> String {
     let repeat = match example.repeat {
         0 => String::new(),
         n => format!(", repeat {n}"),
@@ -200,7 +201,7 @@ fn headed(example: &ExampleRequests, system: &str) -> String {
     )
 }
 
-/// What any system would get for each document of some tasks.
+/// Prints the prompts that any system would get for the documents of tasks.
 fn prompts(
     spec: RunSpec,
     args: &RenderArgs,
@@ -221,7 +222,7 @@ fn prompts(
         spec,
         around,
     };
-    // Everything is checked before the first line is written.
+    // Every task is checked before the first line is written.
     let leaves = tree.leaves();
     let mut built = Vec::with_capacity(leaves.len());
     for leaf in &leaves {
@@ -245,7 +246,7 @@ fn prompts(
         let rendered = match task {
             Some(task) => renderer.task(task)?,
             None if leaf.python => renderer.class(leaf)?,
-            None => renderer.native(leaf)?,
+            None => renderer.dataset(leaf)?,
         };
         for mut document in rendered {
             document.shift_insert(0, "task".into(), key.as_str().into());
@@ -287,7 +288,7 @@ impl Renderer {
             .collect())
     }
 
-    /// A Python object builds its own requests, which are shown as they are.
+    /// A Python class builds its own requests, which are printed unchanged.
     fn class(&self, leaf: &Leaf) -> Result<Vec<Map<String, Value>>, Failure> {
         let named = |error: Error| Failure::from(error.prefixed(format!("task `{}`", leaf.name)));
         let made = ClassObject::make(leaf, &self.data, None, &*self.host, &self.options)?;
@@ -299,8 +300,8 @@ impl Renderer {
         Ok(requests.into_iter().filter_map(fields).collect())
     }
 
-    /// A dataset of the catalogue is asked in its own way.
-    fn native(&self, leaf: &Leaf) -> Result<Vec<Map<String, Value>>, Failure> {
+    /// A dataset of the catalog has its own prompts.
+    fn dataset(&self, leaf: &Leaf) -> Result<Vec<Map<String, Value>>, Failure> {
         let Some(config) = self.catalog.dataset(leaf)? else {
             return Ok(Vec::new());
         };
@@ -349,7 +350,7 @@ impl Renderer {
     }
 }
 
-/// A request with its messages beside the other fields.
+/// A request with its messages on the level of its other fields.
 pub(crate) fn flat(request: Value) -> Map<String, Value> {
     let Value::Object(mut fields) = request else {
         return Map::new();
@@ -361,7 +362,7 @@ pub(crate) fn flat(request: Value) -> Map<String, Value> {
     fields
 }
 
-/// A document for people: the texts as they are, then the rest.
+/// A document as text for reading: the prompt unchanged, then the other fields.
 pub(crate) fn readable(document: &Map<String, Value>) -> String {
     let mut text = String::new();
     let of = |name: &str| document.get(name).and_then(Value::as_str);

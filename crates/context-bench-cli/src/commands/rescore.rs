@@ -1,4 +1,4 @@
-//! `rescore`: the stored answers of a run, scored anew. No system is called.
+//! `rescore`: scores the stored answers of a run again, without calling a system.
 
 use std::time::SystemTime;
 
@@ -56,7 +56,7 @@ pub(crate) fn main(
     let plan = &rescoring.record.plan;
     let exit = run::finish(plan, &*reporter, sink, &result, broken, stop.is_stopped())?;
     files.write(started, &result.tasks)?;
-    // A part of a run stays a part, however well it could be scored.
+    // Rescoring an incomplete run gives an incomplete result, even if every row was scored.
     let lacking = result.part_of().is_some()
         || !planner::without_values(&result).is_empty()
         || task_reports::lacks_documents(plan, &result);
@@ -66,7 +66,7 @@ pub(crate) fn main(
     })
 }
 
-/// What a stored run has decided is not asked for again.
+/// Rejects flags whose values come from the stored run.
 fn check(flags: &RunArgs) -> Result<(), Failure> {
     if !(flags.proxy.is_empty() && flags.system.is_empty() && flags.command.is_empty()) {
         return Err(
@@ -85,8 +85,10 @@ fn check(flags: &RunArgs) -> Result<(), Failure> {
         (flags.print_config, "--print-config"),
     ] {
         if given {
-            return Err(Failure::bad_input(format!("`{name}` is for `run`"))
-                .hint("`rescore` asks no system, so there is nothing to try"));
+            return Err(
+                Failure::bad_input(format!("`rescore` does not take `{name}`"))
+                    .hint("it calls no system, so there is nothing to try out"),
+            );
         }
     }
     Ok(())

@@ -1,7 +1,7 @@
-//! `run`: systems over benchmarks, and one comparison of them.
+//! `run`: runs systems over benchmarks and compares them.
 //!
-//! Reads as a list: translate the arguments, plan, run, report, decide the exit
-//! code. Nothing is sent before all of it is checked.
+//! The steps: translate the arguments, plan, run, report, decide the exit code. Nothing is sent
+//! before everything has been checked.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,7 +21,8 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{self, Sink};
 use crate::{
-    limits, progress, reach, signals, spec_args, surroundings, task_files, task_reports, tasks,
+    open_files, progress, reachability, signals, spec_args, surroundings, task_files, task_reports,
+    tasks,
 };
 
 pub(crate) fn main(
@@ -35,37 +36,41 @@ pub(crate) fn main(
         output::data(&spec.to_yaml())?;
         if spec.without_secrets() != spec {
             output::warning(
-                "secrets are not written: `…` stands for keys and passwords, and URLs are \
-                 without user, password and query",
+                "secrets are left out: `…` stands for keys and passwords, and URLs come without \
+                 user, password and query",
             );
         }
         return Ok(Exit::Done);
     }
-    let how = How {
+    let invocation = Invocation {
         quiet: args.quiet,
         dry_run: args.dry_run,
         command,
     };
-    run(&spec, &how, registry)
+    run(&spec, &invocation, registry)
 }
 
-/// How a run is shown and remembered.
-pub(crate) struct How<'a> {
+/// How a run was started, beside its spec.
+pub(crate) struct Invocation<'a> {
     pub(crate) quiet: bool,
     pub(crate) dry_run: bool,
-    /// The command line, without keys.
+    /// The command line, without secrets.
     pub(crate) command: &'a str,
 }
 
 /// Runs a spec.
-pub(crate) fn run(spec: &RunSpec, how: &How<'_>, registry: &Registry) -> Result<Exit, Failure> {
+pub(crate) fn run(
+    spec: &RunSpec,
+    invocation: &Invocation<'_>,
+    registry: &Registry,
+) -> Result<Exit, Failure> {
     let workers = spec.limits.max_workers.unwrap_or(Workers::Number(1));
-    if let Some(warning) = limits::allow_connections(MaxWorkers::from(workers).most()) {
+    if let Some(warning) = open_files::allow_connections(MaxWorkers::from(workers).most()) {
         output::warning(&warning);
     }
     let runtime = runtime()?;
-    let exit = runtime.block_on(planned_run(spec, how, registry));
-    // Never wait for what a second Ctrl-C left behind.
+    let exit = runtime.block_on(plan_and_run(spec, invocation, registry));
+    // A second Ctrl-C leaves calls behind that must not be waited for.
     runtime.shutdown_background();
     exit
 }
@@ -75,11 +80,15 @@ pub(super) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
         .map_err(|error| Failure::bad_input(format!("cannot start threads: {error}")))
 }
 
-async fn planned_run(spec: &RunSpec, how: &How<'_>, registry: &Registry) -> Result<Exit, Failure> {
+async fn plan_and_run(
+    spec: &RunSpec,
+    invocation: &Invocation<'_>,
+    registry: &Registry,
+) -> Result<Exit, Failure> {
     let started = SystemTime::now();
     let out = &spec.output;
     let reporter = reporter(out.format.as_deref(), out.file.is_some(), registry)?;
-    let planned = planner::plan(spec, &surroundings::of(registry, how.quiet));
+    let planned = planner::plan(spec, &surroundings::of(registry, invocation.quiet));
     let planned = planned.inspect_err(|error| tasks::notice(error.notices()))?;
     tasks::notice(&planned.notices);
     let plan = planned.plan().clone();
@@ -87,24 +96,24 @@ async fn planned_run(spec: &RunSpec, how: &How<'_>, registry: &Registry) -> Resu
         output::notices(&planner::examples_read(&planned.skipped, &planned.repeated));
         return Err(planner::nothing_loaded().into());
     }
-    if how.dry_run {
+    if invocation.dry_run {
         return dry_run::show(planned, spec);
     }
     let files = task_files::open(out)?;
     let sink = Sink::open(out.file.as_deref())?;
     let stop = Stop::new();
-    let seen = Seen {
+    let contents = ReportContents {
         texts: reporter.writes_rows() && out.text.unwrap_or(true),
         all_metrics: !matches!(out.format.as_deref(), None | Some("table")),
     };
-    let done = match asked(planned, spec, how, seen, stop.clone()).await {
-        Ok(done) => done,
+    let outcome = match execute(planned, spec, invocation, contents, stop.clone()).await {
+        Ok(outcome) => outcome,
         Err(failure) => {
             sink.discard();
             return Err(failure);
         }
     };
-    let (result, broken) = match done.found {
+    let (result, broken) = match outcome.found {
         Ok((result, None))
             if result.config["num_examples"] == 0
                 && !stop.is_stopped()
@@ -122,60 +131,60 @@ async fn planned_run(spec: &RunSpec, how: &How<'_>, registry: &Registry) -> Resu
     let interrupted = stop.is_stopped() && !stop.is_out_of_time();
     let nothing_ran = result.rows.iter().all(|row| !row.is_completed());
     let exit = finish(&plan, &*reporter, sink, &result, broken, interrupted)?;
-    // Results of nothing would only look like results.
+    // Without a single answer, result files would only be misleading.
     if !nothing_ran && let Err(failure) = files.write(started, &result.tasks) {
         output::error(&failure);
         return Ok(failure.exit);
     }
     let lacking = !planner::without_values(&result).is_empty()
         || task_reports::lacks_documents(&plan, &result);
-    // A store that was asked for and did not work is a failure, results or not.
+    // A store that was asked for but did not work is a failure even if there are results.
     Ok(match exit {
-        Exit::Done if done.store_failed || lacking => Exit::RowsFailed,
+        Exit::Done if outcome.store_failed || lacking => Exit::RowsFailed,
         exit => exit,
     })
 }
 
-/// What of a result anybody sees.
+/// Which parts of a result the report shows; the rest need not be kept or computed.
 #[derive(Clone, Copy)]
-struct Seen {
-    /// What was asked and answered in each row.
+struct ReportContents {
+    /// The question and answer of each row.
     texts: bool,
     /// Metrics that the table for terminals leaves out.
     all_metrics: bool,
 }
 
-/// What came of a run.
-struct Asked {
+/// What a run led to.
+struct RunOutcome {
     found: Result<(EvalResult, Option<Failure>), Failure>,
     /// Whether a store was asked for and could not be used.
     store_failed: bool,
 }
 
-/// Looks whether everybody is there, and runs.
-async fn asked(
+/// Checks that the endpoints are there, and runs.
+async fn execute(
     planned: PlannedRun,
     spec: &RunSpec,
-    how: &How<'_>,
-    seen: Seen,
+    invocation: &Invocation<'_>,
+    contents: ReportContents,
     stop: Stop,
-) -> Result<Asked, Failure> {
-    let unreached = reach::knock(&planned.systems, &planned.evaluators).await;
-    unreached.check(spec.cache_dir.as_deref())?;
+) -> Result<RunOutcome, Failure> {
+    let unreachable = reachability::check(&planned.systems, &planned.evaluators).await;
+    unreachable.require_some(spec.cache_dir.as_deref())?;
     let (store, store_failed) = open_store(spec.cache_dir.as_deref());
     output::notices(&planned.systems.unlisted_models(store.as_ref()).await);
     let systems = planned.systems.systems.clone();
     let (skipped, repeated) = (planned.skipped.clone(), planned.repeated.clone());
-    let mut run = unreached.give_up(planned.evaluate(), &systems, store.as_ref())?;
+    let mut run = unreachable.give_up(planned.evaluate(), &systems, store.as_ref())?;
     run = run
-        .progress(progress::display(how.quiet))
+        .progress(progress::display(invocation.quiet))
         .stop(stop.clone())
-        .keep_text(seen.texts)
-        .command(how.command);
+        .keep_text(contents.texts)
+        .command(invocation.command);
     match store {
         Some(store) => run = run.store(store),
-        // Nobody will ask for more than the table shows.
-        None if !seen.all_metrics && spec.scoring.text_fields.is_empty() => {
+        // Only the table is shown, so tokens that it does not show need not be counted.
+        None if !contents.all_metrics && spec.scoring.text_fields.is_empty() => {
             run = run.count_where_needed();
         }
         None => {}
@@ -188,13 +197,14 @@ async fn asked(
     if let Ok((result, _)) = &mut found {
         planner::note_skipped(result, &skipped);
     }
-    Ok(Asked {
+    Ok(RunOutcome {
         found,
         store_failed,
     })
 }
 
-/// The store, if one is asked for and can be used. Without it the run goes on in memory.
+/// Opens the store if one is asked for, and says whether that failed. Without a store the run
+/// goes on in memory.
 fn open_store(cache_dir: Option<&Path>) -> (Option<Store>, bool) {
     let Some(dir) = cache_dir else {
         return (None, false);
@@ -209,7 +219,7 @@ fn open_store(cache_dir: Option<&Path>) -> (Option<Store>, bool) {
         }
         Err(error) => {
             output::warning(&format!(
-                "{error}; the run goes on in memory, nothing is kept"
+                "{error}; the run continues in memory and nothing will be stored"
             ));
             if let Some(hint) = error.hint() {
                 output::hint(&hint);
@@ -232,7 +242,8 @@ pub(super) fn reporter(
     Ok(Arc::clone(registry.reporters.get(format)?))
 }
 
-/// What a run found and, if it ended early, why; the reason alone when it found nothing.
+/// The result of a run and, if it ended early, the reason; only the reason when there is no
+/// result.
 pub(super) fn found(
     done: Result<EvalResult, Error>,
 ) -> Result<(EvalResult, Option<Failure>), Failure> {
@@ -245,7 +256,7 @@ pub(super) fn found(
     }
 }
 
-/// Reports what was found and decides how the program ends.
+/// Writes the report and decides the exit code.
 pub(super) fn finish(
     plan: &RunPlan,
     reporter: &dyn Reporter,
@@ -261,8 +272,11 @@ pub(super) fn finish(
             .any(|row| &*row.system == system.as_str() && row.is_completed() && !row.cached);
         let (what, hint) = if worked {
             (
-                format!("system `{system}` was lost on the way: {}", failure.message),
-                Some("the same command does what is missing, once it is back".to_owned()),
+                format!(
+                    "system `{system}` stopped working during the run: {}",
+                    failure.message
+                ),
+                Some("once it works again, the same command runs what is missing".to_owned()),
             )
         } else {
             (
@@ -300,25 +314,25 @@ pub(super) fn finish(
         && kept.failure.is_none()
         && let Some(run) = &kept.run
     {
-        output::note(&format!("kept as run {run} in {}", kept.path.display()));
+        output::note(&format!("stored as run {run} in {}", kept.path.display()));
     }
     if stopped {
         return Ok(Exit::Interrupted);
     }
-    let in_vain = has_lost_records(result) || planner::nothing_scored(result).is_some();
+    let incomplete = is_partly_stored(result) || planner::nothing_scored(result).is_some();
     Ok(match verdict(plan, result) {
-        Exit::Done if in_vain => Exit::RowsFailed,
+        Exit::Done if incomplete => Exit::RowsFailed,
         exit => exit,
     })
 }
 
-/// Whether a store was to keep everything and did not.
-fn has_lost_records(result: &EvalResult) -> bool {
+/// Whether a store was asked for but does not hold the whole run.
+fn is_partly_stored(result: &EvalResult) -> bool {
     let kept = result.kept.as_ref();
     kept.is_some_and(context_bench::Kept::is_incomplete)
 }
 
-/// 3 when a system has more errors than allowed.
+/// `RowsFailed` when a system has more errors than allowed.
 fn verdict(plan: &RunPlan, result: &EvalResult) -> Exit {
     let mut counts = result.counts.values();
     match counts.any(|counts| planner::has_failed(plan, counts)) {

@@ -1,4 +1,4 @@
-//! `runs`: what the store holds.
+//! `runs`: lists, shows, queries and removes stored runs.
 
 use std::time::SystemTime;
 
@@ -25,7 +25,7 @@ pub(crate) fn main(args: &RunsArgs) -> Result<Exit, Failure> {
 
 fn list(store: &Store, format: ListFormat) -> Result<Exit, Failure> {
     let runs = store.runs()?;
-    // A run that cannot be summed up is listed all the same.
+    // A run that cannot be summed up is still listed.
     let runs: Vec<(StoredRun, Option<Overview>)> = runs
         .into_iter()
         .map(|run| {
@@ -56,7 +56,7 @@ fn list(store: &Store, format: ListFormat) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// A run for people: what and when, then a line for each system.
+/// A run as text: what and when, then a line for each system.
 fn listed(run: &StoredRun, overview: Option<&Overview>, width: usize) -> String {
     let when = utc(run.created_at);
     let (day, time) = (&when[..10], &when[11..16]);
@@ -86,7 +86,7 @@ fn listed(run: &StoredRun, overview: Option<&Overview>, width: usize) -> String 
         let cells = rows.iter().map(|row| row[at].chars().count());
         cells.max().unwrap_or(0)
     };
-    // What is long gives way to what matters: score and counts are never cut.
+    // Names are shortened to make room; scores and counts never are.
     let fixed = 2 + 2 * 3 + widest(2) + widest(3);
     let room = width.saturating_sub(fixed).max(16);
     let model = widest(1).min(room - (room / 2).min(widest(0)));
@@ -145,7 +145,7 @@ fn named(names: &[String], room: usize) -> String {
     text
 }
 
-/// A text in so many characters.
+/// A text shortened to a width in characters.
 fn cut(text: &str, width: usize) -> String {
     match text.chars().count() > width {
         true => text
@@ -198,7 +198,7 @@ fn sql(store: &Store, query: &str, format: ListFormat) -> Result<Exit, Failure> 
             output::json(&rows.collect::<Value>())?;
         }
         ListFormat::Table => {
-            // One line per row, so that other programs can cut it by tabs.
+            // One line per row, so that other programs can split it at tabs.
             let cell = |value: &Value| match value {
                 Value::Null => String::new(),
                 Value::String(text) => {
@@ -252,7 +252,7 @@ fn show(store: &Store, typed: &str, format: ListFormat) -> Result<Exit, Failure>
             "benchmark {} ({}{})\n",
             benchmark.key,
             documents.unwrap_or_default(),
-            field.map_or_else(|| "no score of its own".to_owned(), |f| format!("by {f}"))
+            field.map_or_else(|| "no main score".to_owned(), |f| format!("by {f}"))
         );
     }
     for scorer in &run.scorers {
@@ -269,7 +269,7 @@ fn remove(store: &Store, typed: &str) -> Result<Exit, Failure> {
     let run = Reopened::open(store, typed)?.replay.run;
     let removed = store.remove_run(&run.run)?;
     output::note(&format!(
-        "removed run {}: {} rows, {} responses that no other run refers to, {} bytes",
+        "removed run {}: {} rows, {} responses that no other run uses, {} bytes",
         run.run.id(),
         removed.rows,
         removed.responses,

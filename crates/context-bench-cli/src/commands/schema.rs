@@ -1,4 +1,4 @@
-//! `schema`: the JSON Schema of run files, for editors.
+//! `schema`: prints the JSON Schema of run files, for use in editors.
 
 use crate::exit::Exit;
 use crate::failure::Failure;

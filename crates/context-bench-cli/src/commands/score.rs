@@ -1,7 +1,7 @@
-//! `score`: what a task makes of responses to one document, without a run.
+//! `score`: scores responses to one document as a task would, without a run.
 //!
-//! For whoever wonders why an answer counted as it did, or writes a task: filters,
-//! extraction and metrics of the task, as a run would apply them.
+//! It shows why an answer got its score, and helps to write a task: filters, extraction and
+//! metrics work as in a run.
 
 use std::path::Path;
 
@@ -25,7 +25,7 @@ pub(crate) fn main(args: &ScoreArgs, registry: &Registry) -> Result<Exit, Failur
     let [leaf] = leaves[..] else {
         let names: Vec<&str> = leaves.iter().take(5).map(|leaf| leaf.id.as_str()).collect();
         return Err(Failure::bad_input(format!(
-            "`{}` is {} tasks, and a document is of one",
+            "`{}` means {} tasks, but a document belongs to one",
             args.task,
             leaves.len()
         ))
@@ -33,33 +33,33 @@ pub(crate) fn main(args: &ScoreArgs, registry: &Registry) -> Result<Exit, Failur
     };
     if leaf.python {
         return Err(Failure::bad_input(format!(
-            "task `{}` is a Python class, which scores whole runs",
+            "task `{}` is a Python class, which can only score whole runs",
             leaf.name
         ))
         .hint("run it with `--limit 1`"));
     }
     let scored = match leaf.is_native() {
-        true => native(leaf, &catalog, args, registry)?,
-        false => task(leaf, args)?,
+        true => dataset_task(leaf, &catalog, args, registry)?,
+        false => yaml_task(leaf, args)?,
     };
     output::stdout(&format!("{:#}\n", Value::Object(scored)))?;
     Ok(Exit::Done)
 }
 
-/// A task in YAML: by filter what came out of it, and the scores.
-fn task(leaf: &Leaf, args: &ScoreArgs) -> Result<Map<String, Value>, Failure> {
+/// A task in YAML: for each filter, the filtered response and its scores.
+fn yaml_task(leaf: &Leaf, args: &ScoreArgs) -> Result<Map<String, Value>, Failure> {
     let task = Task::build(leaf)?;
     tasks::check_python(&task, &args.python)?;
     let wrong = |what: String| Failure::bad_input(format!("task `{}`: {what}", leaf.name));
     if task.output_type != OutputType::GenerateUntil {
         return Err(wrong(format!(
-            "it asks for likelihoods (`{}`), which no text has",
+            "it scores likelihoods (`{}`), not generated text",
             task.output_type.name()
         ))
-        .hint("score generated answers, for example with `NAME@generate`"));
+        .hint("choose a format that generates text, for example `NAME@generate`"));
     }
     let record = document(&args.doc)?;
-    // Examples change nothing about how an answer is scored.
+    // Worked examples do not change how an answer is scored.
     let options = Options {
         documents: Some(vec![0]),
         ..Options::default()
@@ -70,8 +70,8 @@ fn task(leaf: &Leaf, args: &ScoreArgs) -> Result<Map<String, Value>, Failure> {
     let data = Dataset::from([(split, vec![record])]);
     let host = surroundings::host(&args.python.spec());
     let requests = bare.requests(&data, &options, &*host)?;
-    let said = Response::Texts(args.response.clone());
-    let scored = bare.score(&requests, &[Some(said)], &*host)?;
+    let response = Response::Texts(args.response.clone());
+    let scored = bare.score(&requests, &[Some(response)], &*host)?;
     tasks::warn(&scored.warnings);
     if let Some(error) = scored.failed.into_values().next() {
         return Err(Failure::from(error));
@@ -94,8 +94,8 @@ fn task(leaf: &Leaf, args: &ScoreArgs) -> Result<Map<String, Value>, Failure> {
     ]))
 }
 
-/// A dataset of the catalogue: the scores of its evaluators.
-fn native(
+/// A dataset of the catalog: the scores of its evaluators.
+fn dataset_task(
     leaf: &Leaf,
     catalog: &TaskCatalog,
     args: &ScoreArgs,
@@ -110,7 +110,7 @@ fn native(
     let [response] = &args.response[..] else {
         return Err(
             Failure::bad_input("a dataset scores one response at a time")
-                .hint("give `--response` once"),
+                .hint("pass `--response` only once"),
         );
     };
     let settings = LoadSettings {
@@ -119,7 +119,7 @@ fn native(
         ..LoadSettings::default()
     };
     let loaded = config.load(&settings).map_err(|error| {
-        let is_json = args.doc.extension().is_some_and(|ending| ending == "json");
+        let is_json = args.doc.extension().is_some_and(|it| it == "json");
         match is_json && document(&args.doc).is_ok() {
             true => Failure::bad_input(error.to_string())
                 .hint("put the record on one line of a file that ends in `.jsonl`"),
@@ -131,18 +131,18 @@ fn native(
         None => {
             let shown = args.doc.display();
             return Err(Failure::bad_input(format!("`{shown}` has no record"))
-                .hint("a document is a JSON object, as the dataset's source writes it"));
+                .hint("a document is one record of the dataset, as a JSON object"));
         }
     };
-    let said = Output::reply(&example, response.as_str());
+    let output = Output::reply(&example, response.as_str());
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|error| Failure::bug(format!("no runtime: {error}")))?;
+        .map_err(|error| Failure::bug(format!("cannot start a runtime: {error}")))?;
     let (mut scores, mut left_out) = (Map::new(), Vec::new());
     for name in config.evaluators() {
         let reference: SystemRef = name.parse()?;
-        // What a judge or a harness would say is not known here.
+        // Evaluators that need a judge or a harness cannot run here.
         if needs_more(&reference.name) {
             left_out.push(reference.name);
             continue;
@@ -151,7 +151,7 @@ fn native(
         if !evaluator.applies_to(&example) || evaluator.endpoint().is_some() {
             continue;
         }
-        let scored = runtime.block_on(evaluator.score(&example, &said));
+        let scored = runtime.block_on(evaluator.score(&example, &output));
         let scored = scored.map_err(|error| Failure::bad_input(format!("`{name}`: {error}")))?;
         for (score, value) in scored.iter() {
             scores.insert(score.to_string(), json!(value.get()));
@@ -165,12 +165,12 @@ fn native(
         ),
         ("score_field".to_owned(), json!(config.score_field())),
         ("scores".to_owned(), Value::Object(scores)),
-        // They need a judge, or the report of a harness.
+        // Evaluators that need a judge, or the report of a harness.
         ("left_out".to_owned(), json!(left_out)),
     ]))
 }
 
-/// The record of a file: a JSON object, or the first line of JSON lines.
+/// The record in a file: a JSON object, or the first of several.
 fn document(path: &Path) -> Result<Map<String, Value>, Failure> {
     let shown = path.display();
     let text = std::fs::read_to_string(path)
@@ -181,11 +181,13 @@ fn document(path: &Path) -> Result<Map<String, Value>, Failure> {
     let mut values = serde_json::Deserializer::from_str(&text).into_iter::<Value>();
     match values.next() {
         Some(Ok(Value::Object(record))) => Ok(record),
-        Some(Ok(_)) | None => Err(
-            Failure::bad_input(format!("`{shown}` holds no JSON object"))
-                .hint("a document is one record of the task's dataset"),
-        ),
-        Some(Err(error)) => Err(Failure::bad_input(format!("`{shown}` is no JSON: {error}"))
-            .hint("a document is one record of the task's dataset")),
+        Some(Ok(_)) | None => Err(Failure::bad_input(format!(
+            "`{shown}` does not contain a JSON object"
+        ))
+        .hint("a document is one record of the task's dataset")),
+        Some(Err(error)) => Err(Failure::bad_input(format!(
+            "`{shown}` is not valid JSON: {error}"
+        ))
+        .hint("a document is one record of the task's dataset")),
     }
 }

@@ -1,5 +1,5 @@
-//! `show NAME`: a dataset as it is described, one of its examples, and the messages
-//! that a system would get for it.
+//! `show NAME`: the description of a dataset, one of its examples, and the messages that a system
+//! would get for it.
 
 use context_bench::Example;
 use context_bench::dataset::catalogue::{Config, LoadSettings};
@@ -19,10 +19,10 @@ use crate::failure::Failure;
 use crate::list_args::{ListFormat, ShowArgs};
 use crate::{hub, output, tasks};
 
-/// How many records are looked at for one that makes an example.
-const LOOKED_AT: usize = 20;
-/// How much of a text is shown.
-const SHOWN_CHARS: usize = 600;
+/// How many records are read to find one that makes an example.
+const MAX_RECORDS: usize = 20;
+/// How much of a text is shown, in characters.
+const MAX_CHARS: usize = 600;
 
 pub(crate) fn main(args: &ShowArgs, registry: &Registry) -> Result<Exit, Failure> {
     if let Some(id) = &args.id {
@@ -30,10 +30,10 @@ pub(crate) fn main(args: &ShowArgs, registry: &Registry) -> Result<Exit, Failure
     }
     if show_run::is_run(&args.name) {
         return Err(Failure::bad_input(format!(
-            "`{}` is a run, and no example is named",
+            "`{}` is a stored run, and the id of an example is missing",
             args.name
         ))
-        .hint("`show RUN ID` shows an example of a run, `runs show RUN` the run itself"));
+        .hint("`show RUN ID` shows one example of a run, `runs show RUN` shows the run"));
     }
     let catalog = tasks::catalog(registry, &args.include_path)?;
     let mut registry = registry.clone();
@@ -50,24 +50,24 @@ pub(crate) fn main(args: &ShowArgs, registry: &Registry) -> Result<Exit, Failure
     };
     let config = configs.first();
     let name = config.map_or(args.name.as_str(), |config| config.spec().name());
-    let shown = Shown {
+    let view = DatasetView {
         name: &args.name,
         config,
         members: members(name, &catalog),
     };
-    // An example may take a while, or never come; the description is there now.
+    // Loading an example may take a while or fail; the description is available now.
     if args.output == ListFormat::Table {
-        output::stdout(&shown.description())?;
+        output::stdout(&view.description())?;
     }
     let example = first_example(&registry, args, &reference, config);
     match args.output {
         ListFormat::Table => output::data(&example_text(&example))?,
-        ListFormat::Json => output::json(&shown.json(&example))?,
+        ListFormat::Json => output::json(&view.json(&example))?,
     }
     Ok(Exit::Done)
 }
 
-/// Whether a name means a task: it is no dataset, or is asked for as a task.
+/// Whether a name means a task: it is not a dataset, or is spelled as only tasks are.
 fn is_task(name: &str, registry: &Registry) -> bool {
     let Ok(reference) = DatasetRef::parse(name) else {
         return false;
@@ -84,7 +84,7 @@ fn is_task(name: &str, registry: &Registry) -> bool {
     }
 }
 
-/// The first example, or why there is none.
+/// The first example, or the reason why there is none.
 fn first_example(
     registry: &Registry,
     args: &ShowArgs,
@@ -95,7 +95,7 @@ fn first_example(
         (Some(config), DatasetTarget::Named(named)) => {
             let settings = LoadSettings {
                 path: named.path.clone(),
-                max_examples: Some(LOOKED_AT),
+                max_examples: Some(MAX_RECORDS),
                 seed: args.seed,
                 keep_order: args.keep_order,
                 hub: Some(hub::access(true)?),
@@ -113,23 +113,23 @@ fn first_example(
         }
         _ => {
             let request = DatasetRequest {
-                max_examples: Some(LOOKED_AT),
+                max_examples: Some(MAX_RECORDS),
                 ..DatasetRequest::default()
             };
             let opened = registry.open_dataset(&args.name, &request)?;
             match opened.into_iter().next() {
                 Some(opened) => opened.dataset,
-                None => return Err(Failure::bad_input("there is no example")),
+                None => return Err(Failure::bad_input("the dataset has no examples")),
             }
         }
     };
     match dataset.into_iter().next() {
         Some(example) => Ok(example?),
-        None => Err(Failure::bad_input("there is no example")),
+        None => Err(Failure::bad_input("the dataset has no examples")),
     }
 }
 
-/// The members of the group of tasks that has the name of a dataset, if there is one.
+/// The members of the task group with the name of a dataset, if there is one.
 fn members(name: &str, catalog: &TaskCatalog) -> Vec<String> {
     let is_group = |entry: &Entry| entry.kind == Kind::Group;
     if !catalog.tasks.index.entry(name).is_some_and(is_group) {
@@ -144,14 +144,15 @@ fn members(name: &str, catalog: &TaskCatalog) -> Vec<String> {
     members.map(|node| node.id().to_owned()).collect()
 }
 
-struct Shown<'a> {
+/// What is shown of a dataset, beside an example.
+struct DatasetView<'a> {
     name: &'a str,
     config: Option<&'a Config>,
-    /// Of the group of tasks with the same name.
+    /// The members of the task group with the same name.
     members: Vec<String>,
 }
 
-impl Shown<'_> {
+impl DatasetView<'_> {
     fn description(&self) -> String {
         let mut text = String::new();
         if let Some(config) = self.config {
@@ -181,7 +182,7 @@ impl Shown<'_> {
             text += &format!("{}\n", self.name);
         }
         if !self.members.is_empty() {
-            text += &format!("group of tasks: {}\n", self.members.join(", "));
+            text += &format!("task group: {}\n", self.members.join(", "));
         }
         text
     }
@@ -219,16 +220,16 @@ impl Shown<'_> {
                             shown["generation"] = generation.into();
                         }
                     }
-                    Err(error) => shown["problem"] = output::said(&error.to_string()).into(),
+                    Err(error) => shown["problem"] = output::printable(&error.to_string()).into(),
                 }
             }
-            Err(failure) => shown["problem"] = output::said(&failure.what).into(),
+            Err(failure) => shown["problem"] = output::printable(&failure.what).into(),
         }
         shown
     }
 }
 
-/// An example and its messages, or why there is none.
+/// An example and its messages, or the reason why there is none.
 fn example_text(example: &Result<Example, Failure>) -> String {
     let mut text = String::new();
     match example {
@@ -237,7 +238,7 @@ fn example_text(example: &Result<Example, Failure>) -> String {
             for (field, value) in example.fields() {
                 text += &format!("  {field}: {}\n", shortened(value));
             }
-            text += "\nmessages that a system gets:\n";
+            text += "\nmessages to a system:\n";
             match system::asked(example, None, Layout::default()) {
                 Ok((messages, generation)) => {
                     for message in messages {
@@ -248,33 +249,29 @@ fn example_text(example: &Result<Example, Failure>) -> String {
                         text += &format!("  {name}: {value}\n");
                     }
                 }
-                Err(error) => text += &format!("  {}\n", output::said(&error.to_string())),
+                Err(error) => text += &format!("  {}\n", output::printable(&error.to_string())),
             }
         }
         Err(failure) => {
-            let what = output::said(&failure.what);
-            text += &format!("\nno example can be shown: {what}\n");
+            let what = output::printable(&failure.what);
+            text += &format!("\ncannot show an example: {what}\n");
             if let Some(hint) = &failure.hint {
-                text += &format!("hint: {}\n", output::said(hint));
+                text += &format!("hint: {}\n", output::printable(hint));
             }
         }
     }
     text
 }
 
-/// A value on one line, cut where it gets long.
+/// A value as text, shortened if it is long.
 fn shortened(value: &Value) -> String {
     let text = match value {
         Value::String(text) => text.replace('\n', "\n    "),
         other => other.to_string(),
     };
     let n_chars = text.chars().count();
-    match text.char_indices().nth(SHOWN_CHARS) {
-        Some((at, _)) => format!(
-            "{}… ({} more characters)",
-            &text[..at],
-            n_chars - SHOWN_CHARS
-        ),
+    match text.char_indices().nth(MAX_CHARS) {
+        Some((at, _)) => format!("{}… ({} more characters)", &text[..at], n_chars - MAX_CHARS),
         None => text,
     }
 }

@@ -1,4 +1,4 @@
-//! `show RUN ID`: one example of a stored run, in all its systems.
+//! `show RUN ID`: one example of a stored run, with the answers of all its systems.
 
 use context_bench::ExampleId;
 use context_bench::planner::{Reopened, Sent, ShownRow};
@@ -11,9 +11,9 @@ use crate::failure::Failure;
 use crate::list_args::{ListFormat, ShowArgs};
 use crate::{output, stores, surroundings};
 
-/// How much of a text is shown without `--full`.
-const SHOWN_CHARS: usize = 1500;
-/// Members of an answer that have a line of their own.
+/// How much of a text is shown without `--full`, in characters.
+const MAX_CHARS: usize = 1500;
+/// Members of an answer that are not listed with the others.
 const OWN_LINES: [&str; 3] = ["response", "api_reply", "api_usage"];
 
 pub(crate) fn main(args: &ShowArgs, id: &str, registry: &Registry) -> Result<Exit, Failure> {
@@ -21,7 +21,7 @@ pub(crate) fn main(args: &ShowArgs, id: &str, registry: &Registry) -> Result<Exi
     let store = stores::open(folder.as_deref())?;
     let reopened = Reopened::open(&store, &args.name)?;
     let mut rows = reopened.example(id, &surroundings::of(registry, true))?;
-    // All systems of an example stand together.
+    // The answers of all systems to one example belong together.
     rows.sort_by(|a, b| (&a.dataset, a.repeat).cmp(&(&b.dataset, b.repeat)));
     let run = reopened.replay.run.run.id().as_str();
     match args.output {
@@ -30,7 +30,7 @@ pub(crate) fn main(args: &ShowArgs, id: &str, registry: &Registry) -> Result<Exi
             output::json(&json!({"run": run, "rows": rows}))?;
         }
         ListFormat::Table => {
-            let most = if args.full { usize::MAX } else { SHOWN_CHARS };
+            let most = if args.full { usize::MAX } else { MAX_CHARS };
             let mut text = format!("run {run}\n");
             let mut last = None;
             for row in &rows {
@@ -47,7 +47,7 @@ pub(crate) fn main(args: &ShowArgs, id: &str, registry: &Registry) -> Result<Exi
     Ok(Exit::Done)
 }
 
-/// Whether a name is one of runs alone: `last`, or a day and a time.
+/// Whether a name can only be that of a run: `last`, or a date and a time.
 pub(crate) fn is_run(name: &str) -> bool {
     let is_number =
         |part: &str, n: usize| part.len() == n && part.bytes().all(|byte| byte.is_ascii_digit());
@@ -56,7 +56,7 @@ pub(crate) fn is_run(name: &str) -> bool {
     matches!(name, "last" | "latest") || (is_number(day, 8) && is_number(time, 6))
 }
 
-/// An example: what was asked and what is right.
+/// An example: the question and the reference answer.
 fn heading(row: &ShownRow, most: usize) -> String {
     let mut text = format!("\n=== {} {}", row.dataset, row.id);
     if row.repeat > 0 {
@@ -64,9 +64,9 @@ fn heading(row: &ShownRow, most: usize) -> String {
     }
     text += "\n";
     let Some(example) = &row.example else {
-        return text + "the stored example is damaged or gone\n";
+        return text + "the stored example is damaged or missing\n";
     };
-    // Of a task, the record has what was asked and what is right.
+    // For tasks, the record holds question and answer.
     for field in [
         "question",
         "answer",
@@ -82,7 +82,7 @@ fn heading(row: &ShownRow, most: usize) -> String {
     text
 }
 
-/// What one system got and gave.
+/// What one system was sent, and what it answered.
 fn answered(row: &ShownRow, most: usize) -> String {
     let mut text = format!("\n--- {}", row.system);
     if let Some(model) = row.model.as_deref().filter(|model| !model.is_empty()) {
@@ -99,19 +99,19 @@ fn answered(row: &ShownRow, most: usize) -> String {
     if let Some(answer) = &row.answer {
         let response = answer.get("response").unwrap_or(&Value::Null);
         match response.as_str().and_then(reasoning::split) {
-            Some((thought, said)) => {
-                text += &line("response", &json!(said), most);
+            Some((thought, answer)) => {
+                text += &line("response", &json!(answer), most);
                 text += &line("reasoning", &json!(thought), most);
             }
             None => text += &line("response", response, most),
         }
-        // Why it ended, what the model thought, which tools it called.
+        // Why it ended, the model's reasoning, its tool calls.
         let remarks = answer.get("api_reply").and_then(Value::as_object);
         for (name, value) in remarks.into_iter().flatten() {
             text += &line(name, value, most);
         }
         for (name, value) in answer {
-            // A context that was changed is what was sent.
+            // A context that a layer changed is already shown as sent.
             if !OWN_LINES.contains(&name.as_str()) && name != "context" {
                 text += &line(name, value, most);
             }
@@ -122,7 +122,7 @@ fn answered(row: &ShownRow, most: usize) -> String {
         for (name, score) in scores.iter() {
             let value = match score.get() {
                 Some(value) => format!("{value}"),
-                None if score.as_evidence().is_some() => "counts with all rows".to_owned(),
+                None if score.as_evidence().is_some() => "scored over all rows".to_owned(),
                 None => "unscored".to_owned(),
             };
             text += &format!("  {}: {value}", name.as_str());
@@ -141,7 +141,7 @@ fn answered(row: &ShownRow, most: usize) -> String {
         cost.push(format!("{} request{s}", call.attempts));
         if !call.retry_wait.is_zero() {
             cost.push(format!(
-                "{:.3} s between them",
+                "{:.3} s waiting between them",
                 call.retry_wait.as_secs_f64()
             ));
         }
@@ -150,7 +150,7 @@ fn answered(row: &ShownRow, most: usize) -> String {
         }
     }
     if row.cached {
-        cost.push("answer of an earlier run".to_owned());
+        cost.push("answer from an earlier run".to_owned());
     }
     if !cost.is_empty() {
         text += &format!("took {}\n", cost.join(", "));
@@ -173,7 +173,7 @@ fn sent(row: &ShownRow, most: usize) -> String {
                     match (name.as_str(), value) {
                         ("messages", Value::Array(messages)) => {
                             for message in messages {
-                                text += &said(message, most);
+                                text += &message_line(message, most);
                             }
                         }
                         _ => text += &format!("  {}", line(name, value, most)),
@@ -196,7 +196,7 @@ fn sent(row: &ShownRow, most: usize) -> String {
         Sent::Unknown => {
             let changed = row.answer.as_ref().and_then(|answer| answer.get("context"));
             let context = changed.or_else(|| row.example.as_ref()?.get("context"));
-            text += "  the example itself; only the system knows more\n";
+            text += "  the example; anything else is known only to the system\n";
             if let Some(context) = context {
                 text += &format!("  {}", line("context", context, most));
             }
@@ -206,7 +206,7 @@ fn sent(row: &ShownRow, most: usize) -> String {
 }
 
 /// A message of a request.
-fn said(message: &Value, most: usize) -> String {
+fn message_line(message: &Value, most: usize) -> String {
     let role = message["role"].as_str().unwrap_or("?");
     let content = match &message["content"] {
         Value::Null => message["tool_calls"].to_string(),
@@ -224,7 +224,7 @@ fn line(name: &str, value: &Value, most: usize) -> String {
     format!("{name}: {}\n", shortened(&text, most))
 }
 
-/// A text, cut where it gets long.
+/// A text, shortened if it is long.
 fn shortened(text: &str, most: usize) -> String {
     let text = text.replace('\n', "\n    ");
     match text.char_indices().nth(most) {

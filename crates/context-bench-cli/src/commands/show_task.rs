@@ -1,4 +1,4 @@
-//! `show TASK`: its settings with the origin of each, and a prompt.
+//! `show TASK`: the settings of a task, where each comes from, and a prompt.
 
 use context_bench::planner;
 use context_bench::registry::Registry;
@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::list_args::{ListFormat, ShowArgs};
 use crate::{output, surroundings, tasks};
 
-/// Shows what the index knows under a name.
+/// Shows the tasks and groups of a name.
 pub(crate) fn main(
     args: &ShowArgs,
     catalog: &TaskCatalog,
@@ -116,8 +116,8 @@ fn leaf_shown(
     if leaf.is_native() {
         let dataset = leaf.dataset().unwrap_or_default();
         text += &format!(
-            "\na dataset of the catalogue, asked and scored in its own way; \
-             `context-bench show {dataset}` shows it\n"
+            "\nthis task is a dataset of the catalog with its own prompts and scores; \
+             see `context-bench show {dataset}`\n"
         );
         value["dataset"] = dataset.into();
         return Ok((text, value));
@@ -127,14 +127,14 @@ fn leaf_shown(
             text += &format!("\n{}", readable(&document));
             value["prompt"] = Value::Object(document);
         }
-        // The settings are worth seeing also where the records are not at hand.
+        // The settings are worth seeing even when the records are not available.
         Err(failure) => {
-            let what = output::said(&failure.what);
-            text += &format!("\nno prompt can be shown: {what}\n");
+            let what = output::printable(&failure.what);
+            text += &format!("\ncannot show a prompt: {what}\n");
             if let Some(hint) = &failure.hint {
-                text += &format!("hint: {}\n", output::said(hint));
+                text += &format!("hint: {}\n", output::printable(hint));
             }
-            value["problem"] = output::said(&failure.what).into();
+            value["problem"] = output::printable(&failure.what).into();
         }
     }
     Ok((text, value))

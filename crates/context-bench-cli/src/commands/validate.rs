@@ -1,4 +1,4 @@
-//! `validate`: whether tasks are right, without running them.
+//! `validate`: checks tasks without running them.
 
 use context_bench::planner;
 use context_bench::registry::Registry;
@@ -20,7 +20,7 @@ pub(crate) fn main(args: &ValidateArgs, registry: &Registry) -> Result<Exit, Fai
     let values: Vec<&str> = values.into_iter().map(String::as_str).collect();
     let host = surroundings::host(&args.python.spec());
     let report = catalog.validate(&values, (!args.python.no_python).then_some(&*host));
-    // Files that a pattern finds are told with all that is wrong with them.
+    // With a pattern, every problem of the files that it finds is reported.
     let all = values.iter().any(|value| pattern::is_pattern(value));
     let index = &catalog.tasks.index;
     if all {
@@ -35,9 +35,9 @@ pub(crate) fn main(args: &ValidateArgs, registry: &Registry) -> Result<Exit, Fai
         output::error(&Failure::from(error));
     }
     let plural = |n: usize| if n == 1 { "" } else { "s" };
-    for (package, lacking) in &report.lacking {
-        let n = lacking.len();
-        let first = lacking.first().map(String::as_str).unwrap_or_default();
+    for (package, tasks) in &report.lacking {
+        let n = tasks.len();
+        let first = tasks.first().map(String::as_str).unwrap_or_default();
         output::note(&format!(
             "{n} task{} need{} the package `{package}`, which is not installed: `{first}`{}",
             plural(n),
@@ -48,7 +48,7 @@ pub(crate) fn main(args: &ValidateArgs, registry: &Registry) -> Result<Exit, Fai
     if !report.python.is_empty() {
         let n = report.python.len();
         output::note(&format!(
-            "{n} task{} with Python, which `--no-python` leaves unchecked",
+            "{n} task{} with Python code, left unchecked because of `--no-python`",
             plural(n)
         ));
     }

@@ -65,10 +65,10 @@ fn a_dry_run_counts_and_asks_nobody() {
         .output();
     let text = String::from_utf8(text.unwrap().stdout).unwrap();
     assert!(
-        text.contains("63 of 68 answers are stored; 5 examples would be asked"),
+        text.contains("63 of 68 answers are stored; would ask about 5 examples"),
         "{text}"
     );
-    assert!(text.contains("nothing was asked"), "{text}");
+    assert!(text.contains("nothing was sent"), "{text}");
     assert_eq!(bench.requests(), asked);
     let runs = bench
         .program()
@@ -120,7 +120,7 @@ fn layers_differ_in_what_they_would_send() {
     assert_eq!(done.code, 0, "{done}");
     assert!(
         done.stdout
-            .contains("1 example would be asked about, — prompt tokens"),
+            .contains("would ask about 1 example, — prompt tokens"),
         "{done}"
     );
 }

@@ -174,7 +174,7 @@ fn hung_up(nohup: bool) -> (Option<i32>, serde_json::Value, String) {
 fn a_terminal_that_goes_away_ends_the_run_in_order() {
     let (code, result, stderr) = hung_up(false);
     assert_eq!(code, Some(130), "{stderr}");
-    assert!(stderr.contains("kept as run"), "{stderr}");
+    assert!(stderr.contains("stored as run"), "{stderr}");
     let counts = &result["counts"]["127.0.0.1"];
     assert_eq!(counts["planned"], 40);
     let (scored, not_begun) = (&counts["scored"], &counts["not_begun"]);

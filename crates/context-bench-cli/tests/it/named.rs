@@ -165,5 +165,5 @@ fn a_name_for_nobody_is_a_mistake() {
     let (_folder, path) = questions(1);
     let args = ["--system", "passthrough", "--dataset", arg(&path)];
     let done = run(&[&args[..], &["--name", "nobody"]].concat());
-    done.is_error(&["`--name nobody` is for no `--proxy`"]);
+    done.is_error(&["`--name nobody` has no `--proxy` or `--command` to name"]);
 }

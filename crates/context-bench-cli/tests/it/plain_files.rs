@@ -210,12 +210,12 @@ fn time_outs_show_while_they_happen() {
     let server = ChatServer::start(|_| Reply::hang());
     let (_folder, path) = questions(1);
     let url = server.url();
-    // The line is written every two seconds; the second time-out is the last one for longer.
+    // The line is written every two seconds; the second timeout is the last one for longer.
     let args = ["--proxy", &url, "--dataset", arg(&path), "--timeout", "3"];
     let done = run(&[&args[..], &["--max-retries", "2"]].concat());
     assert_eq!(done.code, 3, "{done}");
     // Told after the second attempt, before the row is done.
-    let told = |line: &str| line.contains(": 0/1, 0.0/s") && line.contains("time-out");
+    let told = |line: &str| line.contains(": 0/1, 0.0/s") && line.contains("timeout");
     assert!(done.stderr.lines().any(told), "{done}");
     assert_eq!(server.request_count(), 3);
 }

@@ -282,7 +282,7 @@ fn secrets_are_not_printed() {
         assert_eq!(done.code, 0, "{done}");
         let said = format!("{}{}", done.stdout, done.stderr);
         assert!(!said.contains("PLANTED"), "{done}");
-        assert!(said.contains("secrets are not written"), "{done}");
+        assert!(said.contains("secrets are left out"), "{done}");
     }
     // What only sounds like a secret is kept.
     let prose = "Say token: abc, or key=value.";

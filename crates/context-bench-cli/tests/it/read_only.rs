@@ -55,7 +55,7 @@ impl Stored {
             again.stderr.contains("nothing new is kept"),
             "{how}: {again}"
         );
-        assert!(!again.stderr.contains("kept as run"), "{how}: {again}");
+        assert!(!again.stderr.contains("stored as run"), "{how}: {again}");
         let cache = self.cache();
         for args in [
             &["runs"][..],

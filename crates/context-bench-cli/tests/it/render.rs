@@ -259,7 +259,8 @@ fn one_example_is_rendered_by_its_id_and_for_people() {
     assert!(!done.stdout.contains("hunter22"), "{done}");
     run(&[&args[..], &["--id", "q77"]].concat())
         .is_error(&["there is no example `q77`", "did you mean `q7`"]);
-    run(&[&args[..], &["--output", "json"]].concat()).is_error(&["`render` writes no `json`"]);
+    run(&[&args[..], &["--output", "json"]].concat())
+        .is_error(&["`render` has no output format `json`"]);
     // What a run file says about results is not about requests.
     let folder = tempfile::tempdir().unwrap();
     let (file, results) = (folder.path().join("b.yaml"), folder.path().join("r.json"));

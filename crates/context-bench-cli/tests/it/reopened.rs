@@ -239,8 +239,8 @@ fn what_a_stored_run_has_decided_is_not_asked_for_again() {
             &["--tasks", "mmlu"],
             "takes its examples from the stored run",
         ),
-        (&["--dry-run"], "`--dry-run` is for `run`"),
-        (&["--print-config"], "`--print-config` is for `run`"),
+        (&["--dry-run"], "does not take `--dry-run`"),
+        (&["--print-config"], "does not take `--print-config`"),
     ] {
         let rescore = ["rescore", "last", "--cache-dir", "cache"];
         go(&[&rescore[..], flags].concat()).is_error(&[text]);

@@ -271,7 +271,7 @@ fn flags_without_effect_say_so() {
     let done = run_in(folder.path(), &[&line[..], &flags].concat());
     assert_eq!(done.code, 0, "{done}");
     for flag in ["--device", "--trust_remote_code", "--verbosity"] {
-        let said = format!("warning: `{flag}` is understood and has no effect");
+        let said = format!("warning: `{flag}` has no effect");
         assert!(done.stderr.contains(&said), "{done}");
     }
     let done = run_in(folder.path(), &line);

@@ -79,8 +79,8 @@ fn what_cannot_be_scored_is_explained() {
             "2",
         ])
     };
-    score("sums", &doc).is_error(&["holds no JSON object"]);
+    score("sums", &doc).is_error(&["does not contain a JSON object"]);
     score("sums", &folder.path().join("none.json")).is_error(&["cannot read"]);
-    score("mgsm", &doc).is_error(&["`mgsm` is 11 tasks"]);
+    score("mgsm", &doc).is_error(&["`mgsm` means 11 tasks"]);
     score("smus", &doc).is_error(&["unknown task, group or tag `smus`"]);
 }

@@ -414,7 +414,7 @@ fn a_store_that_cannot_be_written_does_not_cost_the_results() {
     assert_eq!(done.code, 3, "{done}");
     assert!(done.stdout.contains("20/0"), "{done}");
     assert_eq!(
-        done.stderr.matches("goes on in memory").count(),
+        done.stderr.matches("continues in memory").count(),
         1,
         "{done}"
     );

@@ -196,8 +196,9 @@ fn one_example_is_shown_in_all_systems() {
     stored
         .run(&["show", "nonsense", "q3"])
         .is_error(&["no run `nonsense` in the store"]);
-    run(&["show", "last", "q3"]).is_error(&["no store given"]);
-    run(&["show", "last"]).is_error(&["`last` is a run, and no example is named"]);
+    run(&["show", "last", "q3"]).is_error(&["no run store given"]);
+    run(&["show", "last"])
+        .is_error(&["`last` is a stored run, and the id of an example is missing"]);
 }
 
 #[test]
@@ -228,7 +229,7 @@ fn repeats_and_tasks_are_shown_too() {
         "response: Paris",
         "scores of task",
         "  exact_match: 0",
-        "counts with all rows",
+        "scored over all rows",
     ] {
         assert!(done.stdout.contains(text), "no `{text}` in {done}");
     }

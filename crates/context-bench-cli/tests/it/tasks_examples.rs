@@ -225,7 +225,7 @@ fn the_run_file_can_be_planned_and_is_the_one_of_the_guide() {
         "demo: 20 examples, scored by answer_quality",
         "cats_or_dogs: 3 examples",
         "birds: 3 examples",
-        "nothing was asked",
+        "nothing was sent",
     ] {
         assert!(done.stdout.contains(said), "{said}: {done}");
     }

@@ -185,7 +185,7 @@ fn messages_come_with_the_switch() {
     ];
     tasks
         .run("sums", &chat_only)
-        .is_error(&["takes messages", "--apply-chat-template"]);
+        .is_error(&["takes chat messages", "--apply-chat-template"]);
 }
 
 #[test]

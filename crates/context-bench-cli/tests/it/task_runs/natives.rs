@@ -133,7 +133,7 @@ fn files_replace_the_split_and_names_must_mean_something() {
     with("--data", "train").is_error(&["not `train`", "--data test=FILE"]);
     with("--data-from", "fery").is_error(&["`--data-from fery=…`", "`ferry`"]);
     let both = tasks.run("ferry", &["--proxy", &proxy, "-n", "2", "-L", "3"]);
-    both.is_error(&["both `--limit` and `--max-examples`"]);
+    both.is_error(&["`--limit` and `--max-examples` cannot be used together"]);
     assert_eq!(server.request_count(), asked);
 }
 

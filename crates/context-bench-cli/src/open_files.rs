@@ -1,10 +1,10 @@
-//! How many files (and so connections) the process may have open.
+//! The limit on open files, and so on connections, of the process.
 
-/// Descriptors that are needed besides connections.
+/// File descriptors needed besides those of connections.
 const OTHERS: u64 = 64;
 
-/// Raises the soft limit as far as the system allows. Returns a warning when
-/// that is less than `connections` need.
+/// Raises the soft limit as far as the system allows. Returns a warning when that is too low for
+/// `connections`.
 #[cfg(unix)]
 pub(crate) fn allow_connections(connections: usize) -> Option<String> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -26,8 +26,8 @@ pub(crate) fn allow_connections(connections: usize) -> Option<String> {
     };
     (allowed < needed).then(|| {
         format!(
-            "only {allowed} open files are allowed, too few for {connections} connections; \
-             raise the limit with `ulimit -n {needed}` or lower `--max-workers`"
+            "the limit of {allowed} open files is too low for {connections} connections; raise \
+             it with `ulimit -n {needed}`, or lower `--max-workers`"
         )
     })
 }

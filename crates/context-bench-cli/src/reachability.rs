@@ -1,7 +1,7 @@
-//! What to do about endpoints at which nothing listens.
+//! Checks before a run whether something listens at every endpoint.
 //!
-//! A typo costs a second and not a run full of retries. But a dead endpoint is no
-//! reason to hold back what others can do, or what the store holds already.
+//! A typo should cost a second, not a run full of retries. But one dead endpoint must not keep
+//! other systems, or answers in the store, from being used.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,44 +16,47 @@ use crate::output;
 use context_bench::planner::Systems;
 
 /// The systems and evaluators of a run whose endpoint cannot be reached.
-pub(crate) struct Unreached {
+pub(crate) struct UnreachableEndpoints {
     systems: Vec<(Arc<dyn System>, Unreachable)>,
     evaluators: Vec<(Arc<dyn Evaluator>, Unreachable)>,
-    /// Whether all systems are among them.
-    all: bool,
+    /// Whether no system at all can be reached.
+    all_systems: bool,
 }
 
-/// Looks whether something listens at every endpoint.
-pub(crate) async fn knock(systems: &Systems, evaluators: &[Arc<dyn Evaluator>]) -> Unreached {
-    let mut door = Door::default();
-    let mut unreached = Vec::new();
+/// Checks whether something listens at every endpoint of a run.
+pub(crate) async fn check(
+    systems: &Systems,
+    evaluators: &[Arc<dyn Evaluator>],
+) -> UnreachableEndpoints {
+    let mut probe = Probe::default();
+    let mut unreachable_systems = Vec::new();
     for (endpoint, users) in systems.endpoints() {
-        if let Some(problem) = door.knock(endpoint).await {
+        if let Some(problem) = probe.check(endpoint).await {
             let users = users.iter().map(|user| (Arc::clone(user), problem.clone()));
-            unreached.extend(users);
+            unreachable_systems.extend(users);
         }
     }
-    let mut unreached_evaluators = Vec::new();
+    let mut unreachable_evaluators = Vec::new();
     for evaluator in evaluators {
         if let Some(endpoint) = evaluator.endpoint()
-            && let Some(problem) = door.knock(endpoint).await
+            && let Some(problem) = probe.check(endpoint).await
         {
-            unreached_evaluators.push((Arc::clone(evaluator), problem));
+            unreachable_evaluators.push((Arc::clone(evaluator), problem));
         }
     }
-    Unreached {
-        all: unreached.len() == systems.systems.len(),
-        systems: unreached,
-        evaluators: unreached_evaluators,
+    UnreachableEndpoints {
+        all_systems: unreachable_systems.len() == systems.systems.len(),
+        systems: unreachable_systems,
+        evaluators: unreachable_evaluators,
     }
 }
 
-/// What knocking at each address gave; nobody knocks twice.
+/// Tries each address once and remembers the outcome.
 #[derive(Default)]
-struct Door(Vec<(String, Option<Unreachable>)>);
+struct Probe(Vec<(String, Option<Unreachable>)>);
 
-impl Door {
-    async fn knock(&mut self, endpoint: &Endpoint) -> Option<Unreachable> {
+impl Probe {
+    async fn check(&mut self, endpoint: &Endpoint) -> Option<Unreachable> {
         // Behind an outgoing proxy the host itself need not be reachable.
         if env::has_http_proxy() && !endpoint.is_loopback() {
             return None;
@@ -68,18 +71,18 @@ impl Door {
     }
 }
 
-impl Unreached {
-    /// Fails when there can be nothing to show: no system can be asked, or no
-    /// judge, and there is no store. To be asked before a store is made.
-    pub(crate) fn check(&self, cache_dir: Option<&Path>) -> Result<(), Failure> {
+impl UnreachableEndpoints {
+    /// Fails when the run could show nothing: no system or no judge can be reached, and there is
+    /// no store. Call this before a store is created.
+    pub(crate) fn require_some(&self, cache_dir: Option<&Path>) -> Result<(), Failure> {
         match cache_dir.is_some_and(Store::exists) {
             true => Ok(()),
             false => self.check_stored(|_| false),
         }
     }
 
-    /// Fails when there can be nothing to show; otherwise gives up what cannot be
-    /// reached, so that the rest goes on.
+    /// Fails when the run could show nothing; otherwise gives up on what cannot be reached, so
+    /// that the rest goes on.
     pub(crate) fn give_up(
         self,
         mut plan: Evaluate,
@@ -95,7 +98,7 @@ impl Unreached {
                 .zip(entry)
                 .is_some_and(|found| stored(found).unwrap_or_default())
         };
-        self.check_stored(|unreached| match unreached {
+        self.check_stored(|unreachable| match unreachable {
             Some(system) => is_stored(system),
             None => systems.iter().any(|system| is_stored(&**system)),
         })?;
@@ -105,7 +108,7 @@ impl Unreached {
         }
         for (evaluator, problem) in self.evaluators {
             output::warning(&format!(
-                "{problem}; what `{}` has not scored yet stays unscored",
+                "{problem}; answers that `{}` has not scored yet stay unscored",
                 evaluator.name()
             ));
             plan = plan.give_up_evaluator(&evaluator, &problem.to_string());
@@ -113,17 +116,17 @@ impl Unreached {
         Ok(plan)
     }
 
-    /// `is_stored` tells whether there are answers of a system, or of any.
+    /// `is_stored` says whether the store has answers of a system or, for `None`, of any system.
     fn check_stored(&self, is_stored: impl Fn(Option<&dyn System>) -> bool) -> Result<(), Failure> {
         let mut systems = self.systems.iter();
         if let Some((_, first)) = self.systems.first()
-            && self.all
+            && self.all_systems
             && !systems.any(|(system, _)| is_stored(Some(&**system)))
         {
             return Err(first.clone().into());
         }
         match self.evaluators.first() {
-            // Answers that nobody can judge would be paid for in vain.
+            // There is no point in paying for answers that nobody can judge.
             Some((_, first)) if !is_stored(None) => Err(first.clone().into()),
             _ => Ok(()),
         }
