@@ -38,8 +38,9 @@ pub(crate) async fn check(
     }
     let mut unreachable_evaluators = Vec::new();
     for evaluator in evaluators {
-        if let Some(endpoint) = evaluator.endpoint()
-            && let Some(problem) = probe.check(endpoint).await
+        if let Some(url) = evaluator.endpoint()
+            && let Ok(endpoint) = Endpoint::parse(&url)
+            && let Some(problem) = probe.check(&endpoint).await
         {
             unreachable_evaluators.push((Arc::clone(evaluator), problem));
         }

@@ -1,5 +1,6 @@
 //! `Batch`: records that were read together.
 
+#[cfg(feature = "parquet")]
 use crate::parquet::TableBatch;
 use crate::{Found, RecordError};
 
@@ -12,6 +13,7 @@ pub struct Batch(Kind);
 
 enum Kind {
     One(Option<Found>),
+    #[cfg(feature = "parquet")]
     Table(TableBatch),
 }
 
@@ -20,6 +22,7 @@ impl Batch {
         Self(Kind::One(Some(found)))
     }
 
+    #[cfg(feature = "parquet")]
     pub(crate) fn table(batch: TableBatch) -> Self {
         Self(Kind::Table(batch))
     }
@@ -28,6 +31,7 @@ impl Batch {
     pub fn n_records(&self) -> usize {
         match &self.0 {
             Kind::One(found) => usize::from(found.is_some()),
+            #[cfg(feature = "parquet")]
             Kind::Table(batch) => batch.n_rows(),
         }
     }
@@ -36,6 +40,7 @@ impl Batch {
     pub fn n_bytes(&self) -> usize {
         match &self.0 {
             Kind::One(found) => found.as_ref().map_or(0, |found| found.record.n_bytes()),
+            #[cfg(feature = "parquet")]
             Kind::Table(batch) => batch.n_bytes(),
         }
     }
@@ -46,6 +51,7 @@ impl Batch {
         match &mut self.0 {
             Kind::One(None) => 0,
             Kind::One(Some(found)) => found.position.shift(n_before),
+            #[cfg(feature = "parquet")]
             Kind::Table(batch) => batch.shift(n_before),
         }
     }
@@ -57,6 +63,7 @@ impl Iterator for Batch {
     fn next(&mut self) -> Option<Self::Item> {
         match &mut self.0 {
             Kind::One(found) => found.take().map(Ok),
+            #[cfg(feature = "parquet")]
             Kind::Table(batch) => batch.next(),
         }
     }

@@ -31,6 +31,7 @@ mod json_list;
 mod json_record;
 mod json_scanner;
 mod json_shape;
+#[cfg(feature = "parquet")]
 mod parquet;
 mod read_at;
 mod record;
@@ -44,6 +45,7 @@ mod zip;
 pub use batch::Batch;
 pub use error::RecordError;
 pub use format::{Compression, Format, Syntax};
+#[cfg(feature = "parquet")]
 pub use parquet::ParquetRecords;
 pub use read_at::{FileAt, ReadAt};
 pub use record::{Checked, Found, ReadSettings, Record, RecordPosition, Records, TableHeader};

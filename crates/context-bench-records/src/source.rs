@@ -12,6 +12,7 @@ use crate::error::unreadable;
 use crate::format::{self, Compression, Format, Syntax};
 use crate::json_lines::JsonLines;
 use crate::json_list::JsonList;
+#[cfg(feature = "parquet")]
 use crate::parquet::ParquetRecords;
 use crate::read_at::{BytesAt, FileAt, FileReader, RangeReader, ReadAt};
 use crate::table::Table;
@@ -266,6 +267,7 @@ impl Source {
     pub fn records(&mut self, settings: &ReadSettings) -> Result<Box<dyn Records>, RecordError> {
         let path = Arc::clone(&self.path);
         let max_records = settings.max_records.unwrap_or(usize::MAX);
+        #[cfg(feature = "parquet")]
         if self.format.syntax == Syntax::Parquet {
             let source = self.read_at()?;
             return Ok(Box::new(ParquetRecords::open(source, path, settings)?));
@@ -291,9 +293,9 @@ impl Source {
                 Box::new(Table::new(input, delimiter, path, max_records, header))
             }
             Syntax::Parquet => {
-                return Err(RecordError::UnknownFormat {
-                    path: (*path).into(),
-                });
+                let what = "this build has no support for Parquet (feature `parquet`)";
+                let what = io::Error::new(io::ErrorKind::Unsupported, what);
+                return Err(unreadable(&path, what));
             }
         })
     }

@@ -17,7 +17,6 @@ pub mod file;
 pub mod filter;
 pub mod format;
 pub mod function;
-pub mod generation;
 pub mod given;
 pub mod index;
 pub mod likelihood;

@@ -4,25 +4,26 @@
 //! checked before the first call is paid for, runs, and computes the summary.
 
 mod error;
+#[cfg_attr(not(feature = "tasks"), path = "evaluate/unplanned.rs")]
+mod planned;
 mod summary;
 mod timer;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use serde_json::{Map, Value, json};
 
 pub use self::error::{Error, UnknownScore};
+use self::planned::Planned;
 use self::summary::{check_score_fields, declared_scores, fill, summarize};
 use self::timer::Timer;
-use crate::benchmark::{Answer, RunTime, Suite, SuiteEvaluator, SumUp};
 use crate::dataset::{Dataset, Used};
 use crate::evaluator::Evaluator;
 use crate::mask::Mask;
 use crate::metric::{Comparison, Metric};
 use crate::model::{EvalRow, Failure, ScoreName};
-use crate::plan::RunRecord;
 use crate::replay::Replay;
 use crate::result::{EvalResult, Kept, Unfinished};
 use crate::runner::{
@@ -78,8 +79,7 @@ pub struct Evaluate {
     /// What the run is made of, when it is the replay of another.
     origin: Option<Origin>,
     given_up: Vec<(String, Failure)>,
-    suite: Option<(Suite, SumUp)>,
-    record: Option<RunRecord>,
+    planned: Planned,
     command: String,
 }
 
@@ -104,8 +104,7 @@ impl Default for Evaluate {
             recorded: None,
             origin: None,
             given_up: Vec::new(),
-            suite: None,
-            record: None,
+            planned: Planned::default(),
             command: String::new(),
         }
     }
@@ -157,28 +156,6 @@ impl Evaluate {
     ) -> Self {
         let score_field = score_field.map(str::to_owned);
         self.wiring.wire(dataset.into(), evaluators, score_field);
-        self
-    }
-
-    /// Lets benchmarks score their examples, and sums them up at the end. The examples
-    /// come with [`dataset`](Self::dataset), such as from [`Suite::examples`] or a store.
-    #[must_use]
-    pub fn suite(mut self, suite: Suite, how: SumUp) -> Self {
-        for (tag, evaluators, field, holds_answers) in suite.scoring() {
-            let field = field.map(str::to_owned);
-            self.wiring.wire(tag.to_owned(), evaluators, field);
-            if holds_answers {
-                self.wiring.hold_answers(tag);
-            }
-        }
-        self.suite = Some((suite, how));
-        self
-    }
-
-    /// What was asked and what was decided; the store keeps both with the run.
-    #[must_use]
-    pub fn record(mut self, record: RunRecord) -> Self {
-        self.record = Some(record);
         self
     }
 
@@ -328,13 +305,12 @@ impl Evaluate {
         let unfinished = replay.unfinished();
         let planned = run.origin().planned.or_else(|| {
             // What an earlier version planned shows only in what is missing.
-            let plan = self.record.as_ref().map(|record| &record.plan);
-            unfinished.as_ref().and(plan)?.rows()
+            unfinished.as_ref().and_then(|_| self.planned.rows())
         });
         let (outcome, used) = replay.recall(&self.wiring, planned)?;
         let names: Vec<String> = run.systems.iter().map(|s| s.name.clone()).collect();
         let mut config = run.config.clone();
-        RunRecord::take(&mut config);
+        Planned::take(&mut config);
         Origin::take(&mut config);
         let provenance = match config.shift_remove("provenance") {
             Some(Value::Object(provenance)) => provenance,
@@ -350,14 +326,12 @@ impl Evaluate {
         let (answers, _) = fill(&mut result, &names, outcome);
         result.datasets = used.list();
         summarize(&mut result, &self.metrics, &self.comparisons, false);
-        let time = RunTime {
-            started: run.created_at,
-            elapsed: run
-                .finished_at
-                .and_then(|end| end.duration_since(run.created_at).ok())
-                .unwrap_or_default(),
-        };
-        self.sum_up(&mut result, &answers, time);
+        let elapsed = run
+            .finished_at
+            .and_then(|end| end.duration_since(run.created_at).ok())
+            .unwrap_or_default();
+        let planned = &self.planned;
+        planned.sum_up(&mut result, &answers, run.created_at, elapsed);
         result.kept = Some(Kept {
             run: Some(run.run.id().to_string()),
             path: replay.store().path().to_owned(),
@@ -484,11 +458,8 @@ impl Evaluate {
             &self.comparisons,
             stop.is_stopped(),
         );
-        let time = RunTime {
-            started,
-            elapsed: clock.elapsed(),
-        };
-        self.sum_up(&mut result, &answers, time);
+        let planned = &self.planned;
+        planned.sum_up(&mut result, &answers, started, clock.elapsed());
         if let (Some(reuse), Some(kept)) = (reuse, &mut kept) {
             let status = match (&dataset_error, result.interrupted) {
                 (Some(_), _) => RunStatus::Failed,
@@ -529,9 +500,7 @@ impl Evaluate {
         };
         let mut config = config.clone();
         config.insert("provenance".into(), Value::Object(provenance.clone()));
-        if let Some(record) = &self.record {
-            record.put(&mut config);
-        }
+        self.planned.put(&mut config);
         let begun = Reuse::begin(ReuseSettings {
             store,
             systems: &self.systems,
@@ -557,7 +526,6 @@ impl Evaluate {
 
     /// How much is planned, and what the run is made of.
     fn origin(&self) -> Origin {
-        let plan = self.record.as_ref().map(|record| &record.plan);
         let dataset = self.dataset.as_ref();
         let read = dataset.and_then(Dataset::known_len);
         let read = read.map(|len| len.min(self.max_examples.unwrap_or(len)));
@@ -568,7 +536,7 @@ impl Evaluate {
                     Some(SourceRun {
                         unfinished: Some(_),
                         ..
-                    }) => plan?.rows(),
+                    }) => self.planned.rows(),
                     _ => read,
                 }),
                 ..origin.clone()
@@ -577,24 +545,6 @@ impl Evaluate {
                 planned: read,
                 source: None,
             },
-        }
-    }
-
-    /// Sums up the benchmarks, system by system.
-    fn sum_up(&self, result: &mut EvalResult, answers: &[HashMap<usize, Answer>], time: RunTime) {
-        let Some((suite, how)) = &self.suite else {
-            return;
-        };
-        let record = self.record.as_ref();
-        let facts = record.map(|record| record.plan.harness.clone());
-        let facts = facts.unwrap_or_default();
-        let none = HashMap::new();
-        let systems: Vec<String> = result.summary.keys().cloned().collect();
-        for (number, system) in systems.into_iter().enumerate() {
-            let answers = answers.get(number).unwrap_or(&none);
-            let outcome = suite.sum_up(result.rows_of(&system), answers, how);
-            let report = facts.report(&system, outcome, time);
-            result.tasks.insert(system, report);
         }
     }
 
@@ -616,13 +566,10 @@ impl Evaluate {
     fn config(&self) -> Map<String, Value> {
         let mut config = Map::new();
         let systems: Vec<_> = self.systems.iter().map(|system| system.name()).collect();
-        // Keeping the fields of rows that figures go by is no scoring.
-        let is_hidden = |name: &str| {
-            let suite = self.suite.as_ref().map(|(suite, _)| suite);
-            name == SuiteEvaluator::NAME && suite.is_some_and(|suite| !suite.scores_tasks())
-        };
         let evaluators = self.wiring.evaluators.iter().map(|e| e.name());
-        let evaluators: Vec<_> = evaluators.filter(|name| !is_hidden(name)).collect();
+        let evaluators: Vec<_> = evaluators
+            .filter(|name| !self.planned.hides(name))
+            .collect();
         let metrics: Vec<_> = self.metrics.iter().map(|metric| metric.name()).collect();
         config.insert("systems".into(), json!(systems));
         config.insert("evaluators".into(), json!(evaluators));
@@ -657,9 +604,7 @@ impl Evaluate {
         if !fields.is_empty() {
             provenance.insert("score_fields".into(), json!(fields));
         }
-        if let Some(record) = &self.record {
-            provenance.extend(record.provenance());
-        }
+        provenance.extend(self.planned.provenance());
         provenance
     }
 }

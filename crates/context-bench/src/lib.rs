@@ -9,37 +9,42 @@
 //! This page is the whole public API. Layers point one way: `model` knows
 //! nothing, `planner` knows everything; see `ARCHITECTURE.md`.
 
+#[cfg(feature = "tasks")]
 pub mod benchmark;
+#[cfg(not(feature = "tasks"))]
+#[path = "benchmark/absent.rs"]
+mod benchmark;
 pub mod chat;
 pub mod dataset;
-mod digest;
 mod embedded;
 pub mod error;
 mod evaluate;
 pub mod evaluator;
 mod json;
 pub mod mask;
-pub mod math;
 pub mod memory;
-pub mod metric;
-mod model;
-pub mod official;
+#[cfg(feature = "tasks")]
 pub mod plan;
+#[cfg(feature = "tasks")]
 pub mod planner;
 pub mod registry;
 pub mod replay;
 pub mod report;
 mod result;
 mod runner;
-pub mod sandbox;
-pub mod stats;
 pub mod stopwatch;
 pub mod store;
 pub mod system;
+#[cfg(feature = "tasks")]
 pub mod task;
-pub mod text;
 pub mod tokens;
 
+#[cfg(feature = "sandbox")]
+pub use context_bench_sandbox as sandbox;
+use context_bench_scoring::{digest, model};
+pub use context_bench_scoring::{math, metric, official, stats, text};
+
+#[cfg(feature = "tasks")]
 pub use benchmark::Benchmark;
 pub use dataset::{Dataset, UsedDataset};
 pub use evaluate::{Error, Evaluate, UnknownScore, evaluate};
@@ -52,6 +57,7 @@ pub use model::{
     PromptLimit, PromptParts, QUESTION_IN_CONTEXT, RenderedPrompt, Reply, RowText, Score,
     ScoreName, Scores, Shorten, Source, Summary, TokenUse, Turn, Unit,
 };
+#[cfg(feature = "tasks")]
 pub use plan::{RunPlan, RunSpec};
 pub use result::{EvalResult, Kept, Unfinished};
 pub use runner::{MaxWorkers, NoProgress, Progress, RunEvent, Stop};

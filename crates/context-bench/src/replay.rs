@@ -12,9 +12,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::Value;
 
-use crate::benchmark::Answer;
 use crate::dataset::{Dataset, DatasetError, Used};
 use crate::evaluator::{Evaluator, EvaluatorError};
+use crate::model::Answer;
 use crate::model::{
     CallStats, Counts, EvalRow, Example, ExampleId, Failure, FailureKind, Identity, Output, Reply,
     RowText, ScoreName, Scores, TokenUse,

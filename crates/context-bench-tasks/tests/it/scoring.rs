@@ -1,6 +1,7 @@
 //! Filters, metrics, aggregations and helpers against the reference's worked cases.
 
 use context_bench_error::Hint as _;
+use context_bench_scoring::model::generation;
 use context_bench_tasks::config::{Config, Origin};
 use context_bench_tasks::filter::{Filter, Pipeline, Record};
 use context_bench_tasks::metric::repeats::pass_at_k;
@@ -9,7 +10,7 @@ use context_bench_tasks::metric::{Aggregation, Metric};
 use context_bench_tasks::outcome::Resampling;
 use context_bench_tasks::registered::Modules;
 use context_bench_tasks::{
-    Dataset, NoHost, Options, OutputType, Response, Task, arguments, generation, likelihood,
+    Dataset, NoHost, Options, OutputType, Response, Task, arguments, likelihood,
 };
 use serde_json::{Map, Value, json};
 

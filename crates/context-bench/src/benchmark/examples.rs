@@ -102,7 +102,7 @@ pub(super) fn generation_settings(
     repeat: usize,
 ) -> Map<String, Value> {
     let mut settings = settings.clone();
-    if context_bench_tasks::generation::max_tokens(&settings).is_none() {
+    if crate::model::generation::max_tokens(&settings).is_none() {
         settings.insert("max_gen_toks".into(), json!(MAX_TOKENS));
     }
     // The same seed would give the same answer each time.

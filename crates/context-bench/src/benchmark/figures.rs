@@ -8,12 +8,11 @@
 //! error is that of the mean of each document's relative deviations, so that scores of one
 //! document may depend on each other.
 
-use std::cmp::Ordering;
-
 use context_bench_tasks::aggregate::macro_stderr;
 use indexmap::IndexMap;
 use serde_json::{Map, Value};
 
+use super::reporting::in_order;
 use crate::dataset::catalogue::Figure;
 use crate::model::{Example, Measurement, Score, Scores, Unit};
 use crate::stats::{JudgedPair, Mean, clustered_mean, length_controlled, mean};
@@ -148,17 +147,6 @@ fn groups<'d, 'a>(
     }
     groups.sort_unstable_by(|one, _, other, _| in_order(one, other));
     groups
-}
-
-/// Numbers by value, and before texts.
-pub(crate) fn in_order(one: &str, other: &str) -> Ordering {
-    let number = |text: &str| text.parse::<f64>().ok();
-    match (number(one), number(other)) {
-        (Some(a), Some(b)) => a.total_cmp(&b),
-        (Some(_), None) => Ordering::Less,
-        (None, Some(_)) => Ordering::Greater,
-        (None, None) => one.cmp(other),
-    }
 }
 
 fn mean_of(score: &str, documents: &[&Document<'_>]) -> Measurement {

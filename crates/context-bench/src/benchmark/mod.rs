@@ -30,15 +30,15 @@ use context_bench_tasks::aggregate::MacroError;
 use context_bench_tasks::outcome::Resampling;
 use serde_json::Value;
 
-pub use answer::{Answer, Answered};
+pub use answer::Answered;
 pub use class::ClassBenchmark;
 pub use class_task::ClassTask;
 pub use dataset::DatasetBenchmark;
 pub use documents::TaskDocuments;
 pub use evaluator::SuiteEvaluator;
-pub(crate) use figures::in_order;
 pub use harness::{HarnessFacts, RunTime, TaskReport, file_name};
 pub use outcome::{BenchmarkOutcome, DocumentCounts, SuiteOutcome};
+pub(crate) use reporting::in_order;
 pub use reporting::{DatasetReport, Reporting};
 pub use suite::{Suite, dataset_leaf};
 pub use task::TaskBenchmark;

@@ -1,6 +1,8 @@
 //! `Reporting`: what a dataset's authors report of it, and by which rule, as a run goes by
 //! it; `DatasetReport`: what came out of that.
 
+use std::cmp::Ordering;
+
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -57,5 +59,16 @@ impl DatasetReport {
         let mut json = serde_json::to_value(rule).ok()?;
         json["standing"] = rule.standing().into();
         Some(json)
+    }
+}
+
+/// Numbers by value, and before texts.
+pub(crate) fn in_order(one: &str, other: &str) -> Ordering {
+    let number = |text: &str| text.parse::<f64>().ok();
+    match (number(one), number(other)) {
+        (Some(a), Some(b)) => a.total_cmp(&b),
+        (Some(_), None) => Ordering::Less,
+        (None, Some(_)) => Ordering::Greater,
+        (None, None) => one.cmp(other),
     }
 }

@@ -7,13 +7,14 @@ use context_bench_tasks::config::Config;
 use context_bench_tasks::{Leaf, Node, Results, Tree};
 use indexmap::IndexMap;
 
-use super::answer::{Answer, Answered};
+use super::answer::Answered;
 use super::dataset::DatasetBenchmark;
 use super::evaluator::SuiteEvaluator;
 use super::outcome::SuiteOutcome;
 use super::{Benchmark, SCORE, SumUp};
 use crate::dataset::Dataset;
 use crate::evaluator::Evaluator;
+use crate::model::Answer;
 use crate::model::EvalRow;
 
 /// The benchmarks of a run. Cheap to clone.

@@ -10,10 +10,11 @@ use context_bench_tasks::{Error, Host, OutputType, Requests, Response, Task};
 use indexmap::IndexMap;
 use serde_json::{Map, Value};
 
-use super::answer::{Answer, Answered};
+use super::answer::Answered;
 use super::evidence::{has_filtered, row_scores, score_name, scored};
 use super::examples::{REPEAT, request};
 use super::response::response;
+use crate::model::Answer;
 use crate::model::{Example, Output, Scores};
 
 /// The rows about one document.

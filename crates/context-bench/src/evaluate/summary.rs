@@ -8,9 +8,9 @@ use indexmap::IndexMap;
 use serde_json::json;
 
 use super::UnknownScore;
-use crate::benchmark::Answer;
 use crate::dataset::DatasetError;
 use crate::metric::{Compared, Comparison, Metric};
+use crate::model::Answer;
 use crate::model::Summary;
 use crate::result::EvalResult;
 use crate::runner::{Outcome, Wiring};

@@ -1,130 +1,15 @@
-//! `Evaluator`: compares an output with its example and gives named scores.
-//!
-//! Evaluators may wait (a model as judge), so `score` is async; most of ours are
-//! pure functions behind it. An evaluator that cannot score says so with an
-//! error or an unscored entry; it never invents a number.
+//! Evaluators: the pure ones of `context-bench-scoring`, and those that leave the process to
+//! ask a model or to run code.
 
-mod answer_quality;
-mod awaited;
+#[cfg(feature = "sandbox")]
 pub mod code_execution;
-mod function;
-mod function_call;
-mod ifeval;
 mod llm_judge;
-mod math_equivalence;
-mod multiple_choice;
-mod nli_label_match;
-mod official;
 mod official_judge;
-mod response_cut;
-mod scifact;
-mod summarization_quality;
-mod swebench;
 
-pub use answer_quality::{AnswerQuality, NormalOrder, OrderedAnswerQuality};
-pub use awaited::AwaitedEvaluator;
+#[cfg(feature = "sandbox")]
 pub use code_execution::{CodeExecution, CodeExecutionSettings};
-pub use function::{FnEvaluator, from_fn};
-pub use function_call::{CallFormat, FunctionCallMatch};
-pub use ifeval::{IfEvalChecker, IfEvalError, IfEvalVerdicts};
+pub use context_bench_scoring::evaluator::*;
 pub use llm_judge::{
     JudgeMode, JudgeTemplate, LlmJudge, LlmJudgeError, LlmJudgeSettings, Reference, TemplateError,
 };
-pub use math_equivalence::MathEquivalence;
-pub use multiple_choice::{ChoiceExtraction, MultipleChoiceAccuracy};
-pub use nli_label_match::NliLabelMatch;
-pub use official::{LongBenchRule, OfficialRule, OfficialScore};
 pub use official_judge::{JudgeRule, OfficialJudge, OfficialJudgeSettings};
-pub use response_cut::ResponseCut;
-pub use scifact::{SciFactEvidence, SciFactLabels};
-pub use summarization_quality::SummarizationQuality;
-pub use swebench::{PatchOverlap, SwebenchOutcome, SwebenchReport};
-
-use async_trait::async_trait;
-use serde_json::Value;
-
-use crate::chat::Endpoint;
-use crate::model::{Example, Identity, JudgeUsage, Output, ScoreName, Scores};
-
-/// Scores what a system made of an example.
-#[async_trait]
-pub trait Evaluator: Send + Sync {
-    /// The name that reports show.
-    fn name(&self) -> &str;
-
-    /// The scores that this evaluator yields. Empty means that they are not
-    /// known in advance; checks of score fields then wait for the first rows.
-    fn score_names(&self) -> &[ScoreName];
-
-    /// The fields that an example must have for this evaluator to apply: for
-    /// each entry at least one of the alternatives, neither `null` nor empty.
-    /// Examples that lack one are *not applicable*: no score, and counted.
-    fn required_fields(&self) -> &[&[&str]] {
-        &[]
-    }
-
-    /// Whether this evaluator applies to an example; unless it is written anew,
-    /// by the [required fields](Self::required_fields).
-    fn applies_to(&self, example: &Example) -> bool {
-        let mut required = self.required_fields().iter();
-        required.all(|alternatives| alternatives.iter().any(|field| has_field(example, field)))
-    }
-
-    /// The endpoint that this evaluator asks, if it asks one, so that a program
-    /// can see whether it is there before anything is paid for.
-    fn endpoint(&self) -> Option<&Endpoint> {
-        None
-    }
-
-    /// What users should know before it scores anything, such as what it cannot keep in.
-    fn caution(&self) -> Option<String> {
-        None
-    }
-
-    /// Every setting that can change a score, so that stored scores can be
-    /// reused. `None` (the default) means that they never are.
-    fn identity(&self) -> Option<Identity> {
-        None
-    }
-
-    /// Scores one output against the untouched example.
-    async fn score(&self, example: &Example, output: &Output) -> Result<Scores, EvaluatorError>;
-
-    /// Scores one output and tells what asking a model about it cost, which is
-    /// counted apart from the cost of the system. Runs call this; an evaluator
-    /// that asks nobody need not write it.
-    async fn score_and_usage(
-        &self,
-        example: &Example,
-        output: &Output,
-    ) -> (Result<Scores, EvaluatorError>, JudgeUsage) {
-        (self.score(example, output).await, JudgeUsage::default())
-    }
-}
-
-/// Whether an example has a field with something in it.
-pub(crate) fn has_field(example: &Example, field: &str) -> bool {
-    match example.get(field) {
-        None | Some(Value::Null) => false,
-        Some(Value::String(text)) => !text.is_empty(),
-        Some(Value::Array(list)) => !list.is_empty(),
-        Some(_) => true,
-    }
-}
-
-/// Why an evaluator gave no scores for a row: all its scores become unscored with this reason.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct EvaluatorError(pub String);
-
-impl From<String> for EvaluatorError {
-    fn from(message: String) -> Self {
-        Self(message)
-    }
-}
-
-impl From<&str> for EvaluatorError {
-    fn from(message: &str) -> Self {
-        Self(message.to_owned())
-    }
-}

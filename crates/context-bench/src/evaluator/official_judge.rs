@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::llm_judge::{Asking, LlmJudgeError, LlmJudgeSettings, Question, reference, unreadable};
 use super::{Evaluator, EvaluatorError, has_field};
-use crate::chat::{ChatReply, Endpoint};
+use crate::chat::ChatReply;
 use crate::mask::Mask;
 use crate::model::{Example, Identity, JudgeUsage, Output, Score, ScoreName, Scores};
 use crate::official::{alpaca_eval, frames, longmemeval, mt_bench};
@@ -345,8 +345,8 @@ impl Evaluator for OfficialJudge {
         }
     }
 
-    fn endpoint(&self) -> Option<&Endpoint> {
-        Some(self.asking.endpoint())
+    fn endpoint(&self) -> Option<String> {
+        Some(self.asking.endpoint().to_string())
     }
 
     fn identity(&self) -> Option<Identity> {

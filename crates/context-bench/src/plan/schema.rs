@@ -1,9 +1,13 @@
 //! The JSON Schema of run files and their reference page, both from the types.
 
+use std::borrow::Cow;
+
 use schemars::generate::SchemaSettings;
-use serde_json::{Map, Value};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde_json::{Map, Value, json};
 
 use super::spec::RunSpec;
+use crate::system::Layout;
 
 /// The JSON Schema of run files, for editors.
 pub fn schema() -> Value {
@@ -14,6 +18,22 @@ pub fn schema() -> Value {
         map.insert("title".into(), title);
     }
     schema
+}
+
+// Here and not beside the type: systems know nothing of run files.
+impl JsonSchema for Layout {
+    fn schema_name() -> Cow<'static, str> {
+        "Layout".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let names = Self::ALL.map(|one| json!({"const": one.as_str()}));
+        json_schema!({"anyOf": names})
+    }
 }
 
 /// The reference page of run files, in Markdown.

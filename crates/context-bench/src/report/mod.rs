@@ -13,6 +13,7 @@ mod markdown;
 mod quoted;
 mod swebench;
 mod table;
+#[cfg_attr(not(feature = "tasks"), path = "no_tasks.rs")]
 mod tasks;
 
 use std::io::{self, Write};

@@ -10,8 +10,8 @@ use tokio::sync::mpsc;
 use super::dispatch::Outcome;
 use super::event::{Progress, RunEvent};
 use super::scoring::{FEW, PAUSE, Row};
-use crate::benchmark::Answer;
 use crate::dataset::DatasetError;
+use crate::model::Answer;
 use crate::model::{Counts, EvalRow, Failure};
 
 /// Rows that are gathered in one go.

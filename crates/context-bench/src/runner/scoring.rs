@@ -21,8 +21,8 @@ use super::reuse::{self, Answer, Kept, Reuse, Stored};
 use super::stop::Stop;
 use super::timed::timed;
 use super::wiring::Wiring;
-use crate::benchmark::Answer as Answered;
 use crate::evaluator::Evaluator;
+use crate::model::Answer as Answered;
 use crate::model::{
     CallStats, EvalRow, Failure, FailureKind, JudgeUsage, Output, Reply, RowText, Score, Scores,
     TokenUse,

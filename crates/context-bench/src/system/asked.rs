@@ -3,7 +3,7 @@
 //! The prompt of an example says both, where it has one; what the run says about every
 //! answer stands over that. Nothing is sent here.
 
-use context_bench_tasks::generation::{max_tokens, trimmed};
+use crate::model::generation::{max_tokens, trimmed};
 use serde_json::{Map, Value};
 
 use super::layout::message;

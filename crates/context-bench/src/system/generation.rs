@@ -3,7 +3,7 @@
 //! Tasks put their settings into the example, so that they are part of what a stored
 //! answer is found by. Here they become members of a request; nothing is sent.
 
-use context_bench_tasks::generation::{max_tokens, stops, temperature};
+use crate::model::generation::{max_tokens, stops, temperature};
 use serde_json::{Map, Value, json};
 
 use crate::chat::Endpoint;

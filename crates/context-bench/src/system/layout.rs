@@ -4,11 +4,9 @@
 //! compress system prompts, some only results of tools, and most leave the last message
 //! of the user alone. So the same example can be sent in several ways.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -100,21 +98,6 @@ fn with_options(question: &Value, example: &Example) -> Value {
             asked.into()
         }
         _ => question.clone(),
-    }
-}
-
-impl JsonSchema for Layout {
-    fn schema_name() -> Cow<'static, str> {
-        "Layout".into()
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let names = Self::ALL.map(|one| json!({"const": one.as_str()}));
-        json_schema!({"anyOf": names})
     }
 }
 

@@ -9,7 +9,6 @@
     reason = "tests"
 )]
 
-mod bfcl_languages;
 mod catalogue;
 mod command;
 mod context_layers;
@@ -21,8 +20,6 @@ mod nli;
 mod official_judge;
 mod openai;
 mod patience;
-mod properties;
-mod properties_text;
 mod reuse;
 mod rouge;
 mod task;

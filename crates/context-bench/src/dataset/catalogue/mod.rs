@@ -22,7 +22,9 @@ mod raw;
 mod read;
 mod read_official;
 mod reader;
+#[cfg_attr(not(feature = "hub"), path = "no_hub.rs")]
 mod remote;
+#[cfg(feature = "hub")]
 mod remote_files;
 mod row;
 mod rows;
@@ -41,13 +43,16 @@ use indexmap::IndexMap;
 
 use super::{Dataset, DatasetError, DatasetRef, DatasetTarget};
 
+#[cfg(feature = "hub")]
 pub use context_bench_hub::{Event, Hub, HubError, HubSettings, Progress};
 pub use error::CatalogueError;
 pub use load::{LoadSettings, OPTION_SEED};
 pub(crate) use locate::{is_part, split_files};
 pub(crate) use raw::{Files, data_files, read_url};
 pub use raw::{RawRecords, RawTables};
-pub use remote::{CacheState, Fetched, HubAccess};
+pub use remote::HubAccess;
+#[cfg(feature = "hub")]
+pub use remote::{CacheState, Fetched};
 pub use rule::{AppliedRule, Basis, Deviation, Rule, Standing};
 pub use shots::{ConfigPrompt, MissingShots};
 pub use spec::{CATEGORIES, Config, Spec};

@@ -13,8 +13,7 @@ use context_bench_records::{Format, Syntax, TableHeader};
 use serde_json::{Map, Value};
 
 use super::load::LocalCopy;
-use super::remote::HubAccess;
-use super::remote_files::RemoteFiles;
+use super::remote::{HubAccess, RemoteFiles};
 use super::row::{KnownLen, Row, Rows};
 use super::rows::{self, TableSettings};
 use super::scope::{GIVEN, Scope, reads_whole};

@@ -12,7 +12,7 @@ use super::error::CatalogueError;
 use super::load::{LoadSettings, prepared, table_settings};
 use super::locate::Wanted;
 use super::prepare::Tables;
-use super::remote_files::RemoteFiles;
+pub(crate) use super::remote_files::RemoteFiles;
 use super::row::Rows;
 use super::rows::TableSettings;
 use super::spec::Config;

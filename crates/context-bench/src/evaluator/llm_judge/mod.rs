@@ -20,7 +20,7 @@ pub use template::{JudgeTemplate, TemplateError};
 pub(super) use asking::{Asking, Question, unreadable};
 
 use super::{Evaluator, EvaluatorError, has_field};
-use crate::chat::{ChatReply, Endpoint};
+use crate::chat::ChatReply;
 use crate::mask::Mask;
 use crate::model::{Example, Identity, JudgeUsage, Output, Score, ScoreName, Scores};
 use crate::text::stringify::python_str;
@@ -220,8 +220,8 @@ impl Evaluator for LlmJudge {
             }
     }
 
-    fn endpoint(&self) -> Option<&Endpoint> {
-        Some(self.asking.endpoint())
+    fn endpoint(&self) -> Option<String> {
+        Some(self.asking.endpoint().to_string())
     }
 
     fn identity(&self) -> Option<Identity> {

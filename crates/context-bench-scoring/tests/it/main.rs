@@ -1,0 +1,14 @@
+//! The scoring crate from outside: tables of worked cases and properties.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    missing_docs,
+    reason = "tests"
+)]
+
+mod bfcl_languages;
+mod properties;
+mod properties_text;
