@@ -25,9 +25,9 @@ NAMES = re.compile(r"^(licen[cs]e|copying|copyright|notice|unlicense)", re.IGNOR
 # What is in the products and is no crate: what it is, whose, and the files that say so.
 EMBEDDED = [
     (
-        "data of sentence boundaries and languages (`crates/context-bench/data/ifeval`)",
+        "data of sentence boundaries and languages (`crates/context-bench-scoring/data/ifeval`)",
         "Apache-2.0",
-        ["crates/context-bench/data/ifeval/NOTICE", "LICENSE-APACHE"],
+        ["crates/context-bench-scoring/data/ifeval/NOTICE", "LICENSE-APACHE"],
     ),
     (
         "SQLite, which libsqlite3-sys compiles",

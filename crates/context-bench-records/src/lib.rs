@@ -23,6 +23,12 @@
 //!
 //! Nothing here prints, reads the environment or knows what an example is.
 
+// Only Parquet is read out of order.
+#![cfg_attr(
+    not(feature = "parquet"),
+    allow(dead_code, reason = "used for Parquet")
+)]
+
 mod batch;
 mod error;
 mod format;

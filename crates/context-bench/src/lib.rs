@@ -9,6 +9,12 @@
 //! This page is the whole public API. Layers point one way: `model` knows
 //! nothing, `planner` knows everything; see `ARCHITECTURE.md`.
 
+// What only planned runs use stays in the code of a library without them.
+#![cfg_attr(
+    not(feature = "tasks"),
+    allow(dead_code, unused_imports, reason = "used by plans")
+)]
+
 #[cfg(feature = "tasks")]
 pub mod benchmark;
 #[cfg(not(feature = "tasks"))]

@@ -9,7 +9,8 @@ use crate::report::{Report, Tally};
 
 /// Verdicts of the official code (nltk 3.9.1, langdetect 1.0.9 with seed 0) on
 /// the GPT-4 responses: a record's key and one digit per instruction.
-const GPT4: &str = include_str!("../../../context-bench/tests/golden/ifeval/gpt4_verdicts.jsonl");
+const GPT4: &str =
+    include_str!("../../../context-bench-scoring/tests/golden/ifeval/gpt4_verdicts.jsonl");
 
 fn compare(tally: &mut Tally, record: &Record, task: &Value, ours: &[bool], official: &[bool]) {
     let ids = task["instruction_id_list"].as_array().unwrap();

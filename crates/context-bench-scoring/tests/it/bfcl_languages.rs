@@ -1,8 +1,8 @@
 //! Calls in Java and JavaScript against the verdicts of BFCL's own decoder and checker, on
 //! calls of our own (`tests/fixtures/README.md`).
 
-use context_bench_scoring::Example;
 use context_bench_scoring::evaluator::{CallFormat, FunctionCallMatch};
+use context_bench_scoring::model::Example;
 use serde_json::Value;
 
 #[test]

@@ -1,4 +1,4 @@
-//! The scoring crate from outside: tables of worked cases and properties.
+//! The scoring crate from outside: tables of worked cases.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -10,5 +10,3 @@
 )]
 
 mod bfcl_languages;
-mod properties;
-mod properties_text;

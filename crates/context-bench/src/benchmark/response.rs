@@ -1,7 +1,7 @@
 //! What a system said about a document, in the form that tasks score.
 
-use context_bench_tasks::Response;
 use crate::model::generation::trimmed;
+use context_bench_tasks::Response;
 use context_bench_tasks::request::Ask;
 use serde_json::{Map, Value};
 

@@ -8,9 +8,15 @@ use super::surroundings::Surroundings;
 use super::{Notice, PlanError, defaults, systems};
 use crate::chat::Pace;
 use crate::dataset::catalogue::Catalogue;
-use crate::evaluator::{CodeExecutionSettings, JudgeRule, LlmJudgeSettings};
+#[cfg(feature = "sandbox")]
+use crate::evaluator::CodeExecutionSettings;
+use crate::evaluator::{JudgeRule, LlmJudgeSettings};
+#[cfg(feature = "sandbox")]
+use crate::plan::ScoringSpec;
 use crate::plan::{RunSpec, Workers};
-use crate::registry::{Registry, code_execution, llm_judge, official_judge};
+#[cfg(feature = "sandbox")]
+use crate::registry::code_execution;
+use crate::registry::{Registry, llm_judge, official_judge};
 use crate::runner::MaxWorkers;
 use crate::task::{DataSettings, TaskCatalog, TaskData};
 
@@ -128,6 +134,14 @@ pub(super) fn with_settings(
             registry.evaluators.register(name, about, judge);
         }
     }
+    #[cfg(feature = "sandbox")]
+    register_code_execution(&mut registry, scoring, around);
+    Ok(registry)
+}
+
+/// Puts `code_execution` in place of the built-in one where it needs more than that one has.
+#[cfg(feature = "sandbox")]
+fn register_code_execution(registry: &mut Registry, scoring: &ScoringSpec, around: &Surroundings) {
     let unsandboxed = scoring.allow_unsandboxed_code.unwrap_or(false);
     if unsandboxed || around.launcher.is_some() {
         let mut settings = CodeExecutionSettings::default();
@@ -144,5 +158,4 @@ pub(super) fn with_settings(
             .evaluators
             .register("code_execution", about, factory);
     }
-    Ok(registry)
 }

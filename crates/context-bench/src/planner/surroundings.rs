@@ -17,6 +17,7 @@ use crate::dataset::catalogue::HubAccess;
 use crate::evaluator::Evaluator;
 use crate::plan::PythonSpec;
 use crate::registry::Registry;
+#[cfg(feature = "sandbox")]
 use crate::sandbox::Launcher;
 use crate::system::System;
 use crate::task::CatalogSettings;
@@ -45,6 +46,7 @@ pub struct Surroundings {
     /// Which task files are indexed, and where the index is kept.
     pub catalog: CatalogSource,
     /// The program that contains generated code, when it is not this one.
+    #[cfg(feature = "sandbox")]
     pub launcher: Option<Launcher>,
     /// What the program brings along itself.
     pub given: Given,
@@ -62,6 +64,7 @@ impl Surroundings {
                 include: include.to_vec(),
                 ..CatalogSettings::default()
             }),
+            #[cfg(feature = "sandbox")]
             launcher: None,
             given: Given::default(),
         }

@@ -4,8 +4,8 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use context_bench_tasks::config::{Config as TaskConfig, Origin};
 use crate::model::generation::max_tokens;
+use context_bench_tasks::config::{Config as TaskConfig, Origin};
 use context_bench_tasks::{Dataset as Records, Host, Leaf, Options, Task, Tree, check_functions};
 use serde_json::{Map, Value, json};
 

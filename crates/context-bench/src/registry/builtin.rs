@@ -1,17 +1,16 @@
 //! What comes with the library, by name.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use super::{
-    BuildError, DatasetRequest, EvaluatorFactory, Params, Registry, SystemContext, judge, swebench,
-};
+#[cfg(feature = "sandbox")]
+use super::code_execution;
+use super::{BuildError, DatasetRequest, Params, Registry, SystemContext, judge, swebench};
 use crate::dataset;
 use crate::evaluator::{
-    AnswerQuality, CallFormat, ChoiceExtraction, CodeExecution, CodeExecutionSettings, Evaluator,
-    FunctionCallMatch, IfEvalChecker, JudgeRule, LlmJudgeSettings, MathEquivalence,
-    MultipleChoiceAccuracy, NliLabelMatch, NormalOrder, OfficialRule, OfficialScore, PatchOverlap,
-    ResponseCut, SciFactEvidence, SciFactLabels, SummarizationQuality, SwebenchReport,
+    AnswerQuality, CallFormat, ChoiceExtraction, Evaluator, FunctionCallMatch, IfEvalChecker,
+    JudgeRule, LlmJudgeSettings, MathEquivalence, MultipleChoiceAccuracy, NliLabelMatch,
+    NormalOrder, OfficialRule, OfficialScore, PatchOverlap, ResponseCut, SciFactEvidence,
+    SciFactLabels, SummarizationQuality, SwebenchReport,
 };
 use crate::metric::{
     CompressionRatio, CostOfPass, DEFAULT_THRESHOLD, Latency, MeanScore, Metric, PassRate,
@@ -288,10 +287,11 @@ fn evaluators(registry: &mut Registry) {
             }),
         );
     }
+    #[cfg(feature = "sandbox")]
     registry.evaluators.register(
-        "code_execution",
-        "runs the code against its tests in a sandbox: timeout=10, python=python3, memory_mb=1024",
-        code_execution(CodeExecutionSettings::default()),
+        code_execution::NAME,
+        code_execution::ABOUT,
+        code_execution::code_execution(Default::default()),
     );
     registry.evaluators.register(
         "llm_judge",
@@ -302,32 +302,6 @@ fn evaluators(registry: &mut Registry) {
         let factory = judge::official_judge(rule, LlmJudgeSettings::new(""));
         registry.evaluators.register(name, about, factory);
     }
-}
-
-/// A factory for `code_execution` with these settings, which its parameters
-/// `timeout`, `python` and `memory_mb` change. Programs register it again when
-/// they have a launcher of their own or let the user go without a sandbox.
-pub fn code_execution(settings: CodeExecutionSettings) -> EvaluatorFactory {
-    Arc::new(move |mut params: Params| {
-        let mut settings = settings.clone();
-        let sandbox = &mut settings.sandbox;
-        if let Some(seconds) = params.take_parsed::<f64>("timeout", "seconds above 0")? {
-            let timeout = Duration::try_from_secs_f64(seconds).ok();
-            let timeout = timeout.filter(|timeout| !timeout.is_zero());
-            sandbox.limits.wall = timeout.ok_or_else(|| BuildError::Other {
-                what: format!("`timeout` of `code_execution` cannot be {seconds}"),
-                hint: Some("give seconds above 0, such as `timeout=10`".into()),
-            })?;
-        }
-        if let Some(python) = params.take("python") {
-            sandbox.python = Some(python.into());
-        }
-        if let Some(megabytes) = params.take_parsed::<u64>("memory_mb", "a whole number")? {
-            sandbox.limits.memory = megabytes.saturating_mul(1 << 20);
-        }
-        params.finish()?;
-        Ok(Arc::new(CodeExecution::new(settings)) as _)
-    })
 }
 
 /// `tokens=google|whitespace` and `stem=true|false`.
@@ -421,29 +395,4 @@ fn reporters(registry: &mut Registry) {
     reporters.register("json", "the whole result as JSON", Arc::new(JsonReport));
     reporters.register("jsonl", "one JSON object per row", Arc::new(JsonlReport));
     reporters.register("csv", "one CSV record per row", Arc::new(CsvReport));
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn code_execution_takes_its_parameters() {
-        let make = |text: &str| {
-            let params = Params::parse("code_execution", text).expect(text);
-            code_execution(CodeExecutionSettings::default())(params)
-        };
-        for good in ["", "timeout=2.5,python=/usr/bin/python3,memory_mb=256"] {
-            assert!(make(good).is_ok(), "{good}");
-        }
-        for bad in [
-            "timeout=0",
-            "timeout=-1",
-            "timeout=soon",
-            "memory_mb=x",
-            "memory=1",
-        ] {
-            assert!(make(bad).is_err(), "{bad}");
-        }
-    }
 }

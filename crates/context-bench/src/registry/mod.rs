@@ -5,6 +5,8 @@
 //! costs nothing.
 
 mod builtin;
+#[cfg(feature = "sandbox")]
+mod code_execution;
 mod judge;
 mod names;
 mod open;
@@ -14,7 +16,8 @@ mod swebench;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-pub use builtin::code_execution;
+#[cfg(feature = "sandbox")]
+pub use code_execution::code_execution;
 pub use judge::{judge_settings, llm_judge, needs_more, official_judge, official_judge_settings};
 pub use names::{Names, UnknownName};
 pub use open::OpenedDataset;

@@ -20,6 +20,8 @@ mod nli;
 mod official_judge;
 mod openai;
 mod patience;
+mod properties;
+mod properties_text;
 mod reuse;
 mod rouge;
 mod task;

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+#[cfg(feature = "hub")]
 use context_bench_hub::HubError;
 
 use super::spec::config_hint;
@@ -63,6 +64,7 @@ pub enum CatalogueError {
         found: Vec<String>,
     },
     /// The hub, or the way to it.
+    #[cfg(feature = "hub")]
     #[error(transparent)]
     Hub(#[from] HubError),
     /// Data must come from the hub, and nobody gave access to it.
@@ -138,6 +140,7 @@ impl Hint for CatalogueError {
             Self::BadLength { dataset, .. } => Some(format!(
                 "write a number of tokens: `{dataset}@250`, `{dataset}@1k`, `{dataset}@32k`"
             )),
+            #[cfg(feature = "hub")]
             Self::Hub(error) => error.hint(),
             Self::NoShots { source, .. } => Some(match source.hint() {
                 Some(hint) => format!("{hint}; {PLAIN}"),

@@ -4,14 +4,13 @@
 
 use std::borrow::Cow;
 
-use context_bench_scoring::evaluator::Evaluator;
-use context_bench_scoring::evaluator::{
+use context_bench::evaluator::{
     AnswerQuality, ChoiceExtraction, JudgeTemplate, MathEquivalence, MultipleChoiceAccuracy,
     NliLabelMatch, SummarizationQuality, code_execution,
 };
-use context_bench_scoring::model::{Example, Output};
-use context_bench_scoring::text::rouge::RougeTokens;
-use context_bench_scoring::text::verdict::{Preference, Scale, preference, rating};
+use context_bench::text::rouge::RougeTokens;
+use context_bench::text::verdict::{Preference, Scale, preference, rating};
+use context_bench::{Evaluator, Example, Output};
 use proptest::prelude::*;
 use serde_json::json;
 

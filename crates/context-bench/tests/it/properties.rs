@@ -1,8 +1,7 @@
 //! Properties of evaluators on any input: no panic, bounded, the same again.
 
-use context_bench_scoring::evaluator::{CallFormat, FunctionCallMatch, IfEvalChecker};
-use context_bench_scoring::evaluator::{Evaluator, score_now};
-use context_bench_scoring::model::{Example, Output, Score};
+use context_bench::evaluator::{CallFormat, FunctionCallMatch, IfEvalChecker};
+use context_bench::{Evaluator, Example, Output, Score};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -144,7 +143,10 @@ fn arguments() -> impl Strategy<Value = Value> {
 }
 
 fn scores(evaluator: &dyn Evaluator, example: &Example, output: &Output) -> Vec<Score> {
-    let scores = score_now(evaluator, example, output).expect("never waits");
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
+    let scores = runtime.block_on(evaluator.score(example, output));
     scores.map_or_else(
         |error| vec![Score::unscored(error.0)],
         |scores| scores.iter().map(|(_, score)| score.clone()).collect(),
