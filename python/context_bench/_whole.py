@@ -29,7 +29,7 @@ _MODULES = {
 
 _HINT = (
     "hint: pip uninstall --yes context-bench context-bench-rs\n"
-    "      pip install context-bench-rs"
+    "      then install the wheel of context-bench-rs again; `make python` in a clone builds it"
 )
 
 

@@ -50,7 +50,8 @@ fn whole(py: Python<'_>) -> PyResult<()> {
     Err(PyImportError::new_err(format!(
         "`context_bench/__init__.py` is not that of {DISTRIBUTION}: another distribution has \
          put its files over ours, or taken them away\n\
-         hint: pip uninstall context-bench {DISTRIBUTION}, then pip install {DISTRIBUTION}"
+         hint: pip uninstall context-bench {DISTRIBUTION}, then install the wheel of \
+         {DISTRIBUTION} again; `make python` in a clone builds it"
     )))
 }
 
