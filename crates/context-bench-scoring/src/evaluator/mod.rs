@@ -96,17 +96,18 @@ pub trait Evaluator: Send + Sync {
     }
 }
 
-/// Scores with an evaluator that never waits, as all of this crate: no runtime is needed.
-/// `None` when the evaluator did wait after all.
+/// Scores with an evaluator that never waits, as every evaluator in this crate: no runtime
+/// is needed. `None` when the evaluator did wait.
 ///
 /// ```
 /// use context_bench_scoring::evaluator::{AnswerQuality, score_now};
 /// use context_bench_scoring::model::{Example, Output};
 ///
-/// let example = Example::new("Paris is in France.").with("answer", "France");
-/// let output = Output::reply(&example, "France");
-/// let scores = score_now(&AnswerQuality::default(), &example, &output).expect("no waiting");
-/// assert_eq!(scores.expect("scored").get("f1"), Some(1.0));
+/// let example = Example::new().with("answer", "France");
+/// let output = Output::reply(&example, "It is France.");
+/// let scores = score_now(&AnswerQuality, &example, &output).expect("never waits")?;
+/// assert_eq!(scores.value("recall"), Some(1.0));
+/// # Ok::<(), context_bench_scoring::evaluator::EvaluatorError>(())
 /// ```
 pub fn score_now(
     evaluator: &dyn Evaluator,
