@@ -15,7 +15,7 @@ use clap::error::{ContextKind, ContextValue};
 use context_bench::chat::{Secret, Secrets};
 use context_bench::mask::Mask;
 use context_bench::planner::Notice;
-use context_bench::text::visible::{visible, visible_json};
+use context_bench_scoring::text::visible::{visible, visible_json};
 use serde_json::Value;
 
 use crate::failure::Failure;

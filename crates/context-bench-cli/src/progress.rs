@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use context_bench::planner::OUT_OF_TIME;
-use context_bench::text::visible::visible_line;
 use context_bench::{EvalRow, Progress, RunEvent};
+use context_bench_scoring::text::visible::visible_line;
 use indicatif::{MultiProgress, ProgressBar, ProgressState, ProgressStyle};
 
 use crate::output;

@@ -3,7 +3,7 @@
 
 use context_bench::error::Hint;
 use context_bench::mask::Mask;
-use context_bench::text::visible::visible;
+use context_bench_scoring::text::visible::visible;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PySystemExit, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;

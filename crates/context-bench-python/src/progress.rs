@@ -3,8 +3,8 @@
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use context_bench::text::visible::visible_line;
 use context_bench::{Progress, RunEvent};
+use context_bench_scoring::text::visible::visible_line;
 use pyo3::prelude::*;
 
 /// How often the display is brought up to date.

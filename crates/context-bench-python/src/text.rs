@@ -1,7 +1,7 @@
 //! The functions on texts that users call by hand.
 
-use context_bench::text::rouge::{Rouge, RougeTokens};
-use context_bench::text::{normalize, overlap};
+use context_bench_scoring::text::rouge::{Rouge, RougeTokens};
+use context_bench_scoring::text::{normalize, overlap};
 use pyo3::prelude::*;
 
 /// Lower case, without articles, punctuation and surplus white space.

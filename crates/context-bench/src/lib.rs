@@ -6,8 +6,21 @@
 //! Dataset (examples) -> System.process -> Evaluator.score -> Metric.compute
 //! ```
 //!
-//! This page is the whole public API. Layers point one way: `model` knows
-//! nothing, `planner` knows everything; see `ARCHITECTURE.md`.
+//! This page is the whole public API. The parts that score (text, mathematics, statistics,
+//! the rules of benchmarks) are the crate `context-bench-scoring`, which needs no runtime.
+//! Modules that are hidden from this page serve the program and the Python package: they
+//! may change in any release. Layers point one way; see `ARCHITECTURE.md`.
+//!
+//! # Features
+//!
+//! All are on by default; leave out what you do not need.
+//!
+//! | Feature | What it adds |
+//! |---|---|
+//! | `hub` | datasets of the Hugging Face hub, fetched when a run asks for them |
+//! | `parquet` | records in Parquet files |
+//! | `sandbox` | the evaluator `code_execution`, which runs what a model wrote |
+//! | `tasks` | run files, tasks and groups, and the planner behind them |
 
 // What only planned runs or the hub use stays in the code of a library without them.
 #![cfg_attr(
@@ -21,6 +34,7 @@
 )]
 
 #[cfg(feature = "tasks")]
+#[doc(hidden)]
 pub mod benchmark;
 #[cfg(not(feature = "tasks"))]
 #[path = "benchmark/absent.rs"]
@@ -32,28 +46,36 @@ pub mod error;
 mod evaluate;
 pub mod evaluator;
 mod json;
+#[doc(hidden)]
 pub mod mask;
 pub mod memory;
 #[cfg(feature = "tasks")]
+#[doc(hidden)]
 pub mod plan;
 #[cfg(feature = "tasks")]
+#[doc(hidden)]
 pub mod planner;
+#[doc(hidden)]
 pub mod registry;
+#[doc(hidden)]
 pub mod replay;
 pub mod report;
 mod result;
 mod runner;
+#[doc(hidden)]
 pub mod stopwatch;
 pub mod store;
 pub mod system;
 #[cfg(feature = "tasks")]
+#[doc(hidden)]
 pub mod task;
 pub mod tokens;
 
 #[cfg(feature = "sandbox")]
 pub use context_bench_sandbox as sandbox;
-use context_bench_scoring::{digest, model};
-pub use context_bench_scoring::{math, metric, official, stats, text};
+pub use context_bench_scoring::metric;
+use context_bench_scoring::model;
+use context_bench_scoring::{digest, official, stats, text};
 
 #[cfg(feature = "tasks")]
 pub use benchmark::Benchmark;

@@ -10,13 +10,13 @@ use context_bench::evaluator::{
     AnswerQuality, CodeExecution, CodeExecutionSettings, Evaluator, FunctionCallMatch,
     IfEvalChecker, MathEquivalence, MultipleChoiceAccuracy, NliLabelMatch, SummarizationQuality,
 };
-use context_bench::math::equivalent;
 use context_bench::metric::{Latency, MeanScore, Metric};
 use context_bench::sandbox::Launcher;
-use context_bench::text::rouge::{Rouge, RougeTokens};
-use context_bench::text::verdict::{Scale, preference, rating};
 use context_bench::tokens::{TokenCounter, Tokenizer};
 use context_bench::{EvalRow, Example, Output};
+use context_bench_scoring::math::equivalent;
+use context_bench_scoring::text::rouge::{Rouge, RougeTokens};
+use context_bench_scoring::text::verdict::{Scale, preference, rating};
 use serde_json::json;
 use tokio::runtime::Runtime;
 

@@ -17,7 +17,7 @@ use context_bench::system::{self, Layout};
 use context_bench::task::tasks::python::value::plain;
 use context_bench::task::tasks::{Error, Host, Leaf, Options, Task};
 use context_bench::task::{TaskCatalog, TaskData};
-use context_bench::text::visible::visible;
+use context_bench_scoring::text::visible::visible;
 use serde_json::{Map, Value, json};
 
 use super::run;

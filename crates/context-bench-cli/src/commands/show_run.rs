@@ -3,7 +3,7 @@
 use context_bench::ExampleId;
 use context_bench::planner::{Reopened, Sent, ShownRow};
 use context_bench::registry::Registry;
-use context_bench::text::reasoning;
+use context_bench_scoring::text::reasoning;
 use serde_json::{Map, Value, json};
 
 use crate::exit::Exit;

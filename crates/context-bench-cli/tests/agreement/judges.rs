@@ -1,8 +1,8 @@
 //! Verdicts of judges: what is read in them, and what is measured without one.
 
-use context_bench::official;
-use context_bench::text::overlap::Overlap;
-use context_bench::text::verdict::{Scale, rating};
+use context_bench_scoring::official;
+use context_bench_scoring::text::overlap::Overlap;
+use context_bench_scoring::text::verdict::{Scale, rating};
 use serde_json::Value;
 
 use crate::data::{Record, records};

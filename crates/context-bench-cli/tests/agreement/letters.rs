@@ -2,7 +2,7 @@
 
 use context_bench::Example;
 use context_bench::evaluator::{ChoiceExtraction, MathEquivalence, MultipleChoiceAccuracy};
-use context_bench::text::choice::{ChoiceOptions, extract};
+use context_bench_scoring::text::choice::{ChoiceOptions, extract};
 use serde_json::Value;
 
 use crate::data::{Record, records};
@@ -107,7 +107,7 @@ pub(crate) fn bbh(report: &mut Report) -> Result<(), Ignored> {
             continue;
         };
         let text = record.text("prediction");
-        let said = context_bench::official::bbh::answer(text).trim_matches(['(', ')']);
+        let said = context_bench_scoring::official::bbh::answer(text).trim_matches(['(', ')']);
         // Three outputs end before they answer.
         let official = if said.len() == 1 { said } else { "" };
         // Some of these tasks have more than ten options.

@@ -1,7 +1,7 @@
 //! Mathematics: GSM8K, MATH, MGSM.
 
 use context_bench::evaluator::MathEquivalence;
-use context_bench::official;
+use context_bench_scoring::official;
 use context_bench_testkit::shared;
 
 use crate::data::{Record, records};
@@ -103,7 +103,7 @@ pub(crate) fn math_gold(_: &mut Report) -> Result<(), Ignored> {
     for record in &records {
         let solution = record.text("solution");
         assert_eq!(equivalent(solution, solution), 1.0, "{solution}");
-        let answer = context_bench::math::extract_answer(solution).unwrap();
+        let answer = context_bench_scoring::math::extract_answer(solution).unwrap();
         let prose = format!("We compute step by step.\n\nThe final answer is ${answer}$. Done.");
         found += usize::from(equivalent(&prose, solution) == 1.0);
     }

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use context_bench::official::locomo::{self, Category};
-use context_bench::official::truthfulqa::Nearness;
 use context_bench::registry::{Registry, SystemRef};
-use context_bench::text::overlap::Overlap;
-use context_bench::text::rouge::{Rouge, RougeTokens};
 use context_bench::{Example, Output};
+use context_bench_scoring::official::locomo::{self, Category};
+use context_bench_scoring::official::truthfulqa::Nearness;
+use context_bench_scoring::text::overlap::Overlap;
+use context_bench_scoring::text::rouge::{Rouge, RougeTokens};
 use serde_json::{Value, json};
 
 use crate::data::{Record, official_scores, records};

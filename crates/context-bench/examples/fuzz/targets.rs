@@ -6,10 +6,10 @@ use context_bench::evaluator::{
     AnswerQuality, CallFormat, ChoiceExtraction, FunctionCallMatch, IfEvalChecker, JudgeTemplate,
     MathEquivalence, MultipleChoiceAccuracy, NliLabelMatch, SummarizationQuality, code_execution,
 };
-use context_bench::math::{equivalent, extract_answer};
-use context_bench::text::rouge::RougeTokens;
-use context_bench::text::verdict::{Scale, preference, rating};
 use context_bench::{Example, Score};
+use context_bench_scoring::math::{equivalent, extract_answer};
+use context_bench_scoring::text::rouge::RougeTokens;
+use context_bench_scoring::text::verdict::{Scale, preference, rating};
 use serde_json::{Value, json};
 
 /// What an input gave, or what does not hold for it.

@@ -7,8 +7,8 @@ use std::time::Duration;
 use context_bench::evaluator::{JudgeMode, JudgeTemplate, LlmJudge, LlmJudgeSettings, Reference};
 use context_bench::store::Store;
 use context_bench::system::{OpenAiProxy, OpenAiProxySettings};
-use context_bench::text::verdict::Scale;
 use context_bench::{Counts, EvalResult, Evaluator, Example, Output, Scores, evaluate};
+use context_bench_scoring::text::verdict::Scale;
 use context_bench_testkit::{ChatServer, Reply, handlers};
 use serde_json::{Value, json};
 

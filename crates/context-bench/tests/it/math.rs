@@ -1,6 +1,6 @@
 //! Mathematical answers: worked pairs, extraction, properties, worst cases.
 
-use context_bench::math::{equivalent, extract_answer};
+use context_bench_scoring::math::{equivalent, extract_answer};
 use proptest::prelude::*;
 use serde_json::Value;
 

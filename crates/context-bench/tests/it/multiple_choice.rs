@@ -1,7 +1,7 @@
 //! Chosen options: the worked cases, and texts as models write them.
 
 use context_bench::evaluator::MultipleChoiceAccuracy;
-use context_bench::text::choice::{ChoiceOptions, NoChoice, extract};
+use context_bench_scoring::text::choice::{ChoiceOptions, NoChoice, extract};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -676,7 +676,7 @@ fn endless_lists_are_read_to_their_end() {
         let text = format!("The {}", piece.repeat(20_000));
         ends(piece, move || {
             let _ = extract(&text, &ChoiceOptions::default());
-            let _ = context_bench::text::nli::stance(&text);
+            let _ = context_bench_scoring::text::nli::stance(&text);
         });
     }
 }

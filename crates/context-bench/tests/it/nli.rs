@@ -1,7 +1,7 @@
 //! Relations between claim and text: the worked cases.
 
 use context_bench::evaluator::NliLabelMatch;
-use context_bench::text::nli::stance;
+use context_bench_scoring::text::nli::stance;
 use serde_json::json;
 
 use crate::worked::{check, scores};

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use context_bench::evaluator::{
     JudgeRule, LlmJudgeSettings, OfficialJudge, OfficialJudgeSettings, PatchOverlap,
 };
-use context_bench::official::{alpaca_eval, longmemeval, mt_bench};
-use context_bench::stats::{JudgedPair, length_controlled};
 use context_bench::{Evaluator, Example, Output, Scores};
+use context_bench_scoring::official::{alpaca_eval, longmemeval, mt_bench};
+use context_bench_scoring::stats::{JudgedPair, length_controlled};
 use context_bench_testkit::{ChatServer, Reply, Request};
 use serde_json::{Value, json};
 

@@ -8,9 +8,9 @@ use context_bench::evaluator::{
     AnswerQuality, ChoiceExtraction, JudgeTemplate, MathEquivalence, MultipleChoiceAccuracy,
     NliLabelMatch, SummarizationQuality, code_execution,
 };
-use context_bench::text::rouge::RougeTokens;
-use context_bench::text::verdict::{Preference, Scale, preference, rating};
 use context_bench::{Evaluator, Example, Output};
+use context_bench_scoring::text::rouge::RougeTokens;
+use context_bench_scoring::text::verdict::{Preference, Scale, preference, rating};
 use proptest::prelude::*;
 use serde_json::json;
 

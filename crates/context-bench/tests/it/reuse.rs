@@ -10,11 +10,11 @@ use context_bench::system::transform::{Budget, Keep, Truncate};
 use context_bench::system::{
     CommandSettings, CommandSystem, ContextLayer, OpenAiProxy, OpenAiProxySettings, from_fn,
 };
-use context_bench::text::rouge::RougeTokens;
 use context_bench::tokens::Tokenizer;
 use context_bench::{
     Dataset, EvalResult, Evaluator, Example, FailureKind, Output, System, evaluate,
 };
+use context_bench_scoring::text::rouge::RougeTokens;
 use context_bench_testkit::{ChatServer, handlers};
 use serde_json::json;
 

@@ -1,9 +1,9 @@
 //! ROUGE against values of the official implementation, and the worked cases.
 
 use context_bench::evaluator::SummarizationQuality;
-use context_bench::text::porter::porter_stem;
-use context_bench::text::rouge::{Rouge, RougeScore, RougeTokens};
 use context_bench::{Evaluator, Example, Output};
+use context_bench_scoring::text::porter::porter_stem;
+use context_bench_scoring::text::rouge::{Rouge, RougeScore, RougeTokens};
 use serde_json::{Value, json};
 
 use crate::worked::{check, lines, scores};

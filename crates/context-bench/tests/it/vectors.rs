@@ -11,12 +11,12 @@ use context_bench::metric::{
     PerDatasetBreakdown,
 };
 use context_bench::report::MarkdownReport;
-use context_bench::text::verdict::{Scale, rating};
-use context_bench::text::{normalize::normalize_answer, overlap};
 use context_bench::tokens::{TextFields, Tokenizer, count_tokens_dict};
 use context_bench::{
     EvalResult, EvalRow, Evaluator, Example, ExampleId, Measurement, Output, Summary, Unit,
 };
+use context_bench_scoring::text::verdict::{Scale, rating};
+use context_bench_scoring::text::{normalize::normalize_answer, overlap};
 use context_bench_testkit::shared;
 use indexmap::IndexMap;
 use serde_json::{Map, Value, json};

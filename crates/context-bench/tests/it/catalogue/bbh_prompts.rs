@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use context_bench::dataset::catalogue::Catalogue;
-use context_bench::official::bbh;
+use context_bench_scoring::official::bbh;
 use context_bench_template::yaml;
 use serde_json::Value;
 
