@@ -67,12 +67,12 @@ const HEAD: &str = "# The run file
 
 <!-- Written by the tests from the types in `crates/context-bench/src/plan/spec.rs`. -->
 
-`context-bench run bench.yaml` runs what a file describes; flags are put on top of it.
+`context-bench run bench.yaml` runs what a file describes; flags override it.
 `context-bench run … --print-config` writes the file of a command line, `--dry-run` shows
 what would be done, and `context-bench schema` prints the JSON Schema for editors. The
-file is YAML 1.1 as everywhere here, or JSON when its name ends in `.json`. Paths of
-datasets, tasks and Python start at the current folder or, where nothing is there, beside
-the file.
+file is YAML 1.1, as everywhere here, or JSON if its name ends in `.json`. Paths of
+datasets, tasks and Python are looked up from the current folder and, if nothing is there,
+beside the file. [The guide](../guide/run-files.md) explains run files.
 
 ```yaml
 version: 1

@@ -18,29 +18,29 @@ use crate::system::Layout;
 /// The format of run files that this version writes and reads.
 pub const SPEC_VERSION: u32 = 1;
 
-/// What is to be run: systems over benchmarks, how they are asked and scored.
+/// What to run: systems over benchmarks, and how they are asked and scored.
 ///
-/// Everything may be left out but systems and benchmarks. Flags of the command line are
-/// put on top: lists (systems, benchmarks, evaluators) are replaced, all else is merged
-/// key by key.
+/// Only systems and benchmarks are required. Flags of the command line are put on top:
+/// lists (systems, benchmarks, evaluators) are replaced, everything else is merged key by
+/// key.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RunSpec {
     /// The format of this file: 1.
     pub version: u32,
-    /// What is compared.
+    /// The systems to compare.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub systems: Vec<SystemSpec>,
-    /// The endpoint that answers for built-in systems; without it the baseline reader
-    /// does, which is no language model.
+    /// The endpoint that answers for built-in systems; default: the baseline reader, which
+    /// is not a language model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub relay: Option<String>,
-    /// What they are measured with.
+    /// The datasets and tasks to measure them with.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub benchmarks: Vec<BenchmarkSpec>,
-    /// How models are asked about datasets: `official` (the default: as the authors of a
-    /// dataset ask, where its file says how) or `plain` (context and question alone; the
-    /// default where a `layout` is given).
+    /// How models are asked about datasets: `official` (the default: with the prompt of the
+    /// dataset's file, modelled on its authors') or `plain` (context and question alone; the
+    /// default if a `layout` is given).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prompt: Option<PromptStyle>,
     /// Where records come from and how many are used.
@@ -49,7 +49,7 @@ pub struct RunSpec {
     /// How prompts are made.
     #[serde(skip_serializing_if = "is_default")]
     pub prompts: PromptSpec,
-    /// How every endpoint is asked. Systems may have the same keys for themselves.
+    /// How every endpoint is asked. A system can have the same keys for itself.
     #[serde(skip_serializing_if = "is_default")]
     pub requests: RequestSpec,
     /// How likelihoods are asked for.
@@ -58,22 +58,23 @@ pub struct RunSpec {
     /// How answers are scored and summed up.
     #[serde(skip_serializing_if = "is_default")]
     pub scoring: ScoringSpec,
-    /// What the run may take.
+    /// Limits on time, requests and failures.
     #[serde(skip_serializing_if = "is_default")]
     pub limits: LimitSpec,
-    /// What decides everything that is drawn at random.
+    /// Seeds for everything that is drawn at random.
     #[serde(skip_serializing_if = "is_default")]
     pub seeds: SeedSpec,
     /// Python functions and classes of tasks.
     #[serde(skip_serializing_if = "is_default")]
     pub python: PythonSpec,
-    /// Folder of the run store: keeps answers and scores, reuses what is there.
+    /// Folder of the run store, which keeps answers and scores and reuses what is there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_dir: Option<PathBuf>,
     /// What is written, and where.
     #[serde(skip_serializing_if = "is_default")]
     pub output: OutputSpec,
-    /// The words of lm-evaluation-harness that a command line had, for its result files.
+    /// The `--model` and `--model-args` of lm-evaluation-harness that a command line had,
+    /// for result files.
     #[serde(skip_serializing_if = "is_default")]
     pub harness: HarnessSpec,
 }
@@ -124,24 +125,24 @@ macro_rules! with_requests {
             /// The model to ask for; default `claude-haiku-4-5-20251001`.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub model: Option<String>,
-            /// The variable that holds the API key; default `OPENAI_API_KEY`. A variable
-            /// that is named here must be set.
+            /// The variable that holds the API key; default `OPENAI_API_KEY`. If you name
+            /// one here, it must be set.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub api_key_env: Option<String>,
             /// System prompt that precedes every example.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub system_prompt: Option<String>,
-            /// Where the context of an example with a question stands: `system` (the
-            /// default; a system message), `user` (above the question, in one message) or
-            /// `tool` (the result of a tool call).
+            /// Where the context of an example with a question goes: `system` (the default;
+            /// a system message), `user` (above the question, in one message) or `tool` (the
+            /// result of a tool call).
             #[serde(skip_serializing_if = "Option::is_none")]
             pub layout: Option<Layout>,
-            /// How freely answers vary; default 0, or nothing where an endpoint refuses
-            /// that. Tasks and official prompts have their own.
+            /// The sampling temperature; default 0, or none if an endpoint refuses that.
+            /// Tasks and official prompts have their own.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub temperature: Option<f64>,
-            /// The most tokens of an answer; default: what the endpoint allows. Tasks and
-            /// official prompts have their own.
+            /// The maximum number of tokens of an answer; default: what the endpoint allows.
+            /// Tasks and official prompts have their own.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub max_tokens: Option<u64>,
             /// Headers of every request, such as `{x-kompact-disable: "true"}`.
@@ -154,11 +155,11 @@ macro_rules! with_requests {
             #[serde(skip_serializing_if = "Option::is_none")]
             pub timeout: Option<f64>,
             /// Further attempts after a failed one (429, 5xx, broken connections,
-            /// time-outs); default 3.
+            /// timeouts); default 3.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub max_retries: Option<u32>,
-            /// Whether replies are streamed, which records the time to the first token;
-            /// default false.
+            /// Whether to stream replies, which records the time to the first token; default
+            /// false.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub stream: Option<bool>,
         }
@@ -188,8 +189,7 @@ macro_rules! with_requests {
 }
 
 with_requests! {
-    /// One of the systems that are compared: exactly one of `proxy`, `system`, `command`
-    /// and `given`.
+    /// One system: exactly one of `proxy`, `system`, `command` and `given`.
     pub struct SystemSpec {
         /// What reports call it; default: the host of the endpoint, the built-in system as
         /// written, the file name of the command.
@@ -204,10 +204,10 @@ with_requests! {
         /// A program that answers JSON lines: one example in, one map with `response` out.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub command: Option<String>,
-        /// The version of the command; change it when its answers may change.
+        /// The version of the command; change it when its answers may have changed.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub version: Option<String>,
-        /// A system that the calling program brings along, by its name.
+        /// A system that the calling program provides, by its name.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub given: Option<String>,
     }
@@ -218,7 +218,7 @@ with_requests! {
     pub struct RequestSpec {}
 }
 
-/// Something that systems are measured with: exactly one of `dataset`, `task` and `given`.
+/// One benchmark: exactly one of `dataset`, `task` and `given`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct BenchmarkSpec {
@@ -230,7 +230,7 @@ pub struct BenchmarkSpec {
     /// with commas.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
-    /// Examples that the calling program brings along, by name.
+    /// Examples that the calling program provides, by name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub given: Option<String>,
 }
@@ -239,10 +239,10 @@ pub struct BenchmarkSpec {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DataSpec {
-    /// Files, or folders of files, of tasks and datasets of your own.
+    /// Files, or folders of files, with your own tasks and datasets.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub include_path: Vec<PathBuf>,
-    /// Records of splits from files, by the name of the split.
+    /// Files with the records of splits, by the name of the split.
     #[serde(skip_serializing_if = "IndexMap::is_empty")]
     pub files: IndexMap<String, PathBuf>,
     /// Local copies of datasets, by name (`mmlu`, or a task's `dataset_path`).
@@ -252,7 +252,7 @@ pub struct DataSpec {
     /// systems and evaluators know, as `{question: prompt, answer: expected}`.
     #[serde(skip_serializing_if = "IndexMap::is_empty")]
     pub map: IndexMap<String, String>,
-    /// Use the first so many records of each benchmark, or with a number below 1 that share.
+    /// Use only the first records of each benchmark: so many, or below 1 that share.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "whole")]
     pub limit: Option<f64>,
     /// How often every system is asked about each example; default 1, or what a task says.
@@ -270,36 +270,36 @@ pub struct DataSpec {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PromptSpec {
-    /// Examples in each prompt; tasks that say 0 stay without.
+    /// Examples in each prompt; tasks that say 0 keep 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub num_fewshot: Option<usize>,
     /// Ask in messages instead of one text; default false.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub apply_chat_template: Option<bool>,
-    /// Each example as two messages of its own; the default with messages.
+    /// Send each example as two messages; the default with messages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fewshot_as_multiturn: Option<bool>,
     /// Text in front of every prompt; a system message with messages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub system_instruction: Option<String>,
-    /// Settings of generation over those of tasks, such as `{temperature: 0.5}`.
+    /// Generation settings on top of those of tasks, such as `{temperature: 0.5}`.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub generation: Map<String, Value>,
-    /// The most tokens of an answer, where a task does not say.
+    /// The maximum number of tokens of an answer, if a task does not say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_gen_toks: Option<u64>,
-    /// The most tokens of the message that an official prompt makes, as `scoring.tokenizer`
-    /// counts them: of longer ones the middle is left out, half of the tokens stay at each
-    /// end. Default: no limit.
+    /// The maximum number of tokens of the message that an official prompt makes, as
+    /// `scoring.tokenizer` counts them: the middle of longer ones is left out, half of the
+    /// tokens stay at each end. Default: no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_prompt_tokens: Option<u64>,
-    /// A text that ends every answer, with the stops of its task.
+    /// A text that ends every answer, besides the stops of its task.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub eos: Option<String>,
-    /// Over the metadata of every task; Python functions of tasks see it.
+    /// Put on top of the metadata of every task; Python functions of tasks see it.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub metadata: Map<String, Value>,
-    /// Over the settings of every task.
+    /// Put on top of the settings of every task.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub overrides: Map<String, Value>,
 }
@@ -308,16 +308,16 @@ pub struct PromptSpec {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct LikelihoodSpec {
-    /// Whether endpoints give them; default: unless an address is for chats alone.
+    /// Whether endpoints can give them; default: yes, unless an address is only for chats.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
     /// Texts per request; default 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub batch_size: Option<usize>,
-    /// The most tokens of a text, one of which is kept for generation.
+    /// The maximum number of tokens of a text, one of which is reserved for generation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_length: Option<usize>,
-    /// What stands before a text that has nothing before it.
+    /// The text to put before a text without a context.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prefix: Option<String>,
 }
@@ -326,18 +326,18 @@ pub struct LikelihoodSpec {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ScoringSpec {
-    /// Evaluators as `NAME[:key=value,...]`, in place of those of the datasets;
+    /// Evaluators as `NAME[:key=value,...]`, instead of those of the datasets;
     /// `context-bench ls evaluators` lists them. Tasks keep their own metrics.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub evaluators: Option<Vec<String>>,
-    /// The score that means, pass rates and costs are computed from; default: that of the
+    /// The score from which means, pass rates and costs are computed; default: that of the
     /// benchmarks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub score_field: Option<String>,
     /// A row passes when its score is at or above this; default 0.7.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threshold: Option<f64>,
-    /// The system that prompt tokens of others are compared with, by its name; default:
+    /// The name of the system that the prompt tokens of others are compared with; default:
     /// the first one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub baseline: Option<String>,
@@ -354,7 +354,7 @@ pub struct ScoringSpec {
     /// Count the tokens of these fields only; default: every text field.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub text_fields: Vec<String>,
-    /// Metrics that the calling program brings along, by name; default: those of reports.
+    /// Metrics that the calling program provides, by name; default: those of reports.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metrics: Option<Vec<String>>,
     /// Resamples for standard errors of tasks that are not analytic; default 100000.
@@ -364,16 +364,16 @@ pub struct ScoringSpec {
     /// default false.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pooled_stderr: Option<bool>,
-    /// Allow tasks that run code which a model wrote; default false.
+    /// Allow tasks that run code written by a model; default false.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confirm_run_unsafe_code: Option<bool>,
-    /// Run generated code with a time limit only where no sandbox works; default false. It
-    /// can then do whatever you can.
+    /// Run generated code with only a time limit if no sandbox works; default false. It can
+    /// then do whatever you can.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allow_unsandboxed_code: Option<bool>,
 }
 
-/// What a run may take.
+/// Limits of a run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct LimitSpec {
@@ -381,16 +381,16 @@ pub struct LimitSpec {
     /// to find it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_workers: Option<Workers>,
-    /// Requests per second at most, over all endpoints, retries included.
+    /// Maximum requests per second, over all endpoints, retries included.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rps: Option<f64>,
-    /// Tokens per minute at most, over all endpoints.
+    /// Maximum tokens per minute, over all endpoints.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tpm: Option<f64>,
-    /// Seconds that one example may take, all retries included.
+    /// Seconds that one example may take, with all its retries.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub example_timeout: Option<f64>,
-    /// Seconds that the whole run may take; then what is in flight is finished.
+    /// Seconds that the whole run may take; after that, what is in flight is finished.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_time: Option<f64>,
     /// Share of rows that may fail before the exit code is 3; default 0.
@@ -398,14 +398,14 @@ pub struct LimitSpec {
     pub max_error_rate: Option<f64>,
 }
 
-/// What decides everything that is drawn at random.
+/// Seeds for everything that is drawn at random.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SeedSpec {
-    /// The order of options where the source always puts the right one first; default 42.
+    /// For the order of options if the source always puts the right one first; default 42.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub options: Option<i64>,
-    /// Which examples the prompts of tasks get; default 1234.
+    /// For the examples in the prompts of tasks; default 1234.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fewshot: Option<i64>,
     /// Sent with every request of a task; default: none is sent.
@@ -420,7 +420,7 @@ pub struct PythonSpec {
     /// The interpreter that runs them; default `python3`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interpreter: Option<PathBuf>,
-    /// Whether tasks may have any; default true.
+    /// Whether tasks may use Python; default true.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allowed: Option<bool>,
 }
@@ -442,13 +442,12 @@ pub struct OutputSpec {
     /// A folder for results in the schema of lm-evaluation-harness, or a `.json` file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub harness_path: Option<PathBuf>,
-    /// Write what was asked and said about each document beside those results; default
-    /// false.
+    /// Also write what was asked and answered for each document; default false.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub log_samples: Option<bool>,
 }
 
-/// The words of lm-evaluation-harness that a command line had.
+/// The `--model` and `--model-args` of lm-evaluation-harness that a command line had.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct HarnessSpec {
