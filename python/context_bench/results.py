@@ -44,7 +44,7 @@ class EvalResult:
     store: dict[str, Any] | None = None
     #: Per system: results of tasks and groups (``results``, ``groups``, ``table`` …).
     tasks: dict[str, dict[str, Any]] = dataclasses.field(default_factory=dict)
-    #: By which rule each dataset of the catalogue is scored, and what these scores are of it.
+    #: By which rule each dataset of the catalog is scored, and what these scores are of it.
     rules: dict[str, dict[str, Any]] = dataclasses.field(default_factory=dict)
     interrupted: bool = False
     #: Of which run this is only a part, and how much is missing; ``None`` for a whole.

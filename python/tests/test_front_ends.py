@@ -13,7 +13,7 @@ from fronts import EXAMPLES, FIXTURES, Model, Program, Seen, copy, package, same
 
 Spec = dict[str, Any]
 
-#: Beside the usual config of each dataset, as in the tests of the catalogue.
+#: Beside the usual config of each dataset, as in the tests of the catalog.
 FURTHER = [
     "bbh:word_sorting", "gpqa@train", "gsm8k:socratic", "infinitebench:longbook_choice_eng",
     "infinitebench:passkey", "locomo:qa", "longbench:gov_report", "longbench:trec", "mbpp:full",

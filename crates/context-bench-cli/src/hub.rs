@@ -4,7 +4,7 @@ use std::io::IsTerminal as _;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use context_bench::dataset::catalogue::{Event, Hub, HubAccess, HubSettings, Progress};
+use context_bench::dataset::catalog::{Event, Hub, HubAccess, HubSettings, Progress};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::failure::Failure;

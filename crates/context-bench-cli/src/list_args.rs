@@ -79,7 +79,7 @@ pub(crate) struct ShowArgs {
     #[arg(long, visible_alias = "include_path", value_name = "PATH")]
     pub(crate) include_path: Vec<PathBuf>,
     /// Seed that shuffles options where the source always lists the right one first.
-    #[arg(long, value_name = "N", default_value_t = context_bench::dataset::catalogue::OPTION_SEED)]
+    #[arg(long, value_name = "N", default_value_t = context_bench::dataset::catalog::OPTION_SEED)]
     pub(crate) seed: u64,
     /// Keep options in the order of the source.
     #[arg(long)]

@@ -9,7 +9,7 @@ use context_bench::mask;
 use context_bench::plan::PythonSpec;
 use context_bench::planner::{PlanError, Surroundings};
 use context_bench::registry::Registry;
-use context_bench::task::CatalogSettings;
+use context_bench::task::TaskIndexSettings;
 use context_bench::task::tasks::python::{PythonPool, PythonSettings};
 use context_bench::task::tasks::{Host, NoHost};
 
@@ -35,7 +35,7 @@ pub(crate) fn of(registry: &Registry, quiet: bool) -> Surroundings {
             })
         }),
         host: Arc::new(|python| host(python)),
-        catalog: Arc::new(|include| CatalogSettings {
+        task_index: Arc::new(|include| TaskIndexSettings {
             include: include.to_vec(),
             cache: index_file(include),
             home: env::get("HOME").map(PathBuf::from),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use context_bench::planner::{self, Notice};
 use context_bench::registry::Registry;
-use context_bench::task::TaskCatalog;
+use context_bench::task::TaskIndex;
 use context_bench::task::tasks::{Task, Warning};
 
 use crate::failure::Failure;
@@ -12,17 +12,17 @@ use crate::task_args::PythonArgs;
 use crate::{output, surroundings};
 
 /// The index: tasks that come with the program, and the user's own.
-pub(crate) fn catalog(registry: &Registry, include: &[PathBuf]) -> Result<TaskCatalog, Failure> {
-    let catalog = planner::task_catalog(&surroundings::of(registry, true), include)?;
-    warn(&catalog.tasks.index.remarks());
-    Ok(catalog)
+pub(crate) fn task_index(registry: &Registry, include: &[PathBuf]) -> Result<TaskIndex, Failure> {
+    let task_index = planner::task_index(&surroundings::of(registry, true), include)?;
+    warn(&task_index.tasks.index.remarks());
+    Ok(task_index)
 }
 
 /// The registry with the datasets that the user's files describe.
 pub(crate) fn included(registry: &Registry, paths: &[PathBuf]) -> Result<Registry, Failure> {
     let mut registry = registry.clone();
     if !paths.is_empty() {
-        registry.catalogue = catalog(&registry, paths)?.datasets;
+        registry.catalog = task_index(&registry, paths)?.datasets;
     }
     Ok(registry)
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use context_bench::Dataset;
-use context_bench::dataset::catalogue::{Hub, HubAccess, HubSettings};
+use context_bench::dataset::catalog::{Hub, HubAccess, HubSettings};
 use context_bench::dataset::{DatasetRef, DatasetTarget, Shape};
 use context_bench::registry::{DatasetRequest, Registry};
 use pyo3::prelude::*;
@@ -18,7 +18,7 @@ use crate::error::{bad_value, bug};
 pub(crate) fn dataset_names() -> Vec<String> {
     let registry = Registry::builtin();
     let own = registry.datasets.list().map(str::to_owned);
-    let known = registry.catalogue.names().into_iter().map(str::to_owned);
+    let known = registry.catalog.names().into_iter().map(str::to_owned);
     let mut names: Vec<String> = own.chain(known).collect();
     names.sort_unstable();
     names

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use context_bench::Prompt;
-use context_bench::dataset::catalogue::LoadSettings;
+use context_bench::dataset::catalog::LoadSettings;
 use context_bench::dataset::{DatasetRef, DatasetTarget};
 use context_bench::plan::{PromptStyle, RunSpec};
 use context_bench::planner::{self, Notice};

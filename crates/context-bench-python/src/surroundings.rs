@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use context_bench::planner::{PlanError, Surroundings};
 use context_bench::registry::Registry;
-use context_bench::task::CatalogSettings;
+use context_bench::task::TaskIndexSettings;
 use context_bench_tasks::Host;
 use pyo3::prelude::*;
 
@@ -24,7 +24,7 @@ pub(crate) fn of(py: Python<'_>, cache: Option<PathBuf>) -> PyResult<Surrounding
             Some(false) => Arc::new(context_bench_tasks::NoHost),
             _ => Arc::clone(&here),
         }),
-        catalog: Arc::new(move |include| CatalogSettings {
+        task_index: Arc::new(move |include| TaskIndexSettings {
             include: include.to_vec(),
             cache: cache.clone(),
             home: std::env::home_dir(),

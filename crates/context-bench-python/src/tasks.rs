@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use context_bench::registry::Registry;
-use context_bench::task::{CatalogSettings, TaskCatalog};
+use context_bench::task::{TaskIndex, TaskIndexSettings};
 use context_bench_tasks::config::{Config, Origin};
 use context_bench_tasks::options::Limit;
 use context_bench_tasks::outcome::Resampling;
@@ -63,13 +63,13 @@ impl NativeTasks {
         let home = std::env::home_dir();
         let catalog = py.detach(|| match defaults {
             true => {
-                let settings = CatalogSettings {
+                let settings = TaskIndexSettings {
                     include: roots.clone(),
                     cache: cache.clone(),
                     home,
                 };
-                let datasets = &Registry::builtin().catalogue;
-                TaskCatalog::build(datasets, &settings).map(|catalog| catalog.tasks)
+                let datasets = &Registry::builtin().catalog;
+                TaskIndex::build(datasets, &settings).map(|catalog| catalog.tasks)
             }
             false => {
                 let options = IndexOptions {
@@ -384,7 +384,7 @@ fn task(
         let origin = Origin::other("<overrides>");
         leaf.config.extend(&Config::from_json(overrides, &origin));
     }
-    // A dataset of the catalogue is asked in its own way, as a class is.
+    // A dataset of the catalog is asked in its own way, as a class is.
     let output_type = if leaf.python || leaf.is_native() {
         tasks.push(None);
         None

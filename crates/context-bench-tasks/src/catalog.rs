@@ -53,7 +53,7 @@ pub(crate) struct Context {
 }
 
 impl Catalog {
-    /// A catalogue of an index.
+    /// A catalog of an index.
     pub fn new(index: Index, home: Option<PathBuf>) -> Self {
         Self {
             index,

@@ -124,12 +124,12 @@ impl Leaf {
         self.format = Some(format.to_owned());
     }
 
-    /// The dataset of the catalogue that its records come from, `name[:config]`.
+    /// The dataset of the catalog that its records come from, `name[:config]`.
     pub fn dataset(&self) -> Option<&str> {
         self.config.text("dataset")
     }
 
-    /// Whether it is a dataset of the catalogue as it is: asked and scored in the
+    /// Whether it is a dataset of the catalog as it is: asked and scored in the
     /// dataset's own way, without prompts of a task.
     pub fn is_native(&self) -> bool {
         self.dataset().is_some() && !self.python && self.config.get("doc_to_text").is_none()

@@ -31,7 +31,7 @@ pub struct Report {
     /// Tasks that need a package which is not installed, by package. They are right as far
     /// as can be told without it, and an error when they are run.
     pub lacking: BTreeMap<String, Vec<String>>,
-    /// Datasets of the catalogue that are tasks as they are: key and dataset.
+    /// Datasets of the catalog that are tasks as they are: key and dataset.
     pub native: Vec<(String, String)>,
     /// How many tasks were looked at.
     pub n_tasks: usize,

@@ -189,7 +189,7 @@ impl EvalResult {
         answered.get(system)?.as_str()
     }
 
-    /// By which rule each dataset of the catalogue is scored, and what the scores of this
+    /// By which rule each dataset of the catalog is scored, and what the scores of this
     /// run are of it.
     pub fn rules(&self) -> Map<String, Value> {
         let mut rules = Map::new();

@@ -42,7 +42,7 @@ class Task:
     config: dict[str, Any] = field(repr=False)
     #: Whether a Python class is the task.
     python: bool = False
-    #: The dataset of the catalogue that is the task, asked and scored in its own way.
+    #: The dataset of the catalog that is the task, asked and scored in its own way.
     dataset: str | None = None
     _native: NativeTask | None = field(default=None, repr=False, compare=False)
 
@@ -87,7 +87,7 @@ class Task:
     def _ready(self) -> NativeTask:
         if self.dataset is not None:
             raise NotImplementedError(
-                f"`{self.name}` is a dataset of the catalogue, asked in its own way\n"
+                f"`{self.name}` is a dataset of the catalog, asked in its own way\n"
                 "hint: `TaskManager.evaluate` runs it; `name@generate` has prompts of its own"
             )
         if self._native is None:
@@ -289,7 +289,7 @@ class TaskManager:
             limit: So many documents per task, or a share of them below 1.
             seed: Decides which examples are drawn, and the order of options.
             confirm_run_unsafe_code: Allows tasks that run code which a model wrote.
-            prompt: How datasets of the catalogue are asked, which are tasks too.
+            prompt: How datasets of the catalog are asked, which are tasks too.
 
         The other arguments are those of ``context_bench.evaluate``.
         """

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use context_bench::dataset::catalogue::{Hub, HubAccess, HubSettings};
+use context_bench::dataset::catalog::{Hub, HubAccess, HubSettings};
 use context_bench::registry::{DatasetRequest, Registry};
 use context_bench_testkit::hub::{FakeHub, FakeRepo};
 
@@ -123,7 +123,7 @@ impl Compared {
     }
 }
 
-/// The real records of the catalogue's datasets, repeated to some 20 MB each.
+/// The real records of the catalog's datasets, repeated to some 20 MB each.
 fn real(python: &str, folder: &Path) {
     let Some(source) = context_bench_testkit::shared::path("data/parquet") else {
         return;

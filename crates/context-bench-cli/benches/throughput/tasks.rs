@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use context_bench::dataset::catalogue::Catalogue;
+use context_bench::dataset::catalog::DatasetCatalog;
 use context_bench::task::tasks::{NoHost, Options, Task};
-use context_bench::task::{CatalogSettings, DataSettings, TaskCatalog, TaskData};
+use context_bench::task::{DataSettings, TaskData, TaskIndex, TaskIndexSettings};
 use context_bench_testkit::shared;
 use serde_json::json;
 
@@ -85,18 +85,18 @@ pub(super) fn tasks() {
     mmlu(folder.path());
 }
 
-fn catalog(include: Vec<PathBuf>) -> TaskCatalog {
-    let settings = CatalogSettings {
+fn task_index(include: Vec<PathBuf>) -> TaskIndex {
+    let settings = TaskIndexSettings {
         include,
-        ..CatalogSettings::default()
+        ..TaskIndexSettings::default()
     };
-    TaskCatalog::build(&Catalogue::builtin(), &settings).unwrap()
+    TaskIndex::build(&DatasetCatalog::builtin(), &settings).unwrap()
 }
 
 /// Indexes a tree without a kept index and prints the peak memory.
 pub(super) fn memory_child(root: &Path) {
-    let catalog = catalog(vec![root.to_owned()]);
-    let report = catalog.validate(&["family_007"], None);
+    let task_index = task_index(vec![root.to_owned()]);
+    let report = task_index.validate(&["family_007"], None);
     assert_eq!(report.valid.len(), TASKS);
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
@@ -115,7 +115,7 @@ fn mmlu(folder: &Path) {
         None => std::fs::write(copy.join("mmlu.all.test.jsonl"), rows(14_042, 250)).unwrap(),
     }
     std::fs::write(copy.join("mmlu.all.dev.jsonl"), rows(57 * 5, 250)).unwrap();
-    let catalog = catalog(Vec::new());
+    let task_index = task_index(Vec::new());
     let settings = DataSettings {
         copies: vec![("mmlu".into(), copy)],
         ..DataSettings::default()
@@ -127,8 +127,8 @@ fn mmlu(folder: &Path) {
     let mut best = (f64::INFINITY, 0, 0);
     for _ in 0..3 {
         let before = cpu_seconds();
-        let data = TaskData::new(catalog.datasets.clone(), settings.clone());
-        let (tree, _) = catalog.select(&["mmlu"]).unwrap();
+        let data = TaskData::new(task_index.datasets.clone(), settings.clone());
+        let (tree, _) = task_index.select(&["mmlu"]).unwrap();
         let (mut prompts, mut bytes) = (0, 0);
         for leaf in tree.leaves() {
             let task = Task::build(leaf).unwrap();
@@ -164,7 +164,7 @@ fn mmlu(folder: &Path) {
 
 /// Questions over all subjects, in the layout of the hub.
 fn rows(n: usize, words: usize) -> String {
-    let spec = Catalogue::builtin().get("mmlu").unwrap();
+    let spec = DatasetCatalog::builtin().get("mmlu").unwrap();
     let subjects: Vec<&str> = spec.config_names().filter(|name| *name != "all").collect();
     let text = "word ".repeat(words / 5);
     let row = |i: usize| {

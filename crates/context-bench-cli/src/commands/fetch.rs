@@ -12,7 +12,7 @@ pub(crate) fn main(args: &FetchArgs, registry: &Registry) -> Result<Exit, Failur
     let registry = tasks::included(registry, &args.include_path)?;
     let names: Vec<String> = match args.all {
         true => registry
-            .catalogue
+            .catalog
             .names()
             .into_iter()
             .map(str::to_owned)

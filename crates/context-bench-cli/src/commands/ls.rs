@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use context_bench::dataset::catalogue::{
-    CacheState, Catalogue, Config, HubAccess, Rule, Spec, Standing,
+use context_bench::dataset::catalog::{
+    CacheState, Config, DatasetCatalog, HubAccess, Rule, Spec, Standing,
 };
 use context_bench::registry::Registry;
 use serde_json::{Map, Value, json};
@@ -85,9 +85,9 @@ fn dataset_entries(registry: &Registry, details: bool) -> Result<Vec<Entry>, Fai
         true => Some(hub::access(true)?),
         false => None,
     };
-    let catalogue: &Catalogue = &registry.catalogue;
-    for name in catalogue.names() {
-        let spec = catalogue.get(name)?;
+    let catalog: &DatasetCatalog = &registry.catalog;
+    for name in catalog.names() {
+        let spec = catalog.get(name)?;
         let mut entry = Entry::new(name, spec.about());
         if let Some(access) = &access {
             describe(&mut entry, &spec, access)?;

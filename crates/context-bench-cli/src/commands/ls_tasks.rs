@@ -1,7 +1,7 @@
 //! `ls tasks`, `ls groups`, `ls tags` and `ls subtasks`: lists the index of tasks.
 
 use context_bench::registry::Registry;
-use context_bench::task::TaskCatalog;
+use context_bench::task::TaskIndex;
 use context_bench::task::tasks::file::Kind as FileKind;
 use context_bench::task::tasks::{listing, pattern};
 use serde_json::{Map, Value, json};
@@ -12,13 +12,13 @@ use crate::list_args::{Kind, ListFormat, LsArgs};
 use crate::{output, tasks};
 
 pub(crate) fn main(kind: Kind, args: &LsArgs, registry: &Registry) -> Result<Exit, Failure> {
-    let catalog = tasks::catalog(registry, &args.include_path)?;
+    let task_index = tasks::task_index(registry, &args.include_path)?;
     let wanted = |name: &str| match &args.pattern {
         Some(pattern) => pattern::matches(pattern, name),
         None => true,
     };
     let list = List {
-        catalog: &catalog,
+        task_index: &task_index,
         wanted: &wanted,
         details: args.output == ListFormat::Json,
     };
@@ -60,14 +60,14 @@ struct Row {
 }
 
 struct List<'a> {
-    catalog: &'a TaskCatalog,
+    task_index: &'a TaskIndex,
     wanted: &'a dyn Fn(&str) -> bool,
     details: bool,
 }
 
 impl List<'_> {
     fn groups(&self) -> Vec<Row> {
-        let index = &self.catalog.tasks.index;
+        let index = &self.task_index.tasks.index;
         if !self.details {
             let groups = index.groups().filter(|(name, _)| (self.wanted)(name));
             return groups
@@ -77,7 +77,7 @@ impl List<'_> {
                 })
                 .collect();
         }
-        let (groups, errors) = listing::groups(&self.catalog.tasks);
+        let (groups, errors) = listing::groups(&self.task_index.tasks);
         for error in errors {
             output::warning(&format!("skipped a group: {error}"));
         }
@@ -98,7 +98,7 @@ impl List<'_> {
     }
 
     fn tags(&self) -> Vec<Row> {
-        let tags = self.catalog.tasks.index.tags();
+        let tags = self.task_index.tasks.index.tags();
         // `NAME:CONFIG` is only another spelling of a task.
         tags.filter(|(name, _)| !name.contains(':') && (self.wanted)(name))
             .map(|(name, tasks)| Row {
@@ -109,7 +109,7 @@ impl List<'_> {
     }
 
     fn tasks(&self) -> Vec<Row> {
-        let tasks = self.catalog.tasks.index.tasks();
+        let tasks = self.task_index.tasks.index.tasks();
         tasks
             .filter(|(name, _)| (self.wanted)(name))
             .map(|(name, entry)| Row {

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 use context_bench::ExampleId;
-use context_bench::dataset::catalogue::LoadSettings;
+use context_bench::dataset::catalog::LoadSettings;
 use context_bench::plan::{RequestSpec, RunSpec};
 use context_bench::planner::{
     self, ClassObject, ExampleRequests, PlanError, Requests, Surroundings, check_copies,
@@ -16,7 +16,7 @@ use context_bench::registry::Registry;
 use context_bench::system::{self, Layout};
 use context_bench::task::tasks::python::value::plain;
 use context_bench::task::tasks::{Error, Host, Leaf, Options, Task};
-use context_bench::task::{TaskCatalog, TaskData};
+use context_bench::task::{TaskData, TaskIndex};
 use context_bench_scoring::text::visible::visible;
 use serde_json::{Map, Value, json};
 
@@ -208,16 +208,16 @@ fn prompts(
     format: Format,
     registry: &Registry,
 ) -> Result<Exit, Failure> {
-    let catalog = tasks::catalog(registry, &spec.data.include_path)?;
+    let task_index = tasks::task_index(registry, &spec.data.include_path)?;
     let named = spec.benchmarks.iter().filter_map(|one| one.task.clone());
-    let (tree, warnings) = catalog.select(&named.collect::<Vec<_>>())?;
+    let (tree, warnings) = task_index.select(&named.collect::<Vec<_>>())?;
     tasks::warn(&warnings);
-    check_copies(&tree, &catalog, &spec.data)?;
+    check_copies(&tree, &task_index, &spec.data)?;
     let around = surroundings::of(registry, true);
     let renderer = Renderer {
         options: planner::prompt_options(&spec)?,
-        data: planner::task_data(&spec, &around, catalog.datasets.clone())?,
-        catalog,
+        data: planner::task_data(&spec, &around, task_index.datasets.clone())?,
+        task_index,
         host: surroundings::host(&spec.python),
         spec,
         around,
@@ -271,7 +271,7 @@ struct Renderer {
     spec: RunSpec,
     around: Surroundings,
     options: Options,
-    catalog: TaskCatalog,
+    task_index: TaskIndex,
     data: TaskData,
     host: Arc<dyn Host>,
 }
@@ -302,7 +302,7 @@ impl Renderer {
 
     /// A dataset of the catalog has its own prompts.
     fn dataset(&self, leaf: &Leaf) -> Result<Vec<Map<String, Value>>, Failure> {
-        let Some(config) = self.catalog.dataset(leaf)? else {
+        let Some(config) = self.task_index.dataset(leaf)? else {
             return Ok(Vec::new());
         };
         let seed = self.spec.seeds.options.unwrap_or(planner::OPTION_SEED);

@@ -6,9 +6,9 @@
 use std::path::Path;
 
 use context_bench::Output;
-use context_bench::dataset::catalogue::LoadSettings;
+use context_bench::dataset::catalog::LoadSettings;
 use context_bench::registry::{Registry, SystemRef, needs_more};
-use context_bench::task::TaskCatalog;
+use context_bench::task::TaskIndex;
 use context_bench::task::tasks::{Dataset, Leaf, Options, OutputType, Response, Task};
 use serde_json::{Map, Value, json};
 
@@ -18,8 +18,8 @@ use crate::list_args::ScoreArgs;
 use crate::{output, surroundings, tasks};
 
 pub(crate) fn main(args: &ScoreArgs, registry: &Registry) -> Result<Exit, Failure> {
-    let catalog = tasks::catalog(registry, &args.include_path)?;
-    let (tree, warnings) = catalog.select(&[&args.task])?;
+    let task_index = tasks::task_index(registry, &args.include_path)?;
+    let (tree, warnings) = task_index.select(&[&args.task])?;
     tasks::warn(&warnings);
     let leaves = tree.leaves();
     let [leaf] = leaves[..] else {
@@ -39,7 +39,7 @@ pub(crate) fn main(args: &ScoreArgs, registry: &Registry) -> Result<Exit, Failur
         .hint("run it with `--limit 1`"));
     }
     let scored = match leaf.is_native() {
-        true => dataset_task(leaf, &catalog, args, registry)?,
+        true => dataset_task(leaf, &task_index, args, registry)?,
         false => yaml_task(leaf, args)?,
     };
     output::stdout(&format!("{:#}\n", Value::Object(scored)))?;
@@ -97,11 +97,11 @@ fn yaml_task(leaf: &Leaf, args: &ScoreArgs) -> Result<Map<String, Value>, Failur
 /// A dataset of the catalog: the scores of its evaluators.
 fn dataset_task(
     leaf: &Leaf,
-    catalog: &TaskCatalog,
+    task_index: &TaskIndex,
     args: &ScoreArgs,
     registry: &Registry,
 ) -> Result<Map<String, Value>, Failure> {
-    let Some(config) = catalog.dataset(leaf)? else {
+    let Some(config) = task_index.dataset(leaf)? else {
         return Err(Failure::bad_input(format!(
             "task `{}` has no dataset",
             leaf.name

@@ -2,12 +2,12 @@
 //! would get for it.
 
 use context_bench::Example;
-use context_bench::dataset::catalogue::{Config, LoadSettings};
+use context_bench::dataset::catalog::{Config, LoadSettings};
 use context_bench::dataset::{DatasetRef, DatasetTarget};
 use context_bench::planner;
 use context_bench::registry::{DatasetRequest, Registry};
 use context_bench::system::{self, Layout};
-use context_bench::task::TaskCatalog;
+use context_bench::task::TaskIndex;
 use context_bench::task::tasks::file::Kind;
 use context_bench::task::tasks::index::Entry;
 use context_bench::task::tasks::{Node, format};
@@ -35,11 +35,11 @@ pub(crate) fn main(args: &ShowArgs, registry: &Registry) -> Result<Exit, Failure
         ))
         .hint("`show RUN ID` shows one example of a run, `runs show RUN` shows the run"));
     }
-    let catalog = tasks::catalog(registry, &args.include_path)?;
+    let task_index = tasks::task_index(registry, &args.include_path)?;
     let mut registry = registry.clone();
-    registry.catalogue = catalog.datasets.clone();
+    registry.catalog = task_index.datasets.clone();
     if is_task(&args.name, &registry) {
-        return show_task::main(args, &catalog, &registry);
+        return show_task::main(args, &task_index, &registry);
     }
     let reference = DatasetRef::parse(&args.name)?;
     let configs = match reference.target() {
@@ -53,7 +53,7 @@ pub(crate) fn main(args: &ShowArgs, registry: &Registry) -> Result<Exit, Failure
     let view = DatasetView {
         name: &args.name,
         config,
-        members: members(name, &catalog),
+        members: members(name, &task_index),
     };
     // Loading an example may take a while or fail; the description is available now.
     if args.output == ListFormat::Table {
@@ -78,7 +78,7 @@ fn is_task(name: &str, registry: &Registry) -> bool {
             let split = named.split.as_deref();
             let by_format = split.is_some_and(format::is_known);
             let known = registry.datasets.get(&named.name).is_ok()
-                || registry.catalogue.get(&named.name).is_ok();
+                || registry.catalog.get(&named.name).is_ok();
             name.contains("::") || by_format || !known
         }
     }
@@ -130,12 +130,12 @@ fn first_example(
 }
 
 /// The members of the task group with the name of a dataset, if there is one.
-fn members(name: &str, catalog: &TaskCatalog) -> Vec<String> {
+fn members(name: &str, task_index: &TaskIndex) -> Vec<String> {
     let is_group = |entry: &Entry| entry.kind == Kind::Group;
-    if !catalog.tasks.index.entry(name).is_some_and(is_group) {
+    if !task_index.tasks.index.entry(name).is_some_and(is_group) {
         return Vec::new();
     }
-    let nodes = catalog.tasks.load(name).map(|(nodes, _)| nodes);
+    let nodes = task_index.tasks.load(name).map(|(nodes, _)| nodes);
     let groups = nodes.unwrap_or_default().into_iter();
     let members = groups.flat_map(|node| match node {
         Node::Group(group) => group.children,

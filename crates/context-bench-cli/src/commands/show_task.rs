@@ -2,7 +2,7 @@
 
 use context_bench::planner;
 use context_bench::registry::Registry;
-use context_bench::task::TaskCatalog;
+use context_bench::task::TaskIndex;
 use context_bench::task::tasks::options::Limit;
 use context_bench::task::tasks::{Group, Leaf, Node, Task, show};
 use serde_json::{Map, Value, json};
@@ -16,16 +16,16 @@ use crate::{output, surroundings, tasks};
 /// Shows the tasks and groups of a name.
 pub(crate) fn main(
     args: &ShowArgs,
-    catalog: &TaskCatalog,
+    task_index: &TaskIndex,
     registry: &Registry,
 ) -> Result<Exit, Failure> {
-    let (tree, warnings) = catalog.select(&[&args.name])?;
+    let (tree, warnings) = task_index.select(&[&args.name])?;
     tasks::warn(&warnings);
     let mut parts = Vec::new();
     for node in &tree.nodes {
         let shown = match node {
             Node::Group(group) => group_shown(group),
-            Node::Task(leaf) => leaf_shown(leaf, catalog, registry, args)?,
+            Node::Task(leaf) => leaf_shown(leaf, task_index, registry, args)?,
         };
         parts.push(shown);
     }
@@ -93,7 +93,7 @@ fn group_shown(group: &Group) -> (String, Value) {
 
 fn leaf_shown(
     leaf: &Leaf,
-    catalog: &TaskCatalog,
+    task_index: &TaskIndex,
     registry: &Registry,
     args: &ShowArgs,
 ) -> Result<(String, Value), Failure> {
@@ -122,7 +122,7 @@ fn leaf_shown(
         value["dataset"] = dataset.into();
         return Ok((text, value));
     }
-    match prompt(leaf, catalog, registry, args) {
+    match prompt(leaf, task_index, registry, args) {
         Ok(document) => {
             text += &format!("\n{}", readable(&document));
             value["prompt"] = Value::Object(document);
@@ -143,7 +143,7 @@ fn leaf_shown(
 /// What a system would get for the first document.
 fn prompt(
     leaf: &Leaf,
-    catalog: &TaskCatalog,
+    task_index: &TaskIndex,
     registry: &Registry,
     args: &ShowArgs,
 ) -> Result<Map<String, Value>, Failure> {
@@ -155,7 +155,7 @@ fn prompt(
     let data = planner::task_data(
         &spec,
         &surroundings::of(registry, true),
-        catalog.datasets.clone(),
+        task_index.datasets.clone(),
     )?;
     let data = data.load(&task, &options, &*host)?;
     let requests = task.requests(&data, &options, &*host)?;

@@ -16,13 +16,13 @@ pub(crate) fn main(args: &ValidateArgs, registry: &Registry) -> Result<Exit, Fai
             .hint("name tasks, groups or tags, for example `validate --tasks mmlu`"));
     }
     let around = surroundings::of(registry, true);
-    let catalog = planner::task_catalog(&around, &args.include_path)?;
+    let task_index = planner::task_index(&around, &args.include_path)?;
     let values: Vec<&str> = values.into_iter().map(String::as_str).collect();
     let host = surroundings::host(&args.python.spec());
-    let report = catalog.validate(&values, (!args.python.no_python).then_some(&*host));
+    let report = task_index.validate(&values, (!args.python.no_python).then_some(&*host));
     // With a pattern, every problem of the files that it finds is reported.
     let all = values.iter().any(|value| pattern::is_pattern(value));
-    let index = &catalog.tasks.index;
+    let index = &task_index.tasks.index;
     if all {
         tasks::warn(&index.warnings);
         tasks::warn(&index.unused);

@@ -14,11 +14,11 @@ use crate::data::{Record, official_scores, records};
 use crate::harness::Ignored;
 use crate::report::{Report, Tally};
 
-/// The main score of a response by the first evaluator that the catalogue names for a config.
+/// The main score of a response by the first evaluator that the catalog names for a config.
 fn score(config: &str, fields: Value, response: &str) -> f64 {
     let registry = Registry::builtin();
     let (name, config) = config.split_once(':').expect("a config");
-    let spec = registry.catalogue.get(name).expect("known");
+    let spec = registry.catalog.get(name).expect("known");
     let config = spec.select(Some(config), None).expect("known").remove(0);
     let reference: SystemRef = config.evaluators()[0].parse().expect("valid");
     let factory = registry.evaluators.get(&reference.name).expect("known");

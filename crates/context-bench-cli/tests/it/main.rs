@@ -10,7 +10,7 @@
 
 mod bad_input;
 mod bench;
-mod catalogue;
+mod catalog;
 #[cfg(target_os = "linux")]
 mod code_execution;
 mod demo;

@@ -152,7 +152,7 @@ fn what_is_rendered_of_tasks_is_sent_to_the_byte() {
 }
 
 #[test]
-fn the_question_of_a_catalogue_dataset_is_sent_once() {
+fn the_question_of_a_catalog_dataset_is_sent_once() {
     let folder = tempfile::tempdir().unwrap();
     let (gsm8k, mmlu) = copies(folder.path());
     for (dataset, text) in [

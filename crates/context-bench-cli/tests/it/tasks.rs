@@ -104,7 +104,7 @@ fn everything_is_in_one_index() {
     assert_eq!(group("mmlu")["members"].as_array().unwrap().len(), 4);
     let tasks = ok(&["ls", "subtasks", "--output", "json"]).json();
     let tasks = names(&tasks["tasks"]);
-    // Every dataset of the catalogue is a task or a group.
+    // Every dataset of the catalog is a task or a group.
     let datasets = ok(&["ls", "datasets", "--output", "json"]).json();
     for name in names(&datasets["datasets"])
         .into_iter()
@@ -153,7 +153,7 @@ fn one_subject_has_three_names_and_its_prompts_are_those_of_the_paper() {
             "continuations": [" A", " B", " C", " D"],
         })
     );
-    // The catalogue knows it by the same name.
+    // The catalog knows it by the same name.
     let dataset = format!("mmlu:anatomy={}", folder.path().display());
     let shown = ok(&["show", &dataset, "--output", "json"]).json();
     assert_eq!(shown["example"]["question"], "test anatomy 0?");

@@ -15,12 +15,12 @@ use super::Prompt;
 use crate::text::stringify;
 
 /// The field of an example whose context holds the question already, so that only the
-/// context is sent. The catalogue sets it; the name is one that records of users do not
+/// context is sent. The catalog sets it; the name is one that records of users do not
 /// have by chance.
 pub const QUESTION_IN_CONTEXT: &str = "question_in_context";
 
 /// The field of an example whose options stand neither in its context nor in its question,
-/// so that whoever asks without a prompt shows them beside the question. The catalogue sets
+/// so that whoever asks without a prompt shows them beside the question. The catalog sets
 /// it.
 pub const OPTIONS_APART: &str = "options_apart";
 

@@ -1,4 +1,4 @@
-//! `DatasetBenchmark`: a dataset of the catalogue, a file of examples, or examples that
+//! `DatasetBenchmark`: a dataset of the catalog, a file of examples, or examples that
 //! a program brings along: asked and scored in its own way.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -17,7 +17,7 @@ use super::outcome::{BenchmarkOutcome, DocumentCounts};
 use super::reporting::{DatasetReport, Reporting};
 use super::{Benchmark, SumUp};
 use crate::dataset::Dataset;
-use crate::dataset::catalogue::Figure;
+use crate::dataset::catalog::Figure;
 use crate::evaluator::{Evaluator, EvaluatorError};
 use crate::model::{Example, ExampleId, Measurement, Output, Prompt, Scores};
 use crate::stats::clustered_mean;

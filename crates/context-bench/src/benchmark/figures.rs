@@ -13,7 +13,7 @@ use indexmap::IndexMap;
 use serde_json::{Map, Value};
 
 use super::reporting::in_order;
-use crate::dataset::catalogue::Figure;
+use crate::dataset::catalog::Figure;
 use crate::model::{Example, Measurement, Score, Scores, Unit};
 use crate::stats::{JudgedPair, Mean, clustered_mean, length_controlled, mean};
 use crate::text::stringify::python_str;

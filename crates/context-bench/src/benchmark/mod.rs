@@ -1,6 +1,6 @@
 //! `Benchmark`: what systems are measured with, one interface for every kind.
 //!
-//! A dataset of the catalogue, a file of examples, a task in YAML and a task that
+//! A dataset of the catalog, a file of examples, a task in YAML and a task that
 //! is a Python class all stream examples, say how they are scored, and sum
 //! themselves up from rows and answers alone. So whatever happened between
 //! (a run, a resumed run, a look into the store) leads to the same results.

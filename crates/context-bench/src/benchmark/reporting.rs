@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::dataset::catalogue::{AppliedRule, Figure};
+use crate::dataset::catalog::{AppliedRule, Figure};
 use crate::model::Measurement;
 
 /// What is reported of a dataset beside the mean of each score. Kept with the plan, so that

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use context_bench_records::RecordError;
 
-use super::catalogue::CatalogueError;
+use super::catalog::DatasetCatalogError;
 use super::skipped::SkippedRecord;
 use crate::error::{Hint, Place};
 use crate::model::ExampleError;
@@ -98,9 +98,9 @@ pub enum DatasetError {
         /// The value as the user typed it.
         typed: String,
     },
-    /// A dataset of the catalogue cannot be used.
+    /// A dataset of the catalog cannot be used.
     #[error(transparent)]
-    Catalogue(Box<CatalogueError>),
+    DatasetCatalog(Box<DatasetCatalogError>),
     /// A failure of user code that yields examples.
     #[error("the dataset failed: {0}")]
     Custom(String),
@@ -122,9 +122,9 @@ pub struct Misfit {
     pub at: Place,
 }
 
-impl From<CatalogueError> for DatasetError {
-    fn from(error: CatalogueError) -> Self {
-        Self::Catalogue(Box::new(error))
+impl From<DatasetCatalogError> for DatasetError {
+    fn from(error: DatasetCatalogError) -> Self {
+        Self::DatasetCatalog(Box::new(error))
     }
 }
 
@@ -203,7 +203,7 @@ impl Hint for DatasetError {
             Self::BadReference { .. } => {
                 "write a file path, a name such as `demo`, `name:config`, or `name=PATH`".into()
             }
-            Self::Catalogue(error) => return error.hint(),
+            Self::DatasetCatalog(error) => return error.hint(),
             Self::Custom(_) => return None,
         })
     }

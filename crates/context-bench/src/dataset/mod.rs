@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::model::{Example, Prompt};
 
-pub mod catalogue;
+pub mod catalog;
 mod demo;
 mod distinct;
 mod error;

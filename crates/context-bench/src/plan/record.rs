@@ -83,7 +83,7 @@ impl RunRecord {
         out
     }
 
-    /// How models were asked about each dataset of the catalogue, where any was asked.
+    /// How models were asked about each dataset of the catalog, where any was asked.
     fn prompts(&self) -> Map<String, Value> {
         let plan = &self.plan;
         let asks = plan.systems.iter().any(|system| system.endpoint.is_some());

@@ -66,9 +66,16 @@ impl Planner<'_> {
                         .with_hint("`given` is for programs; name a `dataset` or a `task`")
                 })?;
                 self.given(name, brought, &mut scoring, &mut gathered)?;
-            } else if let Some(catalog) = known.catalog.as_ref().filter(|_| !tasks_done) {
+            } else if let Some(task_index) = known.task_index.as_ref().filter(|_| !tasks_done) {
                 tasks_done = true;
-                self.tasks(&tasks, catalog, options, host, &mut scoring, &mut gathered)?;
+                self.tasks(
+                    &tasks,
+                    task_index,
+                    options,
+                    host,
+                    &mut scoring,
+                    &mut gathered,
+                )?;
             }
         }
         self.warn_of_no_shots(&gathered, options);
@@ -118,7 +125,7 @@ impl Planner<'_> {
             more => format!(" and {more} more"),
         };
         let what = format!(
-            "`--num-fewshot` has no effect on {shown}{more}: datasets of the catalogue have the \
+            "`--num-fewshot` has no effect on {shown}{more}: datasets of the catalog have the \
              worked examples of their own prompts, or none"
         );
         let hint = "a task file with `dataset` and `doc_to_text` can have examples";

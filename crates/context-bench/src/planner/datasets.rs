@@ -1,4 +1,4 @@
-//! Datasets of a run: those of the catalogue and the registry, files of examples, and
+//! Datasets of a run: those of the catalog and the registry, files of examples, and
 //! examples that a program brings along.
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,7 +14,7 @@ use super::scoring::Scoring;
 use super::surroundings::GivenExamples;
 use super::{Notice, PlanError, Planner, Systems, defaults, files};
 use crate::benchmark::{DatasetBenchmark, SCORE, dataset_leaf};
-use crate::dataset::catalogue::Config;
+use crate::dataset::catalog::Config;
 use crate::dataset::{Dataset, DatasetRef, DatasetTarget};
 use crate::model::Prompt;
 use crate::registry::{DatasetRequest, Registry};
@@ -30,7 +30,7 @@ pub(super) struct Asked<'a> {
 }
 
 impl Planner<'_> {
-    /// A dataset of the catalogue, of the registry, or a file of examples.
+    /// A dataset of the catalog, of the registry, or a file of examples.
     pub(super) fn dataset(
         &mut self,
         asked: Asked<'_>,

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 pub use crate::chat::DEFAULT_MODEL;
 
 /// What decides the order of shuffled options.
-pub const OPTION_SEED: i64 = crate::dataset::catalogue::OPTION_SEED.cast_signed();
+pub const OPTION_SEED: i64 = crate::dataset::catalog::OPTION_SEED.cast_signed();
 /// The variable that holds the API key when none is named.
 pub(super) const API_KEY_ENV: &str = "OPENAI_API_KEY";
 /// Further attempts after a failed one.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::surroundings::Surroundings;
 use super::{Notice, PlanError, defaults, systems};
 use crate::chat::Pace;
-use crate::dataset::catalogue::Catalogue;
+use crate::dataset::catalog::DatasetCatalog;
 #[cfg(feature = "sandbox")]
 use crate::evaluator::CodeExecutionSettings;
 use crate::evaluator::{JudgeRule, LlmJudgeSettings};
@@ -18,7 +18,7 @@ use crate::plan::{RunSpec, Workers};
 use crate::registry::code_execution;
 use crate::registry::{Registry, llm_judge, official_judge};
 use crate::runner::MaxWorkers;
-use crate::task::{DataSettings, TaskCatalog, TaskData};
+use crate::task::{DataSettings, TaskData, TaskIndex};
 
 /// The folder in which `dataset_path` of tasks is looked for first.
 const DATASET_DIR: &str = "LM_EVAL_DATASET_DIR";
@@ -28,9 +28,9 @@ const DATASET_DIR: &str = "LM_EVAL_DATASET_DIR";
 /// # Errors
 ///
 /// When a path is not there, or the description of a dataset is not right.
-pub fn task_catalog(around: &Surroundings, include: &[PathBuf]) -> Result<TaskCatalog, PlanError> {
-    let settings = (around.catalog)(&split_paths(include));
-    Ok(TaskCatalog::build(&around.registry.catalogue, &settings)?)
+pub fn task_index(around: &Surroundings, include: &[PathBuf]) -> Result<TaskIndex, PlanError> {
+    let settings = (around.task_index)(&split_paths(include));
+    Ok(TaskIndex::build(&around.registry.catalog, &settings)?)
 }
 
 /// Reads the records of tasks as a spec and its surroundings say.
@@ -41,7 +41,7 @@ pub fn task_catalog(around: &Surroundings, include: &[PathBuf]) -> Result<TaskCa
 pub fn task_data(
     spec: &RunSpec,
     around: &Surroundings,
-    datasets: Catalogue,
+    datasets: DatasetCatalog,
 ) -> Result<TaskData, PlanError> {
     let data = &spec.data;
     let pairs = |map: &indexmap::IndexMap<String, PathBuf>| {
@@ -75,7 +75,7 @@ pub(super) fn split_paths(include: &[PathBuf]) -> Vec<PathBuf> {
 pub(super) struct Known {
     pub(super) registry: Registry,
     /// There when tasks are named.
-    pub(super) catalog: Option<TaskCatalog>,
+    pub(super) task_index: Option<TaskIndex>,
 }
 
 impl Known {
@@ -87,19 +87,22 @@ impl Known {
     ) -> Result<Self, PlanError> {
         let mut registry = with_settings(spec, around, pace)?;
         let has_tasks = spec.benchmarks.iter().any(|one| one.task.is_some());
-        let mut catalog = None;
+        let mut index = None;
         if has_tasks || !spec.data.include_path.is_empty() {
-            let made = task_catalog(around, &spec.data.include_path)?;
-            let noticed = made.tasks.index.remarks();
+            let built = task_index(around, &spec.data.include_path)?;
+            let noticed = built.tasks.index.remarks();
             notices.extend(
                 noticed
                     .iter()
                     .map(|warning| Notice::new(warning.to_string())),
             );
-            registry.catalogue = made.datasets.clone();
-            catalog = Some(made);
+            registry.catalog = built.datasets.clone();
+            index = Some(built);
         }
-        Ok(Self { registry, catalog })
+        Ok(Self {
+            registry,
+            task_index: index,
+        })
     }
 }
 

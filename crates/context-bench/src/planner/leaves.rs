@@ -1,4 +1,4 @@
-//! Tasks that are no YAML alone: Python classes, and datasets of the catalogue.
+//! Tasks that are no YAML alone: Python classes, and datasets of the catalog.
 //!
 //! Runs and the commands that show what would be sent prepare them here.
 
@@ -12,10 +12,10 @@ use serde_json::{Map, Value, json};
 
 use super::PlanError;
 use crate::benchmark::ClassTask;
-use crate::dataset::catalogue::{Config, LoadSettings};
+use crate::dataset::catalog::{Config, LoadSettings};
 use crate::plan::DataSpec;
 use crate::system::{GENERATION_SETTINGS, SYSTEM_INSTRUCTION};
-use crate::task::{TaskCatalog, TaskData, is_called};
+use crate::task::{TaskData, TaskIndex, is_called};
 
 /// The object of a task that is a Python class.
 pub struct ClassObject {
@@ -108,7 +108,7 @@ fn n_documents(object: &dyn Object, limit: Limit, leaf: &Leaf) -> Result<usize, 
     }
 }
 
-/// The file that `--data` names for the split that a dataset of the catalogue has.
+/// The file that `--data` names for the split that a dataset of the catalog has.
 fn replaced(config: &Config, data: &DataSpec) -> Result<Option<PathBuf>, PlanError> {
     let split = config.split().unwrap_or("test");
     let mut given = data.files.iter().rev();
@@ -129,7 +129,7 @@ fn replaced(config: &Config, data: &DataSpec) -> Result<Option<PathBuf>, PlanErr
 /// # Errors
 ///
 /// When a copy is of nothing that the tasks read.
-pub fn check_copies(tree: &Tree, catalog: &TaskCatalog, data: &DataSpec) -> Result<(), PlanError> {
+pub fn check_copies(tree: &Tree, task_index: &TaskIndex, data: &DataSpec) -> Result<(), PlanError> {
     let leaves = tree.leaves();
     // What a class reads is known only to the class.
     if data.copies.is_empty() || leaves.iter().any(|leaf| leaf.python) {
@@ -138,7 +138,7 @@ pub fn check_copies(tree: &Tree, catalog: &TaskCatalog, data: &DataSpec) -> Resu
     let mut known: Vec<String> = Vec::new();
     let mut configs = Vec::new();
     for leaf in leaves {
-        if let Some(config) = catalog.dataset(leaf)? {
+        if let Some(config) = task_index.dataset(leaf)? {
             known.push(config.spec().name().to_owned());
             configs.push(config);
         } else if let Some(path) = leaf.config.text("dataset_path") {
@@ -177,7 +177,7 @@ pub fn fields_of_run(options: &Options) -> Vec<(&'static str, Value)> {
     fields
 }
 
-/// How a dataset of the catalogue is loaded when it is a task: from which copy, and how
+/// How a dataset of the catalog is loaded when it is a task: from which copy, and how
 /// much of it.
 ///
 /// # Errors

@@ -34,7 +34,7 @@ mod tasks;
 
 pub use defaults::{DEFAULT_MODEL, OPTION_SEED};
 pub use error::{Notice, PlanError};
-pub use known::{task_catalog, task_data};
+pub use known::{task_data, task_index};
 pub use leaves::{ClassObject, check_copies, dataset_settings, fields_of_run};
 pub use listing::Listing;
 pub use overview::{Overview, SystemOverview, overview};
@@ -50,7 +50,8 @@ pub use rescore::Rescoring;
 pub use run::PlannedRun;
 pub use shown::{Sent, ShownRow};
 pub use surroundings::{
-    CatalogSource, Given, GivenExamples, GivenSystem, HostSource, HubSource, Surroundings, Variable,
+    Given, GivenExamples, GivenSystem, HostSource, HubSource, Surroundings, TaskIndexSource,
+    Variable,
 };
 pub use systems::{BASELINE_READER, Systems, gives_likelihoods, likelihood_settings};
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::{Given, Notice, PlanError, Planner};
 use crate::dataset::Dataset;
-use crate::dataset::catalogue::{Config, LoadSettings, MissingShots};
+use crate::dataset::catalog::{Config, LoadSettings, MissingShots};
 use crate::model::{Prompt, PromptError, PromptLimit, PromptParts, Shorten};
 use crate::plan::{PlannedSystem, PromptStyle, RunPlan, RunSpec};
 use crate::system::Layout;
@@ -45,7 +45,7 @@ fn has_layout(spec: &RunSpec) -> bool {
 }
 
 impl Planner<'_> {
-    /// The prompt of a dataset of the catalogue in this run.
+    /// The prompt of a dataset of the catalog in this run.
     pub(super) fn prompt(
         &mut self,
         tag: &str,
@@ -127,7 +127,7 @@ pub(super) fn asked_unlike(plan: &RunPlan) -> Option<Notice> {
     )
 }
 
-/// The prompt that models are asked with about a dataset of the catalogue, and what users
+/// The prompt that models are asked with about a dataset of the catalog, and what users
 /// should know about it. `None` where they are asked plainly.
 ///
 /// # Errors

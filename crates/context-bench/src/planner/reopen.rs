@@ -239,8 +239,8 @@ impl Planner<'_> {
                 },
                 BenchmarkKind::Class => {
                     let made = leaf.ok_or_else(gone).and_then(|leaf| {
-                        let catalogue = self.around.registry.catalogue.clone();
-                        let data = task_data(self.spec, self.around, catalogue)?;
+                        let catalog = self.around.registry.catalog.clone();
+                        let data = task_data(self.spec, self.around, catalog)?;
                         self.class(leaf, &data, &options_of(plan), host)
                     });
                     match made {

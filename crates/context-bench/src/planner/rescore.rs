@@ -15,7 +15,7 @@ use super::surroundings::Surroundings;
 use super::{Notice, PlanError, Planner};
 use crate::benchmark::{SCORE, Suite};
 use crate::chat::Pace;
-use crate::dataset::catalogue::Config;
+use crate::dataset::catalog::Config;
 use crate::dataset::{DatasetRef, DatasetTarget};
 use crate::evaluate::{Evaluate, evaluate};
 use crate::plan::{BenchmarkKind, PlannedBenchmark, RunPlan, RunRecord, RunSpec};
@@ -113,7 +113,7 @@ impl Planner<'_> {
         let rebuilt = self.rebuilt(old, &tree, &host, |benchmark, task| match task {
             Some(task) => Rebuilt::Task(task.with_evaluators(extra.clone())),
             None => {
-                // A file may be called like a dataset of the catalogue.
+                // A file may be called like a dataset of the catalog.
                 let config = match benchmark.is_open {
                     true => None,
                     false => config_of(&known.registry, &benchmark.tag),
@@ -182,10 +182,10 @@ impl Planner<'_> {
             .iter()
             .filter_map(|one| one.task.clone())
             .collect();
-        let Some(catalog) = known.catalog.as_ref().filter(|_| !names.is_empty()) else {
+        let Some(task_index) = known.task_index.as_ref().filter(|_| !names.is_empty()) else {
             return Ok(old.tree.clone());
         };
-        let now = self.selected(&names, catalog)?;
+        let now = self.selected(&names, task_index)?;
         let tasks = now.keys();
         let datasets = old.tree.nodes.iter().filter(|node| {
             let is_dataset = old
@@ -215,7 +215,7 @@ fn replanned(suite: &Suite, old: &RunPlan) -> Vec<PlannedBenchmark> {
     replanned.collect()
 }
 
-/// What the catalogue says about a dataset, if its tag is one of there.
+/// What the catalog says about a dataset, if its tag is one of there.
 fn config_of(registry: &Registry, tag: &str) -> Option<Config> {
     let reference = DatasetRef::parse(tag).ok()?;
     let DatasetTarget::Named(named) = reference.target() else {

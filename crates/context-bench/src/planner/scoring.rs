@@ -7,7 +7,7 @@ use super::known::Known;
 use super::surroundings::Given;
 use super::{Notice, PlanError, defaults};
 use crate::benchmark::{Reporting, SCORE};
-use crate::dataset::catalogue::{AppliedRule, Config, Deviation};
+use crate::dataset::catalog::{AppliedRule, Config, Deviation};
 use crate::evaluator::{AwaitedEvaluator, Evaluator, JudgeRule, SwebenchReport};
 use crate::model::PromptParts;
 use crate::plan::{RunSpec, ScoringSpec};

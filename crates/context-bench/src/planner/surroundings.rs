@@ -13,14 +13,14 @@ use indexmap::IndexMap;
 use super::{Listing, PlanError};
 use crate::chat::Endpoint;
 use crate::dataset::Dataset;
-use crate::dataset::catalogue::HubAccess;
+use crate::dataset::catalog::HubAccess;
 use crate::evaluator::Evaluator;
 use crate::plan::PythonSpec;
 use crate::registry::Registry;
 #[cfg(feature = "sandbox")]
 use crate::sandbox::Launcher;
 use crate::system::System;
-use crate::task::CatalogSettings;
+use crate::task::TaskIndexSettings;
 use crate::tokens::TokenCounter;
 
 /// Gives the value of a variable.
@@ -30,7 +30,7 @@ pub type HubSource = Arc<dyn Fn() -> Result<HubAccess, PlanError> + Send + Sync>
 /// Gives who runs the Python functions of tasks.
 pub type HostSource = Arc<dyn Fn(&PythonSpec) -> Arc<dyn Host> + Send + Sync>;
 /// Says where the index of these task files is kept.
-pub type CatalogSource = Arc<dyn Fn(&[PathBuf]) -> CatalogSettings + Send + Sync>;
+pub type TaskIndexSource = Arc<dyn Fn(&[PathBuf]) -> TaskIndexSettings + Send + Sync>;
 
 /// What a plan may use of the world.
 #[derive(Clone)]
@@ -44,7 +44,7 @@ pub struct Surroundings {
     /// Who runs the Python functions of tasks.
     pub host: HostSource,
     /// Which task files are indexed, and where the index is kept.
-    pub catalog: CatalogSource,
+    pub task_index: TaskIndexSource,
     /// The program that contains generated code, when it is not this one.
     #[cfg(feature = "sandbox")]
     pub launcher: Option<Launcher>,
@@ -60,9 +60,9 @@ impl Surroundings {
             variable: Arc::new(|_| None),
             hub: Arc::new(|| Err(PlanError::new("there is no way to the hub here"))),
             host: Arc::new(|_| super::no_host()),
-            catalog: Arc::new(|include| CatalogSettings {
+            task_index: Arc::new(|include| TaskIndexSettings {
                 include: include.to_vec(),
-                ..CatalogSettings::default()
+                ..TaskIndexSettings::default()
             }),
             #[cfg(feature = "sandbox")]
             launcher: None,

@@ -17,30 +17,30 @@ use super::prompts::prompted;
 use super::scoring::Scoring;
 use super::{Notice, PlanError, Planner};
 use crate::benchmark::{ClassTask, DatasetBenchmark, TaskDocuments};
-use crate::dataset::catalogue::{Config, LoadSettings};
-use crate::task::{TaskCatalog, TaskData};
+use crate::dataset::catalog::{Config, LoadSettings};
+use crate::task::{TaskData, TaskIndex};
 
 /// So many examples tell whether two datasets are the same.
 const COMPARED: usize = 20;
 
 impl Planner<'_> {
-    /// Tasks and groups; datasets of the catalogue are tasks too.
+    /// Tasks and groups; datasets of the catalog are tasks too.
     pub(super) fn tasks(
         &mut self,
         names: &[String],
-        catalog: &TaskCatalog,
+        task_index: &TaskIndex,
         options: &Options,
         host: &Arc<dyn Host>,
         scoring: &mut Scoring<'_>,
         gathered: &mut Gathered,
     ) -> Result<(), PlanError> {
-        let tree = self.selected(names, catalog)?;
-        check_copies(&tree, catalog, &self.spec.data)?;
+        let tree = self.selected(names, task_index)?;
+        check_copies(&tree, task_index, &self.spec.data)?;
         if self.spec.python.allowed != Some(false) {
             let own = tree.leaves().into_iter().filter(|leaf| !leaf.is_native());
             check_functions(own, &**host)?;
         }
-        let data = task_data(self.spec, self.around, catalog.datasets.clone())?;
+        let data = task_data(self.spec, self.around, task_index.datasets.clone())?;
         let mut tags = HashSet::new();
         let mut own = HashSet::new();
         for (leaf, key) in tree.leaves().into_iter().zip(tree.keys()) {
@@ -52,7 +52,7 @@ impl Planner<'_> {
                     .with_hint("name it once, as a dataset or as a task"));
             }
             if leaf.is_native() {
-                let Some(config) = catalog.dataset(leaf)? else {
+                let Some(config) = task_index.dataset(leaf)? else {
                     continue;
                 };
                 let benchmark = self.native(&key, leaf, (&config, &data), options, scoring)?;
@@ -89,9 +89,9 @@ impl Planner<'_> {
     pub(super) fn selected(
         &mut self,
         names: &[String],
-        catalog: &TaskCatalog,
+        task_index: &TaskIndex,
     ) -> Result<Tree, PlanError> {
-        let (mut tree, warnings) = catalog.select(names)?;
+        let (mut tree, warnings) = task_index.select(names)?;
         let warnings = warnings
             .iter()
             .map(|warning| Notice::new(warning.to_string()));
@@ -204,7 +204,7 @@ impl Planner<'_> {
         made.task(leaf, options)
     }
 
-    /// A dataset of the catalogue is asked and scored in its own way, but with the
+    /// A dataset of the catalog is asked and scored in its own way, but with the
     /// settings of generation and the system instruction of the run.
     fn native(
         &mut self,

@@ -24,7 +24,7 @@ use crate::text::rouge::RougeTokens;
 pub(super) fn registry() -> Registry {
     let mut registry = Registry::empty();
     datasets(&mut registry);
-    registry.catalogue = dataset::catalogue::Catalogue::builtin();
+    registry.catalog = dataset::catalog::DatasetCatalog::builtin();
     systems(&mut registry);
     evaluators(&mut registry);
     metrics(&mut registry);

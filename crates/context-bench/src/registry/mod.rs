@@ -23,7 +23,7 @@ pub use names::{Names, UnknownName};
 pub use open::OpenedDataset;
 pub use params::{ParamError, Params, SystemRef};
 
-use crate::dataset::catalogue::{Catalogue, HubAccess};
+use crate::dataset::catalog::{DatasetCatalog, HubAccess};
 use crate::dataset::{Dataset, DatasetError, Shape};
 use crate::error::Hint;
 use crate::evaluator::Evaluator;
@@ -40,7 +40,7 @@ impl Default for DatasetRequest {
             path: None,
             max_examples: None,
             skip_bad_lines: false,
-            seed: crate::dataset::catalogue::OPTION_SEED,
+            seed: crate::dataset::catalog::OPTION_SEED,
             keep_order: false,
             hub: None,
             tag: None,
@@ -102,7 +102,7 @@ pub struct Registry {
     /// Datasets that code makes, by name; local files need none.
     pub datasets: Names<DatasetFactory>,
     /// Datasets that YAML files describe.
-    pub catalogue: Catalogue,
+    pub catalog: DatasetCatalog,
     /// Systems by name; endpoints and commands need none.
     pub systems: Names<SystemFactory>,
     /// Evaluators by name.
@@ -118,7 +118,7 @@ impl Registry {
     pub fn empty() -> Self {
         Self {
             datasets: Names::of("dataset"),
-            catalogue: Catalogue::empty(),
+            catalog: DatasetCatalog::empty(),
             systems: Names::of("system"),
             evaluators: Names::of("evaluator"),
             metrics: Names::of("metric"),

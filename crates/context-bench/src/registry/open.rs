@@ -1,7 +1,7 @@
 //! Opening datasets by what the user typed: files, names, configs, copies.
 
 use super::{BuildError, DatasetRequest, Registry, UnknownName};
-use crate::dataset::catalogue::{CatalogueError, Config, LoadSettings};
+use crate::dataset::catalog::{Config, DatasetCatalogError, LoadSettings};
 use crate::dataset::{
     Dataset, DatasetRef, DatasetTarget, First, LocalFile, LocalSettings, NamedDataset, Origin,
 };
@@ -12,9 +12,9 @@ pub struct OpenedDataset {
     pub tag: String,
     /// The examples, tagged.
     pub dataset: Dataset,
-    /// What the catalogue says about it, if it is from there.
+    /// What the catalog says about it, if it is from there.
     pub config: Option<Config>,
-    /// How it was loaded, if it is from the catalogue.
+    /// How it was loaded, if it is from the catalog.
     pub settings: LoadSettings,
     /// What its beginning looks like, if it is a plain file.
     pub first: Option<First>,
@@ -24,7 +24,7 @@ impl Registry {
     /// Opens what `typed` names: a file, or `name[:config][@split][=path]`.
     ///
     /// A name stands for what was registered under it, else for a dataset of
-    /// the catalogue. Several configs (`mmlu:*`, `mgsm:en,de`) give several
+    /// the catalog. Several configs (`mmlu:*`, `mgsm:en,de`) give several
     /// datasets, each with a tag of its own; one has that of the request, else what
     /// was typed.
     ///
@@ -99,27 +99,24 @@ impl Registry {
         Ok(opened)
     }
 
-    /// The configs of the catalogue that a reference names.
+    /// The configs of the catalog that a reference names.
     ///
     /// # Errors
     ///
     /// When there is no such dataset or config.
     pub fn configs(&self, named: &NamedDataset) -> Result<Vec<Config>, BuildError> {
-        let spec = self
-            .catalogue
-            .get(&named.name)
-            .map_err(|error| match error {
-                // Those registered by code are known as well.
-                CatalogueError::UnknownDataset { name, known } => {
-                    let own = self.datasets.list().map(str::to_owned);
-                    BuildError::from(UnknownName {
-                        kind: "dataset",
-                        name,
-                        known: own.chain(known).collect(),
-                    })
-                }
-                error => crate::dataset::DatasetError::from(error).into(),
-            })?;
+        let spec = self.catalog.get(&named.name).map_err(|error| match error {
+            // Those registered by code are known as well.
+            DatasetCatalogError::UnknownDataset { name, known } => {
+                let own = self.datasets.list().map(str::to_owned);
+                BuildError::from(UnknownName {
+                    kind: "dataset",
+                    name,
+                    known: own.chain(known).collect(),
+                })
+            }
+            error => crate::dataset::DatasetError::from(error).into(),
+        })?;
         let selected = spec.select(named.config.as_deref(), named.split.as_deref());
         selected.map_err(|error| crate::dataset::DatasetError::from(error).into())
     }

@@ -231,7 +231,7 @@ pub(super) fn is_tabled(result: &EvalResult) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dataset::catalogue::{AppliedRule, Basis, Deviation, Rule, Standing};
+    use crate::dataset::catalog::{AppliedRule, Basis, Deviation, Rule, Standing};
     use crate::model::{Summary, Unit};
     use crate::report::{HtmlTable, MarkdownReport, TableReport};
 

@@ -8,10 +8,10 @@ use context_bench_records::{Format, Syntax, TableHeader};
 use context_bench_tasks::{Error, Result};
 use serde_json::Map;
 
-use super::catalog::told;
 use super::files::typed_if_table;
+use super::index::told;
 use crate::dataset::BadRecords;
-use crate::dataset::catalogue::{self, Files, HubAccess, RawRecords};
+use crate::dataset::catalog::{self, Files, HubAccess, RawRecords};
 
 /// A way to read files that are named one by one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,7 +84,7 @@ impl Builder {
                 // Of a table more is looked at than is read: what its columns are.
                 let is_table = matches!(self, Self::Records(Syntax::Table { .. }));
                 if let (Self::Records(_), Some(most), false) = (self, most, is_table) {
-                    let found = catalogue::read_url(url, most, hub, bad);
+                    let found = catalog::read_url(url, most, hub, bad);
                     if let Some(found) = found.map_err(|error| told(&error))? {
                         return Ok(found);
                     }

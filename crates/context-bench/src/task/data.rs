@@ -11,12 +11,12 @@ use context_bench_tasks::{Dataset, Error, Host, Leaf, Need, Options, Result, Spl
 use serde_json::{Map, Value};
 
 use super::apart::{Apart, about};
-use super::catalog::{config, told};
 use super::files::{self, Origin};
+use super::index::{config, told};
 use super::kwargs::Kwargs;
 use super::slice::Slice;
-use crate::dataset::catalogue::{
-    Catalogue, Config as DatasetConfig, HubAccess, LoadSettings, RawRecords, RawTables,
+use crate::dataset::catalog::{
+    Config as DatasetConfig, DatasetCatalog, HubAccess, LoadSettings, RawRecords, RawTables,
 };
 use crate::dataset::{BadRecords, Skipped};
 use crate::model::Example;
@@ -34,7 +34,7 @@ pub struct DataSettings {
     /// Files in place of splits, by the name of the split or by what it is for:
     /// `test`, `validation`, `train`, `fewshot`.
     pub replaced: Vec<(String, PathBuf)>,
-    /// Local copies, by dataset of the catalogue or by `dataset_path`.
+    /// Local copies, by dataset of the catalog or by `dataset_path`.
     pub copies: Vec<(String, PathBuf)>,
     /// Leaves bad records out and counts them, instead of failing at the first.
     pub skip_bad_lines: bool,
@@ -43,7 +43,7 @@ pub struct DataSettings {
 /// Reads the records of tasks.
 #[derive(Debug)]
 pub struct TaskData {
-    datasets: Catalogue,
+    datasets: DatasetCatalog,
     pub(super) settings: DataSettings,
     tables: RawTables,
     bad: BadRecords,
@@ -51,8 +51,8 @@ pub struct TaskData {
 }
 
 impl TaskData {
-    /// A reader for tasks whose `dataset` is in this catalogue.
-    pub fn new(datasets: Catalogue, settings: DataSettings) -> Self {
+    /// A reader for tasks whose `dataset` is in this catalog.
+    pub fn new(datasets: DatasetCatalog, settings: DataSettings) -> Self {
         let bad = BadRecords::new(settings.skip_bad_lines);
         Self {
             datasets,
@@ -207,7 +207,7 @@ impl TaskData {
         self.apart.note(file, &task.name, about(task), records)
     }
 
-    /// The same for examples of a dataset of the catalogue.
+    /// The same for examples of a dataset of the catalog.
     ///
     /// # Errors
     ///
@@ -236,7 +236,7 @@ impl TaskData {
         }
     }
 
-    /// The part of the catalogue that a `dataset_path` is, which tells apart what one file
+    /// The part of the catalog that a `dataset_path` is, which tells apart what one file
     /// may have of several.
     fn known_as(&self, task: &Task, path: &str, split: &str) -> Option<DatasetConfig> {
         let names = self.datasets.names().into_iter();
@@ -258,14 +258,14 @@ impl TaskData {
         let slice = Slice::parse(split)?;
         let most = slice.most(need);
         let found = match task.config.text("dataset") {
-            Some(dataset) => self.of_catalogue(task, dataset, slice.split, most)?,
+            Some(dataset) => self.of_catalog(task, dataset, slice.split, most)?,
             None => self.of_path(task, slice.split, most)?,
         };
         Ok(slice.apply(found))
     }
 
-    /// Records of a dataset that the catalogue describes.
-    fn of_catalogue(
+    /// Records of a dataset that the catalog describes.
+    fn of_catalog(
         &self,
         task: &Task,
         dataset: &str,
@@ -318,7 +318,7 @@ impl TaskData {
     fn of_path(&self, task: &Task, split: &str, most: Option<usize>) -> Result<RawRecords> {
         let Some(path) = task.config.text("dataset_path") else {
             return Err(Error::new("the task names no dataset")
-                .with_hint("set `dataset_path`, or `dataset` for one of the catalogue"));
+                .with_hint("set `dataset_path`, or `dataset` for one of the catalog"));
         };
         let copy = self.copy_of(path).map(Path::to_owned);
         let copy = copy.or_else(|| {

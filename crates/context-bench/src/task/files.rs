@@ -8,10 +8,10 @@ use context_bench_records::TableHeader;
 use context_bench_tasks::{Error, Result};
 
 use super::builder::{Builder, Part};
-use super::catalog::told;
+use super::index::told;
 use super::kwargs::Kwargs;
 use super::typed;
-use crate::dataset::catalogue::{self, Files, HubAccess, RawRecords};
+use crate::dataset::catalog::{self, Files, HubAccess, RawRecords};
 use crate::dataset::{BadRecords, DatasetError};
 
 /// The first records of a file, a folder or a pattern of files, or all.
@@ -20,7 +20,7 @@ pub(super) fn read(
     most: Option<usize>,
     bad: &BadRecords,
 ) -> std::result::Result<RawRecords, DatasetError> {
-    let files = Files::Local(catalogue::data_files(path)?, None);
+    let files = Files::Local(catalog::data_files(path)?, None);
     typed_if_table(&files, most, &TableHeader::Row, bad)
 }
 
@@ -42,7 +42,7 @@ pub(super) fn typed_if_table(
 /// must never give the examples of its own prompts.
 pub(super) fn check_split(file: &Path, split: &str, evaluated: &str) -> Result<()> {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
-    if split == evaluated || catalogue::is_part(&name, split) {
+    if split == evaluated || catalog::is_part(&name, split) {
         return Ok(());
     }
     Err(Error::new(format!(
@@ -131,12 +131,12 @@ impl Origin<'_> {
             Some(patterns) => {
                 let mut files = Vec::new();
                 for pattern in patterns {
-                    let found = catalogue::data_files(&folder.join(pattern));
+                    let found = catalog::data_files(&folder.join(pattern));
                     files.extend(found.map_err(|error| told(&error))?);
                 }
                 files
             }
-            None => catalogue::split_files(&folder, self.name, split).map_err(|found| {
+            None => catalog::split_files(&folder, self.name, split).map_err(|found| {
                 let config = self.name.map(|name| format!("config `{name}`, "));
                 let message = format!(
                     "no file for {}split `{split}` in `{}`",
@@ -197,7 +197,7 @@ impl Origin<'_> {
     }
 
     fn of_folder(folder: &Path, split: &str) -> Result<Vec<PathBuf>> {
-        catalogue::split_files(folder, None, split).map_err(|found| {
+        catalog::split_files(folder, None, split).map_err(|found| {
             Error::new(format!(
                 "no file for split `{split}` in `{}`",
                 folder.display()
@@ -208,14 +208,14 @@ impl Origin<'_> {
 
     /// The files of a path or pattern, from the working folder or the task file's.
     fn expanded(&self, pattern: &str) -> Result<Vec<PathBuf>> {
-        let here = catalogue::data_files(Path::new(pattern));
+        let here = catalog::data_files(Path::new(pattern));
         if let Ok(files) = &here
             && files.iter().all(|file| file.exists())
         {
             return Ok(files.clone());
         }
         if let Some(folder) = self.folder
-            && let Ok(files) = catalogue::data_files(&folder.join(pattern))
+            && let Ok(files) = catalog::data_files(&folder.join(pattern))
             && files.iter().all(|file| file.exists())
         {
             return Ok(files);

@@ -1,15 +1,15 @@
 //! Tasks and groups in our pipeline.
 //!
 //! What tasks are (files, prompts, filters, metrics, results) is in the crate
-//! `context-bench-tasks`. Here they meet the catalogue of datasets (`catalog`, `data`),
+//! `context-bench-tasks`. Here they meet the catalog of datasets (`index`, `data`),
 //! and models are asked for answers and likelihoods (`model`, `likelihood`). How they
 //! are run and summed up is in `benchmark`.
 
 mod apart;
 mod builder;
-pub mod catalog;
 pub mod data;
 mod files;
+pub mod index;
 mod kwargs;
 mod likelihood;
 mod logprobs;
@@ -20,7 +20,7 @@ mod typed;
 
 pub use context_bench_tasks as tasks;
 
-pub use catalog::{CatalogSettings, TaskCatalog};
 pub use data::{DataSettings, TaskData, is_called};
+pub use index::{TaskIndex, TaskIndexSettings};
 pub use likelihood::LikelihoodSettings;
 pub use model::TaskModel;

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use context_bench_tasks::{Error, Need, Result, Split};
 
-use crate::dataset::catalogue::RawRecords;
+use crate::dataset::catalog::RawRecords;
 
 /// A split, or a part of it.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -7,7 +7,7 @@
 use context_bench_tasks::filter::Record;
 use serde_json::{Value, json};
 
-use crate::dataset::catalogue::RawRecords;
+use crate::dataset::catalog::RawRecords;
 
 /// Records that decide what a column is.
 const LOOKED_AT: usize = 1000;

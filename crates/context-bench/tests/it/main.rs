@@ -9,7 +9,7 @@
     reason = "tests"
 )]
 
-mod catalogue;
+mod catalog;
 mod command;
 mod context_layers;
 mod evaluate;

@@ -7,7 +7,7 @@ use context_bench::benchmark::{Benchmark, Suite, SumUp, TaskBenchmark, TaskDocum
 use context_bench::system::OpenAiProxySettings;
 use context_bench::task::tasks::{Host, NoHost, Options, Task};
 use context_bench::task::{
-    CatalogSettings, DataSettings, LikelihoodSettings, TaskCatalog, TaskData, TaskModel,
+    DataSettings, LikelihoodSettings, TaskData, TaskIndex, TaskIndexSettings, TaskModel,
 };
 use context_bench::{EvalResult, Stop, evaluate, system};
 use context_bench_testkit::likelihood::{EchoStyle, TokenScore, likelihood};
@@ -67,14 +67,14 @@ fn suite(folder: &Path) -> Suite {
     ] {
         std::fs::write(folder.join(name), text).unwrap();
     }
-    let settings = CatalogSettings {
+    let settings = TaskIndexSettings {
         include: vec![folder.to_owned()],
-        ..CatalogSettings::default()
+        ..TaskIndexSettings::default()
     };
-    let datasets = context_bench::dataset::catalogue::Catalogue::builtin();
-    let catalog = TaskCatalog::build(&datasets, &settings).unwrap();
-    let data = TaskData::new(catalog.datasets.clone(), DataSettings::default());
-    let (tree, _) = catalog.select(&["both"]).unwrap();
+    let datasets = context_bench::dataset::catalog::DatasetCatalog::builtin();
+    let task_index = TaskIndex::build(&datasets, &settings).unwrap();
+    let data = TaskData::new(task_index.datasets.clone(), DataSettings::default());
+    let (tree, _) = task_index.select(&["both"]).unwrap();
     let mut benchmarks: Vec<Arc<dyn Benchmark>> = Vec::new();
     let options = Options::default();
     for (leaf, key) in tree.leaves().into_iter().zip(tree.keys()) {

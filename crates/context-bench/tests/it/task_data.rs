@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use context_bench::dataset::catalogue::{Catalogue, Hub, HubAccess, HubSettings};
+use context_bench::dataset::catalog::{DatasetCatalog, Hub, HubAccess, HubSettings};
 use context_bench::task::tasks::config::{Config, Origin};
 use context_bench::task::tasks::options::Limit;
 use context_bench::task::tasks::{Dataset, NoHost, Options, Split, Task};
@@ -38,7 +38,7 @@ fn limited(n: usize) -> Options {
 }
 
 fn load(task: &Task, options: &Options, settings: DataSettings) -> Result<Dataset, String> {
-    let data = TaskData::new(Catalogue::builtin(), settings);
+    let data = TaskData::new(DatasetCatalog::builtin(), settings);
     let found = data.load(task, options, &NoHost);
     // What was read must do for the prompts.
     if let Ok(found) = &found {
@@ -427,10 +427,10 @@ fn of_subject(name: &str) -> Task {
     task(json!({"dataset": format!("subjects:{name}")}))
 }
 
-fn subjects() -> Catalogue {
-    let mut catalogue = Catalogue::builtin();
-    catalogue.add(SUBJECTS, Path::new("subjects.yaml")).unwrap();
-    catalogue
+fn subjects() -> DatasetCatalog {
+    let mut catalog = DatasetCatalog::builtin();
+    catalog.add(SUBJECTS, Path::new("subjects.yaml")).unwrap();
+    catalog
 }
 
 /// Where the records of a subject of the table begin.
@@ -520,7 +520,7 @@ fn a_copy_with_all_subjects_is_read_as_far_as_each_needs() {
 }
 
 #[test]
-fn a_table_of_the_catalogue_without_subjects_is_read_by_rows() {
+fn a_table_of_the_catalog_without_subjects_is_read_by_rows() {
     let folder = tempfile::tempdir().unwrap();
     let file = write(folder.path(), "test.parquet", table());
     let spec = "
@@ -529,10 +529,10 @@ category: knowledge
 source: {files: test.parquet}
 fields: {question: q, answer: a}
 ";
-    let mut catalogue = Catalogue::builtin();
+    let mut catalog = DatasetCatalog::builtin();
     let path = Path::new(&file).with_file_name("plain.yaml");
-    catalogue.add(spec, &path).unwrap();
-    let data = TaskData::new(catalogue, DataSettings::default());
+    catalog.add(spec, &path).unwrap();
+    let data = TaskData::new(catalog, DataSettings::default());
     let task = task(json!({"dataset": "plain"}));
     let all = GROUPS * ROWS;
     // More than before, less, and all of it, from one reader of data.

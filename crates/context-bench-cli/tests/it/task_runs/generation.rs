@@ -334,7 +334,7 @@ fn several_answers_give_pass_at_k() {
 }
 
 #[test]
-fn groups_tags_and_datasets_of_the_catalogue_in_one_table() {
+fn groups_tags_and_datasets_of_the_catalog_in_one_table() {
     let group = "group: both\ngroup_alias: Both\ntask: [sums, {task: gsm8k, task_alias: grade school}]\naggregate_metric_list: [{metric: exact_match}]\nmetadata: {version: 3}\n";
     let gsm8k = "{\"question\": \"2+2?\", \"answer\": \"2+2\\n#### 4\"}\n{\"question\": \"3+3?\", \"answer\": \"3+3\\n#### 6\"}\n";
     let tasks = Tasks::new(&[

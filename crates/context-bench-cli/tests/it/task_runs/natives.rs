@@ -1,4 +1,4 @@
-//! Datasets of the catalogue, run as tasks.
+//! Datasets of the catalog, run as tasks.
 
 use std::time::Duration;
 
