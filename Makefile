@@ -11,7 +11,7 @@ PROXIES := target/proxies-venv
 EXAMPLES := $(basename $(notdir $(wildcard crates/context-bench/examples/*.rs)))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-model compare-proxies build python test test-rust test-python agreement attack fuzz bench bench-python lint notices fuzz-yaml fmt doc clean
+.PHONY: help demo demo-model compare-proxies build python test test-rust test-python agreement attack fuzz bench bench-python lint public-api notices fuzz-yaml fmt doc clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -120,6 +120,14 @@ lint: ## Check formatting, lints and documentation
 	RUSTDOCFLAGS="--deny warnings" $(CARGO) doc --locked --workspace --no-deps --quiet
 	@! $(CARGO) tree --locked --workspace --invert aws-lc-sys >/dev/null 2>&1 || { echo "aws-lc-sys is back in the tree: a dependency enables reqwest's default TLS"; exit 1; }
 	$(PYTHON) scripts/notices.py --check
+	$(PYTHON) scripts/public_api.py --check
+	@# What the crates promise: scoring without a runtime, a library without its features.
+	@! $(CARGO) tree --locked --package context-bench-scoring --prefix none | grep -E '^(tokio|reqwest|rusqlite|parquet) ' || { echo "context-bench-scoring must not need these"; exit 1; }
+	@for features in "" tasks; do $(CARGO) clippy --locked --quiet --package context-bench --lib --no-default-features --features "$$features" -- --deny warnings || exit 1; done
+
+public-api: ## Write docs/reference/public-api: what each published crate shows
+	$(CARGO) doc --locked --workspace --no-deps --quiet
+	$(PYTHON) scripts/public_api.py
 
 notices: ## Write THIRD-PARTY-NOTICES.md: the licences of all that is linked in
 	$(PYTHON) scripts/notices.py
