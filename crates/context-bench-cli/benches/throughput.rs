@@ -134,9 +134,10 @@ fn long_examples(n: usize) -> Dataset {
 }
 
 fn proxy(server: &ChatServer) -> OpenAiProxy {
-    OpenAiProxy::with_settings(OpenAiProxySettings {
-        name: Some("p".into()),
-        ..OpenAiProxySettings::new(server.url())
+    OpenAiProxy::with_settings({
+        let mut settings = OpenAiProxySettings::new(server.url());
+        settings.name = Some("p".into());
+        settings
     })
     .unwrap()
 }

@@ -49,11 +49,9 @@ impl NativePrompt {
                 )));
             }
         };
-        let settings = LoadSettings {
-            path: path.or_else(|| named.path.clone()),
-            hub: Some(hub_access()?),
-            ..LoadSettings::default()
-        };
+        let mut settings = LoadSettings::default();
+        settings.path = path.or_else(|| named.path.clone());
+        settings.hub = Some(hub_access()?);
         let spec = RunSpec {
             prompt: Some(PromptStyle::Official),
             ..RunSpec::default()

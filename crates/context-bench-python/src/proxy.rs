@@ -68,9 +68,10 @@ impl Made {
     /// Sends given messages and nothing before them.
     fn without_prompt(&self) -> PyResult<OpenAiProxy> {
         let silent = Self {
-            settings: OpenAiProxySettings {
-                system_prompt: None,
-                ..self.settings.clone()
+            settings: {
+                let mut settings = self.settings.clone();
+                settings.system_prompt = None;
+                settings
             },
             ..self.clone()
         };
@@ -111,19 +112,17 @@ impl PyProxy {
         let key = api_key
             .filter(|key| !key.is_empty())
             .or_else(environment_key);
-        let settings = OpenAiProxySettings {
-            model: model.to_owned(),
-            name,
-            api_key: key.map(Secret::new),
-            system_prompt,
-            layout: layout.map_or(Ok(Layout::default()), read_layout)?,
-            timeout: seconds("timeout", timeout)?,
-            generation: generation_of(generation)?,
-            extra_body: body("extra_body", extra_body)?,
-            max_retries: retries(max_retries)?,
-            retry_base_delay: seconds("retry_base_delay", retry_base_delay)?,
-            ..OpenAiProxySettings::new(base_url)
-        };
+        let mut settings = OpenAiProxySettings::new(base_url);
+        settings.model = model.to_owned();
+        settings.name = name;
+        settings.api_key = key.map(Secret::new);
+        settings.system_prompt = system_prompt;
+        settings.layout = layout.map_or(Ok(Layout::default()), read_layout)?;
+        settings.timeout = seconds("timeout", timeout)?;
+        settings.generation = generation_of(generation)?;
+        settings.extra_body = body("extra_body", extra_body)?;
+        settings.max_retries = retries(max_retries)?;
+        settings.retry_base_delay = seconds("retry_base_delay", retry_base_delay)?;
         self.set(Made::new(settings, build_messages)?);
         Ok(())
     }

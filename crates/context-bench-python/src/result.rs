@@ -85,22 +85,21 @@ impl Pickled {
 
 impl From<Pickled> for EvalResult {
     fn from(pickled: Pickled) -> Self {
-        Self {
-            summary: pickled
-                .summary
-                .into_iter()
-                .map(|(system, numbers)| (system, numbers.into_iter().collect::<Summary>()))
-                .collect(),
-            counts: pickled.counts,
-            datasets: pickled.datasets,
-            tasks: pickled.tasks,
-            provenance: pickled.provenance,
-            gave_up: pickled.gave_up,
-            kept: pickled.kept,
-            interrupted: pickled.interrupted,
-            unfinished: pickled.unfinished,
-            ..Self::default()
-        }
+        let mut result = Self::default();
+        result.summary = pickled
+            .summary
+            .into_iter()
+            .map(|(system, numbers)| (system, numbers.into_iter().collect::<Summary>()))
+            .collect();
+        result.counts = pickled.counts;
+        result.datasets = pickled.datasets;
+        result.tasks = pickled.tasks;
+        result.provenance = pickled.provenance;
+        result.gave_up = pickled.gave_up;
+        result.kept = pickled.kept;
+        result.interrupted = pickled.interrupted;
+        result.unfinished = pickled.unfinished;
+        result
     }
 }
 

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use context_bench::error::Hint as _;
 use context_bench::registry::Registry;
 use context_bench::task::{TaskIndex, TaskIndexSettings};
 use context_bench_tasks::config::{Config, Origin};

@@ -22,6 +22,7 @@ use crate::text::spreadsheet::text_cell;
 
 /// What a run found.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct EvalResult {
     /// One row per system and example: grouped by system, in dataset order.
     pub rows: Vec<EvalRow>,
@@ -52,6 +53,7 @@ pub struct EvalResult {
 
 /// A stored run that did not finish.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Unfinished {
     /// Its id.
     pub run: String,
@@ -62,6 +64,7 @@ pub struct Unfinished {
 /// How a run was kept in a store.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
+#[non_exhaustive]
 pub struct Kept {
     /// The run's name in the store; `None` when it could not be begun.
     pub run: Option<String>,

@@ -6,7 +6,6 @@ use std::io::Write;
 use std::sync::Arc;
 
 use context_bench::ExampleId;
-use context_bench::dataset::catalog::LoadSettings;
 use context_bench::plan::{RequestSpec, RunSpec};
 use context_bench::planner::{
     self, ClassObject, ExampleRequests, PlanError, Requests, Surroundings, check_copies,
@@ -306,11 +305,9 @@ impl Renderer {
             return Ok(Vec::new());
         };
         let seed = self.spec.seeds.options.unwrap_or(planner::OPTION_SEED);
-        let settings = LoadSettings {
-            seed: seed.cast_unsigned(),
-            hub: Some((self.around.hub)()?),
-            ..dataset_settings(&config, &self.spec.data, self.options.limit)?
-        };
+        let mut settings = dataset_settings(&config, &self.spec.data, self.options.limit)?;
+        settings.seed = seed.cast_unsigned();
+        settings.hub = Some((self.around.hub)()?);
         let fields = fields_of_run(&self.options);
         let (prompt, notices) =
             planner::dataset_prompt(&self.spec, &config.full_name(), &config, &settings)?;

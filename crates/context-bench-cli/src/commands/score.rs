@@ -113,11 +113,9 @@ fn dataset_task(
                 .hint("pass `--response` only once"),
         );
     };
-    let settings = LoadSettings {
-        path: Some(args.doc.clone()),
-        max_examples: Some(1),
-        ..LoadSettings::default()
-    };
+    let mut settings = LoadSettings::default();
+    settings.path = Some(args.doc.clone());
+    settings.max_examples = Some(1);
     let loaded = config.load(&settings).map_err(|error| {
         let is_json = args.doc.extension().is_some_and(|it| it == "json");
         match is_json && document(&args.doc).is_ok() {

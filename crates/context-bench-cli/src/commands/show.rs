@@ -93,14 +93,12 @@ fn first_example(
 ) -> Result<Example, Failure> {
     let dataset = match (config, reference.target()) {
         (Some(config), DatasetTarget::Named(named)) => {
-            let settings = LoadSettings {
-                path: named.path.clone(),
-                max_examples: Some(MAX_RECORDS),
-                seed: args.seed,
-                keep_order: args.keep_order,
-                hub: Some(hub::access(true)?),
-                ..LoadSettings::default()
-            };
+            let mut settings = LoadSettings::default();
+            settings.path = named.path.clone();
+            settings.max_examples = Some(MAX_RECORDS);
+            settings.seed = args.seed;
+            settings.keep_order = args.keep_order;
+            settings.hub = Some(hub::access(true)?);
             let dataset = config.load(&settings)?;
             let spec = args.prompt.spec(None, None)?;
             let (prompt, notices) =

@@ -30,9 +30,10 @@ fn evaluator(timeout: f64) -> Result<CodeExecution, Ignored> {
         ..SandboxSettings::default()
     };
     sandbox.limits.wall = Duration::from_secs_f64(timeout);
-    let evaluator = CodeExecution::new(CodeExecutionSettings {
-        sandbox,
-        ..CodeExecutionSettings::default()
+    let evaluator = CodeExecution::new({
+        let mut settings = CodeExecutionSettings::default();
+        settings.sandbox = sandbox;
+        settings
     });
     let level = evaluator.level();
     level.map_err(|error| Ignored(error.to_string()))?;

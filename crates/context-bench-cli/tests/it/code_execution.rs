@@ -36,9 +36,10 @@ const ECHO: &str = "import json, sys\nfor line in sys.stdin:\n    example = json
 fn evaluator(timeout: f64) -> Option<CodeExecution> {
     let mut sandbox = settings();
     sandbox.limits.wall = Duration::from_secs_f64(timeout);
-    let evaluator = CodeExecution::new(CodeExecutionSettings {
-        sandbox,
-        ..CodeExecutionSettings::default()
+    let evaluator = CodeExecution::new({
+        let mut settings = CodeExecutionSettings::default();
+        settings.sandbox = sandbox;
+        settings
     });
     match evaluator.level() {
         Ok(_) => Some(evaluator),
@@ -175,12 +176,11 @@ fn what_a_level_does_not_contain_is_said_before_the_run() {
         SandboxLevel::Landlock,
         SandboxLevel::Namespaces,
     ] {
-        let evaluator = CodeExecution::new(CodeExecutionSettings {
-            sandbox: context_bench::sandbox::SandboxSettings {
-                level: Some(level),
-                ..settings()
-            },
-            ..CodeExecutionSettings::default()
+        let evaluator = CodeExecution::new({
+            let mut code = CodeExecutionSettings::default();
+            code.sandbox = settings();
+            code.sandbox.level = Some(level);
+            code
         });
         match evaluator.level() {
             Err(error) => eprintln!("skipped: {level}: {error}"),
@@ -239,9 +239,10 @@ fn scores_are_those_of_one_interpreter_and_one_sandbox() {
     let at = |level: SandboxLevel| {
         let mut sandbox = settings();
         sandbox.level = Some(level);
-        let evaluator = CodeExecution::new(CodeExecutionSettings {
-            sandbox,
-            ..CodeExecutionSettings::default()
+        let evaluator = CodeExecution::new({
+            let mut settings = CodeExecutionSettings::default();
+            settings.sandbox = sandbox;
+            settings
         });
         let identity = evaluator.identity()?;
         assert_eq!(identity.settings["level"], level.as_str());
@@ -257,9 +258,10 @@ fn scores_are_those_of_one_interpreter_and_one_sandbox() {
     }
     let mut sandbox = settings();
     sandbox.python = Some("no-such-python".into());
-    let evaluator = CodeExecution::new(CodeExecutionSettings {
-        sandbox,
-        ..CodeExecutionSettings::default()
+    let evaluator = CodeExecution::new({
+        let mut settings = CodeExecutionSettings::default();
+        settings.sandbox = sandbox;
+        settings
     });
     assert_eq!(evaluator.identity(), None);
 }
@@ -325,9 +327,10 @@ fn without_python_rows_are_unscored() {
     let mut sandbox = settings();
     sandbox.python = Some("no-such-python".into());
     assert!(Sandbox::new(&sandbox).is_err());
-    let evaluator = CodeExecution::new(CodeExecutionSettings {
-        sandbox,
-        ..CodeExecutionSettings::default()
+    let evaluator = CodeExecution::new({
+        let mut settings = CodeExecutionSettings::default();
+        settings.sandbox = sandbox;
+        settings
     });
     let example = Example::new().with("test_list", json!(["assert True"]));
     let score = score_all(evaluator, vec![(example, "x = 1".into())]).remove(0);

@@ -38,6 +38,7 @@ const END_OF_BODY: Duration = Duration::from_millis(5);
 
 /// How to reach an endpoint.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct ClientSettings {
     /// Where to send to.
     pub endpoint: Endpoint,
@@ -495,6 +496,7 @@ fn note(sent: impl FnOnce(&mut CallStats)) {
 
 /// Why a client cannot be made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ClientError {
     /// The address is wrong.
     #[error(transparent)]

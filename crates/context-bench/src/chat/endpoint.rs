@@ -262,6 +262,7 @@ fn without_credentials(text: &str) -> String {
 
 /// Why a text is not the address of an endpoint.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum EndpointError {
     /// Nothing was written.
     #[error("the URL of the endpoint is empty")]

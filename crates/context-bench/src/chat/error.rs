@@ -12,6 +12,7 @@ use crate::model::{CallStats, FailureKind};
 
 /// What went wrong in the last attempt of a call.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ChatFailure {
     /// The endpoint answered with a status that is no success.
     #[error(
@@ -164,6 +165,7 @@ fn kind_of_status(code: u16) -> FailureKind {
 
 /// A call that gave no reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ChatError {
     /// What went wrong in the last attempt.
     pub failure: ChatFailure,

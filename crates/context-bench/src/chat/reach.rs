@@ -49,6 +49,7 @@ impl Endpoint {
 /// Nothing can be reached at an endpoint.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("cannot connect to `{url}`: {reason}")]
+#[non_exhaustive]
 pub struct Unreachable {
     /// The address, without credentials.
     pub url: String,

@@ -19,6 +19,7 @@ pub const TIMEOUT: Duration = Duration::from_secs(300);
 
 /// How often and for how long a call is tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RetryPolicy {
     /// Attempts after the first one.
     pub max_retries: u32,
@@ -56,6 +57,7 @@ pub(crate) enum Decision {
 
 /// Why a call was not tried again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum GaveUp {
     /// Another attempt would not help.
     Pointless,

@@ -59,6 +59,7 @@ impl ChatRequest {
 
 /// The answer of a chat endpoint.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct ChatReply {
     /// The content of the first choice, as it came: mostly text, may be `null`.
     /// A list of parts is joined to the text of its text parts.

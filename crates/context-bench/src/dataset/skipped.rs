@@ -15,6 +15,7 @@ const KEPT: usize = 5;
 
 /// One record that was left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SkippedRecord {
     /// Where the record is.
     pub at: Place,
@@ -24,6 +25,7 @@ pub struct SkippedRecord {
 
 /// The bad records that were left out; clones see the same counts.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct Skipped {
     tallies: Vec<Tally>,
 }

@@ -24,6 +24,7 @@ pub struct Origin {
 /// One dataset of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
+#[non_exhaustive]
 pub struct UsedDataset {
     /// The tag of its examples.
     pub name: String,

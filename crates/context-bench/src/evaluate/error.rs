@@ -8,6 +8,7 @@ use crate::text::suggest;
 /// A metric reads a score that does not exist.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("no evaluator of this run yields the score `{field}` that `{metric}` reads")]
+#[non_exhaustive]
 pub struct UnknownScore {
     /// The metric.
     pub metric: String,

@@ -26,6 +26,7 @@ const LENGTH: &str = "alpaca_length";
 
 /// A benchmark whose authors score by a judge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum JudgeRule {
     /// Does the answer hold the gold answer.
     Frames,
@@ -106,6 +107,7 @@ impl JudgeRule {
 
 /// How the judge of a benchmark is reached, and what it is given beside the example.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct OfficialJudgeSettings {
     /// The benchmark.
     pub rule: JudgeRule,

@@ -72,6 +72,7 @@ const MANY: usize = 512;
 pub struct Store(Arc<Inner>);
 
 /// A store that was just opened, and what there is to say about it.
+#[non_exhaustive]
 pub struct Opened {
     /// The store.
     pub store: Store,

@@ -123,6 +123,7 @@ pub struct RunStart {
 
 /// How far a run got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum RunStatus {
     /// Begun, and somebody works on it.
     Running,
@@ -163,6 +164,7 @@ impl RunStatus {
 
 /// A run in the store.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct StoredRun {
     /// The run, for putting and reading rows.
     pub run: Run,

@@ -30,6 +30,7 @@ pub type BuildMessages = Arc<dyn Fn(&Example) -> Vec<Value> + Send + Sync>;
 
 /// How to talk to an OpenAI-compatible endpoint.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct OpenAiProxySettings {
     /// The base URL, with or without `/v1`; see [`Endpoint::parse`].
     pub base_url: String,

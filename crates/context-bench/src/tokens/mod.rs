@@ -40,6 +40,7 @@ pub trait TokenCounter: Send + Sync {
 
 /// The counters that come with the library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Tokenizer {
     /// The encoding of GPT-4 and GPT-3.5; the default.
     #[default]

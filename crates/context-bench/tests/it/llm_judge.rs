@@ -27,9 +27,10 @@ fn settings(server: &ChatServer) -> LlmJudgeSettings {
 }
 
 fn pairwise(server: &ChatServer) -> LlmJudgeSettings {
-    LlmJudgeSettings {
-        mode: JudgeMode::pairwise(),
-        ..settings(server)
+    {
+        let mut settings = settings(server);
+        settings.mode = JudgeMode::pairwise();
+        settings
     }
 }
 
@@ -78,20 +79,18 @@ async fn the_default_asks_for_one_integer() {
 async fn template_rubric_scale_and_body_are_the_users() {
     let server = ChatServer::start(handlers::constant("I think so. {\"score\": 8}"));
     let template = "{context}|{answer}|{response}|{rubric}|{min}..{max}";
-    let settings = LlmJudgeSettings {
-        mode: JudgeMode::Rating {
-            scale: Scale::new(0.0, 10.0).unwrap(),
-        },
-        template: Some(JudgeTemplate::parse(template).unwrap()),
-        rubric: Some("10 = {answer}".into()),
-        temperature: None,
-        extra_body: json!({"max_tokens": null, "max_completion_tokens": 99})
-            .as_object()
-            .unwrap()
-            .clone(),
-        score: "tone".into(),
-        ..settings(&server)
+    let mut settings = settings(&server);
+    settings.mode = JudgeMode::Rating {
+        scale: Scale::new(0.0, 10.0).unwrap(),
     };
+    settings.template = Some(JudgeTemplate::parse(template).unwrap());
+    settings.rubric = Some("10 = {answer}".into());
+    settings.temperature = None;
+    settings.extra_body = json!({"max_tokens": null, "max_completion_tokens": 99})
+        .as_object()
+        .unwrap()
+        .clone();
+    settings.score = "tone".into();
     assert_eq!(score(settings, "Rome").await.value("tone"), Some(0.8));
     let expected = "Paris is the capital of France.|Paris|Rome|10 = {answer}|0..10";
     assert_eq!(prompt(&server, 0), expected);
@@ -104,9 +103,10 @@ async fn template_rubric_scale_and_body_are_the_users() {
 async fn the_reference_is_shown_only_where_it_may_be() {
     let server = ChatServer::start(handlers::constant("5"));
     let shown = async |reference, example: &Example| {
-        let judge = LlmJudge::new(LlmJudgeSettings {
-            reference,
-            ..settings(&server)
+        let judge = LlmJudge::new({
+            let mut settings = settings(&server);
+            settings.reference = reference;
+            settings
         })
         .unwrap();
         if !judge.applies_to(example) {
@@ -197,9 +197,10 @@ async fn both_orders_decide_a_comparison() {
         let mode = JudgeMode::Pairwise {
             baseline: "output".into(),
         };
-        let judge = LlmJudge::new(LlmJudgeSettings {
-            mode,
-            ..settings(server)
+        let judge = LlmJudge::new({
+            let mut settings = settings(server);
+            settings.mode = mode;
+            settings
         })
         .unwrap();
         let output = Output::reply(&example, response);
@@ -254,9 +255,10 @@ async fn half_a_comparison_is_none() {
 }
 
 async fn run(system: &ChatServer, judge: LlmJudgeSettings, store: Option<&Store>) -> EvalResult {
-    let proxy = OpenAiProxy::with_settings(OpenAiProxySettings {
-        name: Some("p".into()),
-        ..OpenAiProxySettings::new(system.url())
+    let proxy = OpenAiProxy::with_settings({
+        let mut settings = OpenAiProxySettings::new(system.url());
+        settings.name = Some("p".into());
+        settings
     });
     let mut plan = evaluate()
         .systems([Arc::new(proxy.unwrap()) as _])
@@ -303,12 +305,10 @@ async fn a_verdict_is_asked_for_once_per_content() {
     let store = Store::open(folder.path()).unwrap().store;
     let base = || settings(&judge);
     let template = |text: &str| Some(JudgeTemplate::parse(text).unwrap());
-    let same = LlmJudgeSettings {
-        timeout: Duration::from_secs(7),
-        max_in_flight: 1,
-        api_key: Some("sk-1".into()),
-        ..base()
-    };
+    let mut same = base();
+    same.timeout = Duration::from_secs(7);
+    same.max_in_flight = 1;
+    same.api_key = Some("sk-1".into());
     let body = json!({"seed": 1}).as_object().unwrap().clone();
     let steps: Vec<(&str, LlmJudgeSettings, bool)> = vec![
         ("the first time", base(), true),
@@ -316,91 +316,102 @@ async fn a_verdict_is_asked_for_once_per_content() {
         ("timeout, key", same, false),
         (
             "rubric",
-            LlmJudgeSettings {
-                rubric: Some("be strict".into()),
-                ..base()
+            {
+                let mut settings = base();
+                settings.rubric = Some("be strict".into());
+                settings
             },
             true,
         ),
         (
             "the same rubric",
-            LlmJudgeSettings {
-                rubric: Some("be strict".into()),
-                ..base()
+            {
+                let mut settings = base();
+                settings.rubric = Some("be strict".into());
+                settings
             },
             false,
         ),
         (
             "template",
-            LlmJudgeSettings {
-                template: template("{response}"),
-                ..base()
+            {
+                let mut settings = base();
+                settings.template = template("{response}");
+                settings
             },
             true,
         ),
         (
             "another template",
-            LlmJudgeSettings {
-                template: template("{response}?"),
-                ..base()
+            {
+                let mut settings = base();
+                settings.template = template("{response}?");
+                settings
             },
             true,
         ),
         (
             "scale",
-            LlmJudgeSettings {
-                mode: JudgeMode::Rating {
+            {
+                let mut settings = base();
+                settings.mode = JudgeMode::Rating {
                     scale: Scale::new(1.0, 10.0).unwrap(),
-                },
-                ..base()
+                };
+                settings
             },
             true,
         ),
         (
             "reference",
-            LlmJudgeSettings {
-                reference: Reference::Off,
-                ..base()
+            {
+                let mut settings = base();
+                settings.reference = Reference::Off;
+                settings
             },
             true,
         ),
         (
             "model",
-            LlmJudgeSettings {
-                model: "other".into(),
-                ..base()
+            {
+                let mut settings = base();
+                settings.model = "other".into();
+                settings
             },
             true,
         ),
         (
             "url",
-            LlmJudgeSettings {
-                base_url: format!("{}/v1?a=b", judge.url()),
-                ..base()
+            {
+                let mut settings = base();
+                settings.base_url = format!("{}/v1?a=b", judge.url());
+                settings
             },
             true,
         ),
         (
             "max_tokens",
-            LlmJudgeSettings {
-                max_tokens: Some(5),
-                ..base()
+            {
+                let mut settings = base();
+                settings.max_tokens = Some(5);
+                settings
             },
             true,
         ),
         (
             "temperature",
-            LlmJudgeSettings {
-                temperature: Some(0.5),
-                ..base()
+            {
+                let mut settings = base();
+                settings.temperature = Some(0.5);
+                settings
             },
             true,
         ),
         (
             "body",
-            LlmJudgeSettings {
-                extra_body: body,
-                ..base()
+            {
+                let mut settings = base();
+                settings.extra_body = body;
+                settings
             },
             true,
         ),

@@ -16,10 +16,8 @@ use serde_json::{Value, json};
 use crate::worked::records;
 
 fn judge(rule: JudgeRule, server: &ChatServer) -> OfficialJudge {
-    let judge = LlmJudgeSettings {
-        max_retries: 0,
-        ..LlmJudgeSettings::new(server.url())
-    };
+    let mut judge = LlmJudgeSettings::new(server.url());
+    judge.max_retries = 0;
     OfficialJudge::new(OfficialJudgeSettings::new(rule, judge)).unwrap()
 }
 

@@ -51,12 +51,13 @@ async fn one_setting_at_a_time_misses_and_none_hits() {
     let server = ChatServer::start(handlers::constant("Paris"));
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(folder.path()).unwrap().store;
-    let base = || OpenAiProxySettings {
-        model: "m".into(),
-        name: Some("p".into()),
-        system_prompt: Some("Be brief.".into()),
-        extra_body: json!({"temperature": 0}).as_object().unwrap().clone(),
-        ..OpenAiProxySettings::new(server.url())
+    let base = || {
+        let mut settings = OpenAiProxySettings::new(server.url());
+        settings.model = "m".into();
+        settings.name = Some("p".into());
+        settings.system_prompt = Some("Be brief.".into());
+        settings.extra_body = json!({"temperature": 0}).as_object().unwrap().clone();
+        settings
     };
     let proxy =
         |settings| Arc::new(OpenAiProxy::with_settings(settings).unwrap()) as Arc<dyn System>;
@@ -64,62 +65,46 @@ async fn one_setting_at_a_time_misses_and_none_hits() {
 
     let body = |value: serde_json::Value| value.as_object().unwrap().clone();
     let changed: Vec<(&str, OpenAiProxySettings)> = vec![
-        (
-            "url",
-            OpenAiProxySettings {
-                base_url: format!("{}/other/v1", server.url()),
-                ..base()
-            },
-        ),
-        (
-            "query",
-            OpenAiProxySettings {
-                base_url: format!("{}/v1?api-version=2", server.url()),
-                ..base()
-            },
-        ),
-        (
-            "model",
-            OpenAiProxySettings {
-                model: "n".into(),
-                ..base()
-            },
-        ),
-        (
-            "prompt",
-            OpenAiProxySettings {
-                system_prompt: Some("Be long.".into()),
-                ..base()
-            },
-        ),
-        (
-            "no prompt",
-            OpenAiProxySettings {
-                system_prompt: None,
-                ..base()
-            },
-        ),
-        (
-            "temperature",
-            OpenAiProxySettings {
-                extra_body: body(json!({"temperature": 1})),
-                ..base()
-            },
-        ),
-        (
-            "another parameter",
-            OpenAiProxySettings {
-                extra_body: body(json!({"temperature": 0, "seed": 1})),
-                ..base()
-            },
-        ),
-        (
-            "streaming",
-            OpenAiProxySettings {
-                stream: true,
-                ..base()
-            },
-        ),
+        ("url", {
+            let mut settings = base();
+            settings.base_url = format!("{}/other/v1", server.url());
+            settings
+        }),
+        ("query", {
+            let mut settings = base();
+            settings.base_url = format!("{}/v1?api-version=2", server.url());
+            settings
+        }),
+        ("model", {
+            let mut settings = base();
+            settings.model = "n".into();
+            settings
+        }),
+        ("prompt", {
+            let mut settings = base();
+            settings.system_prompt = Some("Be long.".into());
+            settings
+        }),
+        ("no prompt", {
+            let mut settings = base();
+            settings.system_prompt = None;
+            settings
+        }),
+        ("temperature", {
+            let mut settings = base();
+            settings.extra_body = body(json!({"temperature": 1}));
+            settings
+        }),
+        ("another parameter", {
+            let mut settings = base();
+            settings.extra_body = body(json!({"temperature": 0, "seed": 1}));
+            settings
+        }),
+        ("streaming", {
+            let mut settings = base();
+            settings.stream = true;
+            settings
+        }),
     ];
     for (what, settings) in changed {
         let system = proxy(settings);
@@ -155,34 +140,26 @@ async fn one_setting_at_a_time_misses_and_none_hits() {
     let requests = server.request_count();
     let same: Vec<(&str, OpenAiProxySettings)> = vec![
         ("nothing", base()),
-        (
-            "timeout",
-            OpenAiProxySettings {
-                timeout: std::time::Duration::from_secs(7),
-                ..base()
-            },
-        ),
-        (
-            "retries",
-            OpenAiProxySettings {
-                max_retries: 9,
-                ..base()
-            },
-        ),
-        (
-            "key",
-            OpenAiProxySettings {
-                api_key: Some("sk-1".into()),
-                ..base()
-            },
-        ),
-        (
-            "name",
-            OpenAiProxySettings {
-                name: Some("p".into()),
-                ..base()
-            },
-        ),
+        ("timeout", {
+            let mut settings = base();
+            settings.timeout = std::time::Duration::from_secs(7);
+            settings
+        }),
+        ("retries", {
+            let mut settings = base();
+            settings.max_retries = 9;
+            settings
+        }),
+        ("key", {
+            let mut settings = base();
+            settings.api_key = Some("sk-1".into());
+            settings
+        }),
+        ("name", {
+            let mut settings = base();
+            settings.name = Some("p".into());
+            settings
+        }),
     ];
     for (what, settings) in same {
         let result = run(&store, proxy(settings), question(), quality()).await;
@@ -206,10 +183,8 @@ async fn scores_are_keyed_apart_from_answers() {
     let proxy = || Arc::new(OpenAiProxy::new(server.url()).unwrap()) as Arc<dyn System>;
     run(&store, proxy(), question(), quality()).await;
     let judged = |model: &str| -> Vec<Arc<dyn Evaluator>> {
-        let settings = LlmJudgeSettings {
-            model: model.into(),
-            ..LlmJudgeSettings::new(judge.url())
-        };
+        let mut settings = LlmJudgeSettings::new(judge.url());
+        settings.model = model.into();
         vec![
             Arc::new(AnswerQuality),
             Arc::new(LlmJudge::new(settings).unwrap()),
@@ -286,11 +261,9 @@ async fn layers_commands_and_functions_are_told_apart() {
         std::fs::write(&script, code).unwrap();
     };
     let command = |version: Option<&str>| {
-        let settings = CommandSettings {
-            name: Some("c".into()),
-            version: version.map(str::to_owned),
-            ..CommandSettings::new(["python3", script.to_str().unwrap()])
-        };
+        let mut settings = CommandSettings::new(["python3", script.to_str().unwrap()]);
+        settings.name = Some("c".into());
+        settings.version = version.map(str::to_owned);
         Arc::new(CommandSystem::new(settings).unwrap()) as Arc<dyn System>
     };
     write("Paris");
@@ -310,10 +283,8 @@ async fn failures_are_not_kept_as_answers_and_original_costs_are() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(folder.path()).unwrap().store;
     let proxy = || {
-        let settings = OpenAiProxySettings {
-            name: Some("p".into()),
-            ..OpenAiProxySettings::new(server.url())
-        };
+        let mut settings = OpenAiProxySettings::new(server.url());
+        settings.name = Some("p".into());
         Arc::new(OpenAiProxy::with_settings(settings).unwrap()) as Arc<dyn System>
     };
     assert_eq!(

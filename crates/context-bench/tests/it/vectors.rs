@@ -264,15 +264,14 @@ fn summaries(value: &Value) -> IndexMap<String, Summary> {
 
 fn result(input: &Value) -> EvalResult {
     let timing = input["timing"].as_object().into_iter().flatten();
-    EvalResult {
-        rows: rows(input),
-        summary: summaries(&input["summary"]),
-        timing: timing
-            .map(|(name, value)| (name.clone(), value.as_f64().unwrap()))
-            .collect(),
-        config: input["config"].as_object().cloned().unwrap_or_default(),
-        ..EvalResult::default()
-    }
+    let mut result = EvalResult::default();
+    result.rows = rows(input);
+    result.summary = summaries(&input["summary"]);
+    result.timing = timing
+        .map(|(name, value)| (name.clone(), value.as_f64().unwrap()))
+        .collect();
+    result.config = input["config"].as_object().cloned().unwrap_or_default();
+    result
 }
 
 fn example(value: &Value) -> Example {

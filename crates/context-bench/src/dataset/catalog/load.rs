@@ -44,6 +44,7 @@ impl Default for LoadSettings {
 
 /// How a dataset of the catalog is loaded.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct LoadSettings {
     /// A local copy: a file, a folder or a pattern of files, laid out as on the hub.
     pub path: Option<PathBuf>,

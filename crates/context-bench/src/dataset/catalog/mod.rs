@@ -121,11 +121,9 @@ impl DatasetCatalog {
     /// # let folder = tempfile::tempdir()?;
     /// # let file = folder.path().join("test.jsonl");
     /// std::fs::write(&file, r##"{"question": "2+2?", "answer": "2+2 #### 4"}"##)?;
-    /// let settings = LoadSettings {
-    ///     path: Some(file),
-    ///     max_examples: Some(10),
-    ///     ..LoadSettings::default()
-    /// };
+    /// let mut settings = LoadSettings::default();
+    /// settings.path = Some(file);
+    /// settings.max_examples = Some(10);
     /// let gsm8k = DatasetCatalog::builtin().load("gsm8k", &settings)?;
     /// let examples = gsm8k.into_iter().collect::<Result<Vec<_>, _>>()?;
     /// assert_eq!(examples[0].text("answer"), Some("4"));

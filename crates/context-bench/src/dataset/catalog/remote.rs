@@ -105,6 +105,7 @@ impl Found {
 
 /// What was fetched of a config.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Fetched {
     /// Where the files are.
     pub paths: Vec<PathBuf>,

@@ -46,6 +46,7 @@ pub(crate) fn file_stem(name: &str) -> &str {
 
 /// How a local file is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct LocalSettings {
     /// Leaves bad records out and counts them, instead of failing at the first.
     pub skip_bad_lines: bool,

@@ -18,6 +18,7 @@ const MAX_CANDIDATES: usize = 12;
 
 /// Why an example cannot be turned into a program.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum AssembleError {
     /// It has neither `test` nor `test_list`.
     #[error("the example has no tests")]

@@ -28,6 +28,7 @@ const VERSION: u32 = 3;
 
 /// How to run code.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct CodeExecutionSettings {
     /// The interpreter, its limits and what happens without a sandbox.
     pub sandbox: SandboxSettings,

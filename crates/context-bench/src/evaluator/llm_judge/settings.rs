@@ -14,6 +14,7 @@ use super::template::{JudgeTemplate, TemplateError};
 
 /// How to reach the judge and what to ask it.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct LlmJudgeSettings {
     /// Base URL of an OpenAI-compatible endpoint.
     pub base_url: String,
@@ -147,6 +148,7 @@ pub enum Reference {
 
 /// Why a judge cannot be asked.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum LlmJudgeError {
     /// The URL cannot be used.
     #[error(transparent)]

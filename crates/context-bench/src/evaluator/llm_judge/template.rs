@@ -117,6 +117,7 @@ impl JudgeTemplate {
 
 /// What is wrong with a template.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum TemplateError {
     /// A name in braces that is no place.
     #[error("the judge's template has an unknown placeholder `{{{0}}}`")]

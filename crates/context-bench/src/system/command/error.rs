@@ -6,6 +6,7 @@ use crate::error::Hint;
 
 /// Why a command cannot be run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum CommandError {
     /// There is no program to run.
     #[error("the command is empty")]

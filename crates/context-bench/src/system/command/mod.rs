@@ -34,6 +34,7 @@ const EXCERPT: usize = 300;
 
 /// How to run a command as a system.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct CommandSettings {
     /// The program and its arguments; [`split_command`] makes them of one text.
     pub command: Vec<String>,

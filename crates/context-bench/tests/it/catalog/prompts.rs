@@ -127,10 +127,8 @@ fn a_split_that_is_not_there_is_told_and_the_records_are_never_taken_for_it() {
         let copy = folder.path().join(copy);
         fs::create_dir_all(copy.parent().expect("a folder")).expect("made");
         fs::write(&copy, line(7)).expect("written");
-        let settings = LoadSettings {
-            path: Some(copy),
-            ..LoadSettings::default()
-        };
+        let mut settings = LoadSettings::default();
+        settings.path = Some(copy);
         let (prompt, shown) = prompted(&catalog, "mills", None, &settings).expect("a prompt");
         let missing = prompt.missing.expect("told");
         assert_eq!((missing.count, missing.split.as_str()), (2, "train"));
@@ -155,11 +153,9 @@ fn worked_examples_are_those_of_the_category_from_beside_the_copy_and_from_the_h
     paths.push(None);
     let mut digests = Vec::new();
     for path in paths {
-        let settings = LoadSettings {
-            path,
-            hub: Some(access.clone()),
-            ..LoadSettings::default()
-        };
+        let mut settings = LoadSettings::default();
+        settings.path = path;
+        settings.hub = Some(access.clone());
         let found = prompted(&DatasetCatalog::builtin(), "mmlu-pro", None, &settings);
         let (prompt, shown) = found.expect("a prompt");
         let user = shown["user"].as_str().expect("text");

@@ -68,10 +68,11 @@ fn a_few_examples_of_a_large_table_cost_a_small_part_of_it() {
         .large("boolean_expressions/test-00000-of-00001.parquet", &table);
     let hub = FakeHub::start([repo]);
     let cache = tempfile::tempdir().expect("a folder");
-    let settings = |max_examples| LoadSettings {
-        max_examples,
-        hub: Some(access(&hub, &cache)),
-        ..LoadSettings::default()
+    let settings = |max_examples| {
+        let mut settings = LoadSettings::default();
+        settings.max_examples = max_examples;
+        settings.hub = Some(access(&hub, &cache));
+        settings
     };
     let catalog = DatasetCatalog::builtin();
     let few = examples(catalog.load("bbh", &settings(Some(5))).expect("loads"));
@@ -107,13 +108,9 @@ fn a_mirror_is_asked_when_the_repository_is_gone() {
         FakeRepo::new("hendrycks/competition_math").file("data/test.jsonl", record.as_bytes());
     let hub = FakeHub::start([mirror]);
     let cache = tempfile::tempdir().expect("a folder");
-    let settings = LoadSettings {
-        hub: Some(access(&hub, &cache)),
-        ..LoadSettings::default()
-    };
-    let loaded = DatasetCatalog::builtin()
-        .load("math", &settings)
-        .expect("loads");
+    let mut settings = LoadSettings::default();
+    settings.hub = Some(access(&hub, &cache));
+    let loaded = DatasetCatalog::builtin().load("math", &settings).expect("loads");
     assert_eq!(examples(loaded)[0].text("answer"), Some("2"));
 }
 
@@ -137,18 +134,14 @@ fn tables_that_are_joined_come_from_the_hub_as_well() {
     let zip = FakeRepo::new("THUDM/LongBench").file("data.zip", &line("longbench/data.zip"));
     let hub = FakeHub::start([scifact, bfcl, zip]);
     let cache = tempfile::tempdir().expect("a folder");
-    let settings = LoadSettings {
-        hub: Some(access(&hub, &cache)),
-        ..LoadSettings::default()
-    };
+    let mut settings = LoadSettings::default();
+    settings.hub = Some(access(&hub, &cache));
     for typed in ["scifact", "bfcl:live_simple", "bfcl:rest", "longbench:trec"] {
         let remote = DatasetCatalog::builtin().load(typed, &settings);
         let remote = examples(remote.unwrap_or_else(|error| panic!("{typed}: {error}")));
         let name = typed.split(':').next().expect("a name");
-        let local = LoadSettings {
-            path: Some(super::fixture(&format!("datasets/{name}"))),
-            ..LoadSettings::default()
-        };
+        let mut local = LoadSettings::default();
+        local.path = Some(super::fixture(&format!("datasets/{name}")));
         let local = examples(DatasetCatalog::builtin().load(typed, &local).expect(typed));
         assert_eq!(remote, local, "{typed}");
     }
@@ -160,10 +153,8 @@ fn a_local_copy_may_be_an_address() {
     let record = "{\"input\": \"a\", \"target\": \"b\"}\n";
     let url = hub.web_file("copy.jsonl", record.as_bytes(), None);
     let cache = tempfile::tempdir().expect("a folder");
-    let settings = LoadSettings {
-        hub: Some(access(&hub, &cache)),
-        ..LoadSettings::default()
-    };
+    let mut settings = LoadSettings::default();
+    settings.hub = Some(access(&hub, &cache));
     let loaded = DatasetCatalog::builtin().load(&format!("bbh={url}"), &settings);
     assert_eq!(
         examples(loaded.expect("loads"))[0].text("answer"),
