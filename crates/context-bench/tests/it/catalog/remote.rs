@@ -110,7 +110,9 @@ fn a_mirror_is_asked_when_the_repository_is_gone() {
     let cache = tempfile::tempdir().expect("a folder");
     let mut settings = LoadSettings::default();
     settings.hub = Some(access(&hub, &cache));
-    let loaded = DatasetCatalog::builtin().load("math", &settings).expect("loads");
+    let loaded = DatasetCatalog::builtin()
+        .load("math", &settings)
+        .expect("loads");
     assert_eq!(examples(loaded)[0].text("answer"), Some("2"));
 }
 
