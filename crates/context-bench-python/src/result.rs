@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use context_bench::benchmark::TaskReport;
 use context_bench::dataset::UsedDataset;
-use context_bench::{Counts, EvalResult, EvalRow, Failure, Kept, Measurement, Summary, Unfinished};
+use context_bench::{
+    Counts, EvalResult, EvalRow, Failure, Measurement, StoreSummary, Summary, Unfinished,
+};
 use indexmap::IndexMap;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -52,7 +54,7 @@ struct Pickled {
     tasks: IndexMap<String, TaskReport>,
     provenance: Map<String, Value>,
     gave_up: IndexMap<String, Failure>,
-    kept: Option<Kept>,
+    kept: Option<StoreSummary>,
     interrupted: bool,
     unfinished: Option<Unfinished>,
 }
@@ -76,7 +78,7 @@ impl Pickled {
             tasks: result.tasks.clone(),
             provenance: result.provenance.clone(),
             gave_up: result.gave_up.clone(),
-            kept: result.kept.clone(),
+            kept: result.store.clone(),
             interrupted: result.interrupted,
             unfinished: result.unfinished.clone(),
         }
@@ -164,7 +166,7 @@ pub(crate) fn parts<'py>(
     dict.set_item("rules", convert::dict(py, &result.rules())?)?;
     dict.set_item("provenance", convert::dict(py, &result.provenance)?)?;
     dict.set_item("gave_up", value(json!(result.gave_up))?)?;
-    dict.set_item("store", value(json!(result.kept))?)?;
+    dict.set_item("store", value(json!(result.store))?)?;
     dict.set_item("interrupted", result.interrupted)?;
     dict.set_item("part_of", result.part_of())?;
     dict.set_item("_native", Bound::new(py, NativeResult(Arc::new(result)))?)?;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::UNIX_EPOCH;
 
 use context_bench::EvalResult;
-use context_bench::planner::{self, Reopened};
+use context_bench::planner::{self, ReopenedPlan};
 use context_bench::store::Store;
 use pyo3::exceptions::PyFileNotFoundError;
 use pyo3::prelude::*;
@@ -68,7 +68,7 @@ impl NativeStore {
     fn load<'py>(&self, py: Python<'py>, run: &str) -> PyResult<Bound<'py, PyDict>> {
         let around = surroundings::of(py, None)?;
         let mut loaded: EvalResult = self.ask(py, |store| {
-            let reopened = Reopened::open(store, run)?;
+            let reopened = ReopenedPlan::open(store, run)?;
             Ok(reopened.result(&around, true)?)
         })?;
         if let Some(notice) = planner::unfinished(&loaded) {
@@ -99,7 +99,7 @@ impl NativeStore {
 
     /// What was asked for in a run and what was decided.
     fn record<'py>(&self, py: Python<'py>, run: &str) -> PyResult<Bound<'py, PyAny>> {
-        let record = self.ask(py, |store| Ok(Reopened::open(store, run)?.record))?;
+        let record = self.ask(py, |store| Ok(ReopenedPlan::open(store, run)?.manifest))?;
         let record = serde_json::to_value(&record).map_err(|error| bug(&error.to_string()))?;
         convert::to_python(py, &record)
     }

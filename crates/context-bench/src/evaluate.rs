@@ -1,11 +1,13 @@
 //! `evaluate`: the one call that runs systems over a dataset and sums up.
 //!
-//! A builder, so that callers name only what they change. It checks what can be
-//! checked before the first call is paid for, runs, and computes the summary.
+//! It is a builder, so that callers name only what they change. It checks what can
+//! be checked before the first call is paid for, runs, and computes the summary.
 
 mod error;
 #[cfg_attr(not(feature = "tasks"), path = "evaluate/unplanned.rs")]
 mod planned;
+mod provenance;
+mod stored;
 mod summary;
 mod timer;
 
@@ -13,24 +15,20 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use serde_json::{Map, Value, json};
-
 pub use self::error::{Error, UnknownScore};
 use self::planned::Planned;
+use self::stored::end_in_store;
 use self::summary::{check_score_fields, declared_scores, fill, summarize};
 use self::timer::Timer;
-use crate::dataset::{Dataset, Used};
+use crate::dataset::{Dataset, UsedDatasets};
 use crate::evaluator::Evaluator;
-use crate::mask::Mask;
 use crate::metric::{Comparison, Metric};
 use crate::model::{EvalRow, Failure, ScoreName};
-use crate::replay::Replay;
-use crate::result::{EvalResult, Kept, Unfinished};
+use crate::result::{EvalResult, Unfinished};
 use crate::runner::{
-    self, MaxWorkers, NoProgress, Progress, Recorded, Reuse, ReuseSettings, RunSettings, Stop,
-    Wiring,
+    self, MaxWorkers, NoProgress, Progress, RunSettings, Stop, UnansweredRows, Wiring,
 };
-use crate::store::{Origin, RunStatus, SourceRun, Store, StoreError};
+use crate::store::{Origin, RunStatus, Store};
 use crate::system::System;
 use crate::tokens::{TextFields, TokenCounter, Tokenizer};
 
@@ -75,8 +73,9 @@ pub struct Evaluate {
     progress: Arc<dyn Progress>,
     stop: Stop,
     store: Option<Store>,
-    recorded: Option<Arc<Recorded>>,
-    /// What the run is made of, when it is the replay of another.
+    /// When a stored run is rescored: its rows without an answer.
+    unanswered: Option<Arc<UnansweredRows>>,
+    /// When a stored run is rescored: which one.
     origin: Option<Origin>,
     given_up: Vec<(String, Failure)>,
     planned: Planned,
@@ -101,7 +100,7 @@ impl Default for Evaluate {
             progress: Arc::new(NoProgress),
             stop: Stop::new(),
             store: None,
-            recorded: None,
+            unanswered: None,
             origin: None,
             given_up: Vec::new(),
             planned: Planned::default(),
@@ -231,8 +230,8 @@ impl Evaluate {
     }
 
     /// Counts tokens only of answers whose endpoint reports none, and leaves metrics out
-    /// that need more. For results whose rows nobody sees: most of the work of a fast run
-    /// is counting.
+    /// that need more. For results whose rows are not looked at: most of the work of a
+    /// fast run is counting.
     #[must_use]
     pub fn count_where_needed(mut self) -> Self {
         self.counts_all = false;
@@ -268,96 +267,30 @@ impl Evaluate {
         self
     }
 
-    /// Keeps everything in this store, and takes from it what is there already.
+    /// Keeps everything in this store, and reuses what is already there.
     #[must_use]
     pub fn store(mut self, store: Store) -> Self {
         self.store = Some(store);
         self
     }
 
-    /// Scores a stored run anew, as a run of its own: its systems, its examples
-    /// and its failures. What it did not get to is left out, and no system is
-    /// called.
-    ///
-    /// # Errors
-    ///
-    /// When the store cannot be read.
-    pub fn replay(mut self, replay: &Replay) -> Result<Self, StoreError> {
-        let (dataset, recorded) = replay.examples()?;
-        self.recorded = Some(recorded);
-        self.origin = Some(replay.as_origin());
-        Ok(self
-            .systems(replay.systems())
-            .dataset(dataset)
-            .store(replay.store().clone()))
-    }
-
-    /// Sums up a stored run as it was: its own rows, with the latency, the
-    /// failures and the marks of reuse that they had. The evaluators must be
-    /// [those of the run](Replay::evaluators). Blocks while it reads.
-    ///
-    /// # Errors
-    ///
-    /// When the store cannot be read. Rows that are damaged are no error: they
-    /// are missing among those that were planned.
-    pub fn recall(self, replay: &Replay) -> Result<EvalResult, StoreError> {
-        let run = &replay.run;
-        let unfinished = replay.unfinished();
-        let planned = run.origin().planned.or_else(|| {
-            // What an earlier version planned shows only in what is missing.
-            unfinished.as_ref().and_then(|_| self.planned.rows())
-        });
-        let (outcome, used) = replay.recall(&self.wiring, planned)?;
-        let names: Vec<String> = run.systems.iter().map(|s| s.name.clone()).collect();
-        let mut config = run.config.clone();
-        Planned::take(&mut config);
-        Origin::take(&mut config);
-        let provenance = match config.shift_remove("provenance") {
-            Some(Value::Object(provenance)) => provenance,
-            _ => Map::new(),
-        };
-        let mut result = EvalResult {
-            config,
-            provenance,
-            interrupted: unfinished.is_some(),
-            unfinished,
-            ..EvalResult::default()
-        };
-        let (answers, _) = fill(&mut result, &names, outcome);
-        result.datasets = used.list();
-        summarize(&mut result, &self.metrics, &self.comparisons, false);
-        let elapsed = run
-            .finished_at
-            .and_then(|end| end.duration_since(run.created_at).ok())
-            .unwrap_or_default();
-        let planned = &self.planned;
-        planned.sum_up(&mut result, &answers, run.created_at, elapsed);
-        result.kept = Some(Kept {
-            run: Some(run.run.id().to_string()),
-            path: replay.store().path().to_owned(),
-            damaged: replay.store().damaged(),
-            ..Kept::default()
-        });
-        Ok(result)
-    }
-
     /// Does not call the system of that name, because of this failure; it still
-    /// gets the rows that are stored of it.
+    /// gets the rows that are stored for it.
     #[must_use]
     pub fn give_up(mut self, system: impl Into<String>, failure: Failure) -> Self {
         self.given_up.push((system.into(), failure));
         self
     }
 
-    /// Does not ask this evaluator, for this reason; the scores that are stored of
-    /// it still count, and all others are missing.
+    /// Does not ask this evaluator, for this reason; its stored scores still count,
+    /// and all others are missing.
     #[must_use]
     pub fn give_up_evaluator(mut self, evaluator: &Arc<dyn Evaluator>, reason: &str) -> Self {
         self.wiring.give_up(evaluator, reason);
         self
     }
 
-    /// How the run was asked for, without keys; the store remembers it.
+    /// The command that started the run, without keys; the store keeps it.
     #[must_use]
     pub fn command(mut self, command: impl Into<String>) -> Self {
         self.command = command.into();
@@ -368,9 +301,9 @@ impl Evaluate {
     ///
     /// # Errors
     ///
-    /// When the description is not sound, before any call is made; or with the
-    /// result ([`Error::take_partial`]) when the dataset breaks off, or a metric
-    /// reads a score that evaluators which do not name theirs did not give.
+    /// When the description is not valid, before any call is made; or, with the
+    /// partial result ([`Error::take_partial`]), when the dataset breaks off or a
+    /// metric reads a score that no evaluator gave.
     /// Failing systems, evaluators and examples are not errors: they are rows and
     /// counts of the result.
     pub async fn run(mut self) -> Result<EvalResult, Error> {
@@ -391,7 +324,7 @@ impl Evaluate {
         let stop = self.stop.clone();
         let (started, clock) = (SystemTime::now(), Instant::now());
         let origin = self.origin();
-        let (reuse, mut kept) = self.begin_in_store(&config, &provenance, origin.clone());
+        let (reuse, mut summary) = self.begin_in_store(&config, &provenance, origin.clone());
         let given_up = |system: &Arc<dyn System>| {
             let mut given_up = self.given_up.iter();
             let found = given_up.find(|(name, _)| name == system.name());
@@ -402,7 +335,7 @@ impl Evaluate {
             .max_time
             .map(|limit| Timer::start(limit, self.stop.clone(), Arc::clone(&self.progress)));
         let dataset = self.dataset.take().unwrap_or_else(|| Vec::new().into());
-        let used = Used::of(&dataset);
+        let used = UsedDatasets::of(&dataset);
         let mut outcome = runner::run(RunSettings {
             systems: std::mem::take(&mut self.systems),
             dataset,
@@ -422,8 +355,8 @@ impl Evaluate {
         .await
         .map_err(Error::Start)?;
         drop(timer);
-        if self.recorded.is_some() {
-            // A part stays a part of what was planned at first.
+        if self.unanswered.is_some() {
+            // An incomplete run stays incomplete: it is a part of what was planned at first.
             for counts in &mut outcome.counts {
                 counts.planned = counts.planned.max(origin.planned.unwrap_or(0));
             }
@@ -443,12 +376,12 @@ impl Evaluate {
         let is_stopped =
             stop.is_stopped() && result.counts.values().any(|counts| counts.not_run() > 0);
         result.interrupted = is_stopped || result.unfinished.is_some();
-        // Only now it shows: what was paid for is kept and given back all the same.
+        // This shows only now; what was paid for is stored and returned nevertheless.
         let mut unknown_score = None;
         if declared.is_none() && result.rows.iter().any(EvalRow::is_completed) {
             let seen = result.score_names();
             let seen = seen.iter().map(ToString::to_string);
-            // Datasets without a score that stands for them have none in common either.
+            // Datasets without a main score have no common score either.
             let seen = seen.chain(common.clone()).collect();
             unknown_score = check_score_fields(&self.metrics, &seen).err();
         }
@@ -460,15 +393,15 @@ impl Evaluate {
         );
         let planned = &self.planned;
         planned.sum_up(&mut result, &answers, started, clock.elapsed());
-        if let (Some(reuse), Some(kept)) = (reuse, &mut kept) {
+        if let (Some(reuse), Some(summary)) = (reuse, &mut summary) {
             let status = match (&dataset_error, result.interrupted) {
                 (Some(_), _) => RunStatus::Failed,
                 (None, true) => RunStatus::Interrupted,
                 (None, false) => RunStatus::Finished,
             };
-            end_in_store(&reuse, status, kept).await;
+            end_in_store(&reuse, status, summary).await;
         }
-        result.kept = kept;
+        result.store = summary;
         match (dataset_error, unknown_score) {
             (Some(source), _) => Err(Error::Dataset {
                 source,
@@ -479,72 +412,6 @@ impl Evaluate {
                 partial: Some(Box::new(result)),
             }),
             (None, None) => Ok(result),
-        }
-    }
-
-    /// Begins the run in the store. One that cannot be written does not end the
-    /// run: it goes on in memory, and the result says so.
-    fn begin_in_store(
-        &self,
-        config: &Map<String, Value>,
-        provenance: &Map<String, Value>,
-        origin: Origin,
-    ) -> (Option<Arc<Reuse>>, Option<Kept>) {
-        let Some(store) = self.store.clone() else {
-            return (None, None);
-        };
-        let mut kept = Kept {
-            path: store.path().to_owned(),
-            read_only: store.read_only().map(str::to_owned),
-            ..Kept::default()
-        };
-        let mut config = config.clone();
-        config.insert("provenance".into(), Value::Object(provenance.clone()));
-        self.planned.put(&mut config);
-        let begun = Reuse::begin(ReuseSettings {
-            store,
-            systems: &self.systems,
-            evaluators: &self.wiring.evaluators,
-            counter: &*self.counter,
-            text_fields: &self.text_fields,
-            command: self.command.clone(),
-            config,
-            origin,
-            recorded: self.recorded.clone(),
-        });
-        match begun {
-            Ok(reuse) => {
-                kept.run = reuse.run().map(|run| run.id().to_string());
-                (Some(Arc::new(reuse)), Some(kept))
-            }
-            Err(error) => {
-                kept.failed(&error);
-                (None, Some(kept))
-            }
-        }
-    }
-
-    /// How much is planned, and what the run is made of.
-    fn origin(&self) -> Origin {
-        let dataset = self.dataset.as_ref();
-        let read = dataset.and_then(Dataset::known_len);
-        let read = read.map(|len| len.min(self.max_examples.unwrap_or(len)));
-        match &self.origin {
-            // What is read is what there is of the other run, whole or not.
-            Some(origin) => Origin {
-                planned: origin.planned.or_else(|| match &origin.source {
-                    Some(SourceRun {
-                        unfinished: Some(_),
-                        ..
-                    }) => self.planned.rows(),
-                    _ => read,
-                }),
-                ..origin.clone()
-            },
-            None => Origin {
-                planned: read,
-                source: None,
-            },
         }
     }
 
@@ -562,65 +429,4 @@ impl Evaluate {
         }
         Ok(())
     }
-
-    fn config(&self) -> Map<String, Value> {
-        let mut config = Map::new();
-        let systems: Vec<_> = self.systems.iter().map(|system| system.name()).collect();
-        let evaluators = self.wiring.evaluators.iter().map(|e| e.name());
-        let evaluators: Vec<_> = evaluators
-            .filter(|name| !self.planned.hides(name))
-            .collect();
-        let metrics: Vec<_> = self.metrics.iter().map(|metric| metric.name()).collect();
-        config.insert("systems".into(), json!(systems));
-        config.insert("evaluators".into(), json!(evaluators));
-        config.insert("metrics".into(), json!(metrics));
-        config.insert("num_examples".into(), json!(0));
-        let max_workers = match self.max_workers {
-            MaxWorkers::Fixed(_) => json!(self.max_workers.most()),
-            MaxWorkers::Auto { .. } => json!("auto"),
-        };
-        config.insert("max_workers".into(), max_workers);
-        config
-    }
-
-    fn provenance(&self) -> Map<String, Value> {
-        let mut provenance = Map::new();
-        provenance.insert("version".into(), json!(env!("CARGO_PKG_VERSION")));
-        provenance.insert("tokenizer".into(), json!(self.counter.name()));
-        if let TextFields::Only(fields) = &self.text_fields {
-            let fields = fields.iter().map(|field| Mask::Dots.setting(field));
-            provenance.insert("text_fields".into(), fields.collect());
-        }
-        let workers = match self.max_workers {
-            MaxWorkers::Fixed(_) => self.max_workers.most().to_string(),
-            MaxWorkers::Auto { .. } => "auto".to_owned(),
-        };
-        provenance.insert("max_workers".into(), json!(workers));
-        let fields: BTreeSet<_> = self
-            .metrics
-            .iter()
-            .filter_map(|m| m.score_field())
-            .collect();
-        if !fields.is_empty() {
-            provenance.insert("score_fields".into(), json!(fields));
-        }
-        provenance.extend(self.planned.provenance());
-        provenance
-    }
-}
-
-/// Waits until everything is on disk and notes what the store has to say.
-async fn end_in_store(reuse: &Arc<Reuse>, status: RunStatus, kept: &mut Kept) {
-    let flushed = reuse.store().flush().await;
-    let finishing = Arc::clone(reuse);
-    let finished = tokio::task::spawn_blocking(move || match finishing.run() {
-        Some(run) => finishing.store().finish_run(run, status),
-        None => Ok(()),
-    });
-    if let (Err(error), _) | (Ok(()), Ok(Err(error))) = (flushed, finished.await) {
-        kept.failed(&error);
-    }
-    kept.damaged = reuse.store().damaged();
-    (kept.unread, kept.unread_reason) = reuse.unread();
-    kept.dropped = reuse.store().dropped();
 }

@@ -58,7 +58,7 @@ pub mod planner;
 #[doc(hidden)]
 pub mod registry;
 #[doc(hidden)]
-pub mod replay;
+pub mod reopened_run;
 pub mod report;
 mod result;
 mod runner;
@@ -92,7 +92,7 @@ pub use model::{
 };
 #[cfg(feature = "tasks")]
 pub use plan::{RunPlan, RunSpec};
-pub use result::{EvalResult, Kept, Unfinished};
+pub use result::{EvalResult, StoreSummary, Unfinished};
 pub use runner::{MaxWorkers, NoProgress, Progress, RunEvent, Stop};
 pub use system::System;
 

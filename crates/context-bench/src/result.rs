@@ -32,7 +32,7 @@ pub struct EvalResult {
     pub timing: IndexMap<String, f64>,
     /// What was run: names of systems, evaluators and metrics, sizes.
     pub config: Map<String, Value>,
-    /// Per system: what became of the plan.
+    /// Per system: how many rows were planned, and what happened to them.
     pub counts: IndexMap<String, Counts>,
     /// The datasets that examples came from, with a digest of what was used.
     pub datasets: Vec<UsedDataset>,
@@ -44,7 +44,7 @@ pub struct EvalResult {
     /// Systems that were given up, with the failure that their calls had in common.
     pub gave_up: IndexMap<String, Failure>,
     /// What the store has to say, when there was one.
-    pub kept: Option<Kept>,
+    pub store: Option<StoreSummary>,
     /// Whether the run was stopped before its plan was done.
     pub interrupted: bool,
     /// The stored run that all of this is made of, when that did not finish.
@@ -65,7 +65,7 @@ pub struct Unfinished {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
-pub struct Kept {
+pub struct StoreSummary {
     /// The run's name in the store; `None` when it could not be begun.
     pub run: Option<String>,
     /// The file of the store.
@@ -94,12 +94,12 @@ pub struct Kept {
     pub dropped: u64,
 }
 
-/// A path as results show it; nobody should have a key in one.
+/// A path as results show it; no key should be in one.
 fn shown<S: Serializer>(path: &std::path::Path, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&Mask::Dots.text(&path.to_string_lossy()))
 }
 
-impl Kept {
+impl StoreSummary {
     /// Notes why not everything could be kept.
     pub(crate) fn failed(&mut self, error: &StoreError) {
         self.failure = Some(error.to_string());
@@ -144,7 +144,7 @@ impl EvalResult {
             tasks: self.tasks.clone(),
             provenance: self.provenance.clone(),
             gave_up: self.gave_up.clone(),
-            kept: self.kept.clone(),
+            store: self.store.clone(),
             interrupted: self.interrupted,
             unfinished: self.unfinished.clone(),
         }
@@ -430,8 +430,8 @@ impl Serialize for EvalResult {
         if !self.provenance.is_empty() {
             map.serialize_entry("provenance", &self.provenance)?;
         }
-        if let Some(kept) = &self.kept {
-            map.serialize_entry("store", kept)?;
+        if let Some(store) = &self.store {
+            map.serialize_entry("store", store)?;
         }
         if !self.gave_up.is_empty() {
             map.serialize_entry("gave_up", &self.gave_up)?;

@@ -43,7 +43,7 @@ impl fmt::Debug for Inner {
 #[derive(Debug, Default)]
 struct State {
     paused: Spans,
-    /// Time that is no latency either, but in which the call is at work.
+    /// Time that is not latency either, but in which the call is at work.
     aside: Spans,
     /// Nobody waits for the call any more.
     given_up: bool,
@@ -101,7 +101,7 @@ impl Stopwatch {
         CURRENT.try_with(Clone::clone).ok()
     }
 
-    /// One that tells of every attempt that takes too long, when it does: a call may be
+    /// One that reports every attempt that takes too long, as soon as it does: a call may be
     /// tried for a long time before it ends.
     pub(crate) fn telling(on_timeout: impl Fn() + Send + Sync + 'static) -> Self {
         Self(Arc::new(Inner {
@@ -207,13 +207,13 @@ impl Drop for Pause {
     }
 }
 
-/// Waits for something that is no doing of the system under test.
+/// Waits for something that is not the doing of the system under test.
 pub(crate) async fn pausing<F: Future>(waiting: F) -> F::Output {
     let _pause = Stopwatch::current().map(|watch| watch.pause());
     waiting.await
 }
 
-/// Does something whose time is nobody's latency, although the call is at work.
+/// Does something whose time does not count as latency, although the call is at work.
 pub(crate) async fn setting_aside<F: Future>(work: F) -> F::Output {
     let mut aside = Stopwatch::current().map(Aside::new);
     let mut work = std::pin::pin!(work);

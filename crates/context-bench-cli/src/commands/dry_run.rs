@@ -11,7 +11,7 @@ use crate::output;
 
 /// Shows what a run would do.
 pub(crate) fn show(planned: PlannedRun, spec: &RunSpec) -> Result<Exit, Failure> {
-    let record = planned.record.clone();
+    let record = planned.manifest.clone();
     // A dry run reads a store but does not create one.
     let store = match spec.cache_dir.as_deref().filter(|dir| Store::exists(dir)) {
         Some(dir) => Some(Store::open(dir)?.store),

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use context_bench::planner::{self, Reopened};
+use context_bench::planner::{self, ReopenedPlan};
 use context_bench::registry::Registry;
 use context_bench::report::{Predictions, swebench_predictions};
 
@@ -24,7 +24,7 @@ pub(crate) fn main(args: &ExportArgs, registry: &Registry) -> Result<Exit, Failu
     }
     let reporter = run::reporter(Some(&args.output), args.output_file.is_some(), registry)?;
     let store = stores::open(args.cache_dir.as_deref())?;
-    let reopened = Reopened::open(&store, &args.run_id)?;
+    let reopened = ReopenedPlan::open(&store, &args.run_id)?;
     let keep_text = reporter.writes_rows() && !args.no_text;
     let sink = Sink::open(args.output_file.as_deref())?;
     let result = match reopened.result(&surroundings::of(registry, true), keep_text) {
@@ -53,7 +53,7 @@ pub(crate) fn main(args: &ExportArgs, registry: &Registry) -> Result<Exit, Failu
 /// Writes predictions for the harness of SWE-bench.
 fn predictions(args: &ExportArgs, registry: &Registry) -> Result<Exit, Failure> {
     let store = stores::open(args.cache_dir.as_deref())?;
-    let reopened = Reopened::open(&store, &args.run_id)?;
+    let reopened = ReopenedPlan::open(&store, &args.run_id)?;
     let result = reopened.result(&surroundings::of(registry, true), true)?;
     let found = swebench_predictions(&result);
     if found.is_empty() {

@@ -3,7 +3,7 @@
 use std::time::SystemTime;
 
 use context_bench::Stop;
-use context_bench::planner::{self, Reopened};
+use context_bench::planner::{self, ReopenedPlan};
 use context_bench::registry::Registry;
 
 use super::run;
@@ -26,7 +26,7 @@ pub(crate) fn main(
     let reporter = run::reporter(out.format.as_deref(), out.file.is_some(), registry)?;
     let folder = stores::folder(flags.cache_dir.as_deref());
     let store = stores::open(folder.as_deref())?;
-    let reopened = Reopened::open_source(&store, &args.run_id)?;
+    let reopened = ReopenedPlan::open_source(&store, &args.run_id)?;
     let rescoring = reopened.rescore(&over, &surroundings::of(registry, flags.quiet))?;
     tasks::notice(&rescoring.notices);
     output::notices(planner::nothing_kept(&store).as_slice());
@@ -53,7 +53,7 @@ pub(crate) fn main(
             return Err(failure);
         }
     };
-    let plan = &rescoring.record.plan;
+    let plan = &rescoring.manifest.plan;
     let exit = run::finish(plan, &*reporter, sink, &result, broken, stop.is_stopped())?;
     files.write(started, &result.tasks)?;
     // Rescoring an incomplete run gives an incomplete result, even if every row was scored.

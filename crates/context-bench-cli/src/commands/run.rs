@@ -310,7 +310,7 @@ pub(super) fn finish(
         )));
         return Ok(Exit::BadInput);
     }
-    if let Some(kept) = &result.kept
+    if let Some(kept) = &result.store
         && kept.failure.is_none()
         && let Some(run) = &kept.run
     {
@@ -328,8 +328,8 @@ pub(super) fn finish(
 
 /// Whether a store was asked for but does not hold the whole run.
 fn is_partly_stored(result: &EvalResult) -> bool {
-    let kept = result.kept.as_ref();
-    kept.is_some_and(context_bench::Kept::is_incomplete)
+    let kept = result.store.as_ref();
+    kept.is_some_and(context_bench::StoreSummary::is_incomplete)
 }
 
 /// `RowsFailed` when a system has more errors than allowed.

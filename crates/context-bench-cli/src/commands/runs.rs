@@ -3,7 +3,7 @@
 use std::time::SystemTime;
 
 use chrono::{DateTime, SecondsFormat, Utc};
-use context_bench::planner::{self, Overview, Reopened, SystemOverview};
+use context_bench::planner::{self, Overview, ReopenedPlan, SystemOverview};
 use context_bench::store::{SqlTable, Store, StoredRun};
 use serde_json::{Map, Value, json};
 
@@ -219,8 +219,8 @@ fn sql(store: &Store, query: &str, format: ListFormat) -> Result<Exit, Failure> 
 }
 
 fn show(store: &Store, typed: &str, format: ListFormat) -> Result<Exit, Failure> {
-    let reopened = Reopened::open(store, typed)?;
-    let (run, plan) = (&reopened.replay.run, &reopened.record.plan);
+    let reopened = ReopenedPlan::open(store, typed)?;
+    let (run, plan) = (&reopened.stored.run, &reopened.manifest.plan);
     let json = to_json(run);
     if format == ListFormat::Json {
         output::json(&json)?;
@@ -266,7 +266,7 @@ fn show(store: &Store, typed: &str, format: ListFormat) -> Result<Exit, Failure>
 }
 
 fn remove(store: &Store, typed: &str) -> Result<Exit, Failure> {
-    let run = Reopened::open(store, typed)?.replay.run;
+    let run = ReopenedPlan::open(store, typed)?.stored.run;
     let removed = store.remove_run(&run.run)?;
     output::note(&format!(
         "removed run {}: {} rows, {} responses that no other run uses, {} bytes",
@@ -280,7 +280,7 @@ fn remove(store: &Store, typed: &str) -> Result<Exit, Failure> {
 
 fn to_json(run: &StoredRun) -> Value {
     let system = |s: &context_bench::store::SystemEntry| json!({"name": s.name, "kind": s.kind, "settings": s.settings});
-    let scorer = |s: &context_bench::store::ScorerEntry| json!({"name": s.name, "version": s.version, "settings": s.settings});
+    let scorer = |s: &context_bench::store::EvaluatorEntry| json!({"name": s.name, "version": s.version, "settings": s.settings});
     json!({
         "id": run.run.id().as_str(),
         "status": run.status.as_str(),

@@ -1,7 +1,7 @@
 //! `show RUN ID`: one example of a stored run, with the answers of all its systems.
 
 use context_bench::ExampleId;
-use context_bench::planner::{Reopened, Sent, ShownRow};
+use context_bench::planner::{ReopenedPlan, Sent, ShownRow};
 use context_bench::registry::Registry;
 use context_bench_scoring::text::reasoning;
 use serde_json::{Map, Value, json};
@@ -19,11 +19,11 @@ const OWN_LINES: [&str; 3] = ["response", "api_reply", "api_usage"];
 pub(crate) fn main(args: &ShowArgs, id: &str, registry: &Registry) -> Result<Exit, Failure> {
     let folder = stores::folder(args.cache_dir.as_deref());
     let store = stores::open(folder.as_deref())?;
-    let reopened = Reopened::open(&store, &args.name)?;
+    let reopened = ReopenedPlan::open(&store, &args.name)?;
     let mut rows = reopened.example(id, &surroundings::of(registry, true))?;
     // The answers of all systems to one example belong together.
     rows.sort_by(|a, b| (&a.dataset, a.repeat).cmp(&(&b.dataset, b.repeat)));
-    let run = reopened.replay.run.run.id().as_str();
+    let run = reopened.stored.run.run.id().as_str();
     match args.output {
         ListFormat::Json => {
             let rows: Vec<Value> = rows.iter().map(to_json).collect();

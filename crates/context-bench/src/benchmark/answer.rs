@@ -7,6 +7,6 @@ use crate::model::{Answer, EvalRow};
 pub struct Answered<'a> {
     /// The row.
     pub row: &'a EvalRow,
-    /// The answer, unless the call failed or nobody asked for answers to be held.
+    /// The answer, unless the call failed or answers were not asked for.
     pub answer: Option<&'a Answer>,
 }

@@ -23,7 +23,7 @@ const MAX_REPEATS: usize = 1_000_000;
 pub struct ClassTask {
     object: Box<dyn Object>,
     config: Map<String, Value>,
-    requests: Vec<Asked>,
+    requests: Vec<ClassRequest>,
     /// Request and repeat of each example.
     examples: Vec<(usize, usize)>,
     /// The same, found by id and repeat.
@@ -32,7 +32,7 @@ pub struct ClassTask {
 }
 
 /// One request of the object.
-struct Asked {
+struct ClassRequest {
     doc_id: i64,
     id: String,
     kind: Kind,
@@ -80,12 +80,13 @@ impl ClassTask {
         let asked = object.requests(keywords)?;
         let mut requests = Vec::with_capacity(asked.len());
         for (at, request) in asked.iter().enumerate() {
-            let request = Asked::read(request, generation)
+            let request = ClassRequest::read(request, generation)
                 .map_err(|error| error.prefixed(format!("request {at}")))?;
             requests.push(request);
         }
-        let repeats =
-            |(at, request): (usize, &Asked)| (0..request.repeats).map(move |repeat| (at, repeat));
+        let repeats = |(at, request): (usize, &ClassRequest)| {
+            (0..request.repeats).map(move |repeat| (at, repeat))
+        };
         let examples: Vec<_> = requests.iter().enumerate().flat_map(repeats).collect();
         let places = examples
             .iter()
@@ -338,7 +339,7 @@ impl ClassTask {
     }
 }
 
-impl Asked {
+impl ClassRequest {
     /// What it is asked after, or about.
     fn context(&self) -> &str {
         match &self.kind {

@@ -12,7 +12,7 @@ use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
 
 use super::answer::Answered;
-use super::figures::{self, Document, FIELDS, Found};
+use super::figures::{self, Document, FIELDS, FigureValue};
 use super::outcome::{BenchmarkOutcome, DocumentCounts};
 use super::reporting::{DatasetReport, Reporting};
 use super::{Benchmark, SumUp};
@@ -21,7 +21,7 @@ use crate::dataset::catalog::Figure;
 use crate::evaluator::{Evaluator, EvaluatorError};
 use crate::model::{Example, ExampleId, Measurement, Output, Prompt, Scores};
 use crate::stats::clustered_mean;
-use crate::system::{Asked, Layout, generation, messages};
+use crate::system::{Layout, RequestContent, generation, messages};
 
 /// A dataset with its evaluators.
 #[derive(Default)]
@@ -138,7 +138,7 @@ impl Benchmark for DatasetBenchmark {
     /// figures of the dataset.
     fn sum_up(&self, rows: &[Answered<'_>], how: &SumUp) -> BenchmarkOutcome {
         let repeats = self.repeats.max(1);
-        let mut found = Gathered::default();
+        let mut found = DatasetTally::default();
         match repeats {
             1 => {
                 let attempts = self.keeps_ids.then(|| attempts(rows)).flatten();
@@ -158,7 +158,7 @@ impl Benchmark for DatasetBenchmark {
                 }
             }
         }
-        let Gathered {
+        let DatasetTally {
             mut counts,
             values,
             samples,
@@ -189,11 +189,11 @@ impl Benchmark for DatasetBenchmark {
         let mut unlisted = BTreeSet::new();
         for (name, found) in self.figures(&of_documents) {
             let figures = match found {
-                Found::One(figure) => {
+                FigureValue::One(figure) => {
                     report.figures.insert(name.to_owned(), figure);
                     vec![(name.to_owned(), figure)]
                 }
-                Found::Each(each) => {
+                FigureValue::Each(each) => {
                     let names = each.iter().map(|(value, _)| format!("{name}/{value}"));
                     let named: Vec<_> = names.zip(each.iter().map(|(_, one)| *one)).collect();
                     unlisted.extend(named.iter().map(|(name, _)| name.clone()));
@@ -248,7 +248,7 @@ impl DatasetBenchmark {
     fn figures<'a>(
         &'a self,
         documents: &'a [Document<'_>],
-    ) -> impl Iterator<Item = (&'a str, Found)> {
+    ) -> impl Iterator<Item = (&'a str, FigureValue)> {
         let figures = self.reporting.figures.iter();
         figures.map(|(name, figure)| (name.as_str(), figures::compute(figure, documents)))
     }
@@ -308,7 +308,7 @@ fn put_figure(
 
 /// What is known so far of a dataset.
 #[derive(Default)]
-struct Gathered<'a> {
+struct DatasetTally<'a> {
     counts: DocumentCounts,
     values: IndexMap<String, Vec<f64>>,
     /// Per score the number of the example of each value, where examples have several.
@@ -321,7 +321,7 @@ struct Gathered<'a> {
     of_documents: Vec<Document<'a>>,
 }
 
-impl<'a> Gathered<'a> {
+impl<'a> DatasetTally<'a> {
     /// Adds a document.
     fn add(&mut self, benchmark: &DatasetBenchmark, rows: &[Answered<'a>], samples: bool) {
         self.documents += 1;
@@ -397,7 +397,10 @@ fn sample(
     let mut doc = first.unwrap_or_default();
     let prompted = Example::from(doc.clone()).with_prompt(prompt.cloned());
     let settings = doc.shift_remove(generation::FIELD).unwrap_or_default();
-    let (messages, settings) = match Asked::of(&prompted).ok().filter(|_| prompt.is_some()) {
+    let (messages, settings) = match RequestContent::of(&prompted)
+        .ok()
+        .filter(|_| prompt.is_some())
+    {
         Some(asked) => {
             let messages = asked.messages(&prompted, None, Layout::default());
             (Value::Array(messages), asked.generation().into())

@@ -36,9 +36,9 @@ enum Source {
     #[default]
     Nowhere,
     /// They are all there.
-    Kept(Arc<Vec<(Request, Record)>>),
+    InMemory(Arc<Vec<(Request, Record)>>),
     /// They are made again.
-    Made {
+    OnDemand {
         task: Arc<Task>,
         records: Records,
         options: Box<Options>,
@@ -57,7 +57,7 @@ impl TaskDocuments {
         }
     }
 
-    /// Makes every prompt of a task once, and tells what was noticed.
+    /// Makes every prompt of a task once, and reports what was noticed.
     ///
     /// # Errors
     ///
@@ -85,8 +85,8 @@ impl TaskDocuments {
         }
         warnings.extend(task.gold_warning(without_gold, planned));
         let source = match kept.len() == planned {
-            true => Source::Kept(Arc::new(kept)),
-            false => Source::Made {
+            true => Source::InMemory(Arc::new(kept)),
+            false => Source::OnDemand {
                 task: Arc::clone(task),
                 records,
                 options: Box::new(options.clone()),
@@ -112,7 +112,7 @@ impl TaskDocuments {
         let n = self.planned.saturating_mul(repeats);
         let dataset = match &self.source {
             Source::Nowhere => return Vec::new().into(),
-            Source::Kept(kept) => {
+            Source::InMemory(kept) => {
                 let kept = Arc::clone(kept);
                 let examples = (0..kept.len()).flat_map(move |at| {
                     let (request, record) = &kept[at];
@@ -120,7 +120,7 @@ impl TaskDocuments {
                 });
                 Dataset::from_results(examples)
             }
-            Source::Made {
+            Source::OnDemand {
                 task,
                 records,
                 options,

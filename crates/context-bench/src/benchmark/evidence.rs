@@ -34,7 +34,7 @@ pub(super) fn row_scores(task: &Task, filters: &IndexMap<String, Scored>) -> Sco
     for (filter, scored) in filters {
         whole &= scored.added_by.is_empty();
         for (metric, value) in &scored.scores {
-            // A log-likelihood is no score of its own.
+            // A log-likelihood is not a score of its own.
             let is_sum = task.output_type == OutputType::Loglikelihood && metric == "perplexity";
             let is_known = task.metrics.iter().any(|known| known.name == *metric);
             whole &= is_known && !metric.contains(',');
@@ -50,7 +50,7 @@ pub(super) fn row_scores(task: &Task, filters: &IndexMap<String, Scored>) -> Sco
     scores
 }
 
-/// Whether numbers alone can never tell what a task's scores are made of: functions
+/// Whether numbers alone can never show what a task's scores are made of: functions
 /// in Python want the very values back.
 fn needs_evidence(task: &Task) -> bool {
     task.process_results.is_some()

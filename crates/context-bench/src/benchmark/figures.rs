@@ -73,16 +73,16 @@ pub(super) fn go_by_fields(figures: &IndexMap<String, Figure>) -> bool {
 }
 
 /// A figure over documents; of a mean per value one for each value, by its text.
-pub(super) enum Found {
+pub(super) enum FigureValue {
     /// One number.
     One(Measurement),
     /// One for each value of a field, in alphabetical order.
     Each(Vec<(String, Measurement)>),
 }
 
-/// Computes a figure. Documents that lack a score, or a field that it goes by, are left out.
-pub(super) fn compute(figure: &Figure, documents: &[Document<'_>]) -> Found {
-    Found::One(match figure {
+/// Computes a figure. Documents without a score, or without a field that the figure needs, are left out.
+pub(super) fn compute(figure: &Figure, documents: &[Document<'_>]) -> FigureValue {
+    FigureValue::One(match figure {
         Figure::GeometricMean(scores) => geometric_mean(scores, documents),
         Figure::MeanOfAll(scores) => mean_of_all(scores, documents),
         Figure::LengthControlled {
@@ -115,7 +115,7 @@ pub(super) fn compute(figure: &Figure, documents: &[Document<'_>]) -> Found {
         Figure::MeanBy { score, by } => {
             let groups = groups(by, documents).into_iter();
             let means = groups.map(|(value, own)| (value, mean_of(score, &own)));
-            return Found::Each(means.filter(|(_, mean)| mean.value.is_some()).collect());
+            return FigureValue::Each(means.filter(|(_, mean)| mean.value.is_some()).collect());
         }
         Figure::MeanOfMeans { score, by } => {
             let groups = groups(by, documents);
@@ -216,7 +216,7 @@ fn mean_of_all(scores: &[String], documents: &[Document<'_>]) -> Measurement {
     }
 }
 
-/// The win rate at equal length. Its error would have to tell how sure the fit is, so there
+/// The win rate at equal length. Its error would have to say how sure the fit is, so there
 /// is none.
 fn length_controlled_rate(
     score: &str,
@@ -227,7 +227,7 @@ fn length_controlled_rate(
     let pairs = documents.iter().filter_map(|document| {
         Some(JudgedPair {
             preference: document.score(score)?,
-            // Rows tell how much longer the model's answer is.
+            // Rows say how much longer the model's answer is.
             length: -document.score(length)?,
             difficulty: document.score(difficulty),
         })
@@ -303,7 +303,7 @@ mod tests {
     use serde_json::json;
 
     /// Documents with a score `s` and a field `f` each.
-    fn compute_over(figure: &Figure, rows: &[(f64, Value)]) -> Found {
+    fn compute_over(figure: &Figure, rows: &[(f64, Value)]) -> FigureValue {
         let fields: Vec<Map<String, Value>> = rows
             .iter()
             .map(|(_, field)| [("f".to_owned(), field.clone())].into_iter().collect())
@@ -323,8 +323,8 @@ mod tests {
 
     fn one(figure: &Figure, rows: &[(f64, Value)]) -> Measurement {
         match compute_over(figure, rows) {
-            Found::One(one) => one,
-            Found::Each(_) => panic!("one figure"),
+            FigureValue::One(one) => one,
+            FigureValue::Each(_) => panic!("one figure"),
         }
     }
 
@@ -397,7 +397,7 @@ mod tests {
         // A kind of one has no error, and so the mean of all has none.
         assert!(near(found.value, 0.5) && found.n == Some(4), "{found:?}");
         assert_eq!(found.stderr, None);
-        let Found::Each(each) = compute_over(&Figure::MeanBy { score, by }, &rows) else {
+        let FigureValue::Each(each) = compute_over(&Figure::MeanBy { score, by }, &rows) else {
             panic!("a figure for each value");
         };
         let each: Vec<(&str, Option<f64>, Option<usize>)> = each
@@ -426,8 +426,8 @@ mod tests {
             document(2, [0.5, 0.0, 0.5]),
         ];
         let found = |documents: &[Document<'_>]| match compute(&figure, documents) {
-            Found::One(one) => one,
-            Found::Each(_) => panic!("one figure"),
+            FigureValue::One(one) => one,
+            FigureValue::Each(_) => panic!("one figure"),
         };
         let whole = found(&documents);
         // The mean of the rows' own would be a third.
@@ -442,7 +442,7 @@ mod tests {
         let squares: f64 = u.map(|u| u * u).sum();
         let expected = value / 3.0 * (squares / 2.0 / 3.0).sqrt();
         assert!(near(whole.stderr, expected), "{whole:?} {expected}");
-        // Two answers to one example are no two findings.
+        // Two answers to one example are not two findings.
         let mut doubled = documents.to_vec();
         doubled.extend(documents.iter().cloned());
         let again = found(&doubled);
@@ -464,8 +464,8 @@ mod tests {
             cluster,
         };
         let found = |figure: &Figure, documents: &[Document<'_>]| match compute(figure, documents) {
-            Found::One(one) => one,
-            Found::Each(_) => panic!("one figure"),
+            FigureValue::One(one) => one,
+            FigureValue::Each(_) => panic!("one figure"),
         };
         // 2 · 3 / (4 + 5), where the mean of the rows' own F1 would be 0.5.
         let f1 = Figure::MicroF1 {

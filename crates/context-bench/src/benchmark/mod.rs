@@ -20,7 +20,7 @@ mod reporting;
 pub mod response;
 mod suite;
 mod task;
-mod task_scorer;
+mod task_scoring;
 mod unavailable;
 
 use std::sync::Arc;

@@ -60,7 +60,7 @@ pub struct DocumentCounts {
     /// Documents with an answer that no evaluator applies to, such as for lack of a
     /// gold answer.
     pub not_applicable: usize,
-    /// Documents that nobody was asked about.
+    /// Documents that no system was asked about.
     pub not_run: usize,
     /// The first document without a score, and why.
     #[serde(skip_serializing_if = "Option::is_none")]

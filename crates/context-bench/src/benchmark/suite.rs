@@ -42,7 +42,7 @@ impl Suite {
     }
 
     /// Takes the rows of benchmarks that score themselves as this one scored them, such
-    /// as in a stored run; `None` when nobody did.
+    /// as in a stored run; `None` when none did.
     #[must_use]
     pub(crate) fn scored_by(mut self, evaluator: Option<Arc<dyn Evaluator>>) -> Self {
         self.evaluator = evaluator;

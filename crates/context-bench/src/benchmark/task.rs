@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::answer::Answered;
 use super::documents::TaskDocuments;
 use super::outcome::{BenchmarkOutcome, DocumentCounts};
-use super::task_scorer::{Document, TaskScorer, documents};
+use super::task_scoring::{Document, TaskScoring, documents};
 use super::{Benchmark, SumUp};
 use crate::dataset::Dataset;
 use crate::evaluator::{Evaluator, EvaluatorError};
@@ -23,7 +23,7 @@ use crate::model::{Example, Output, Scores};
 /// A task in YAML.
 pub struct TaskBenchmark {
     key: String,
-    scorer: Arc<TaskScorer>,
+    scorer: Arc<TaskScoring>,
     documents: TaskDocuments,
     score_field: Option<String>,
     samples: bool,
@@ -40,7 +40,7 @@ impl TaskBenchmark {
         documents: TaskDocuments,
         samples: bool,
     ) -> Self {
-        let scorer = TaskScorer { task, host };
+        let scorer = TaskScoring { task, host };
         Self {
             key: key.into(),
             score_field: scorer.score_field(),

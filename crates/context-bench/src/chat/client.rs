@@ -281,7 +281,7 @@ impl ChatClient {
         }
     }
 
-    /// Waits for this request's turn and tells how long that took.
+    /// Waits for this request's turn and returns how long that took.
     async fn pace(&self, request: &ChatRequest) -> Duration {
         let Some(pace) = &self.pace else {
             return Duration::ZERO;
@@ -423,13 +423,13 @@ impl ChatClient {
         Ok(reply)
     }
 
-    /// A status that is no success, with what the server says about it.
+    /// A status that is not a success, with what the server says about it.
     async fn refused(&self, mut response: reqwest::Response, clock: &Clock) -> Failed {
         let status = response.status();
         let asked = asked_wait(response.headers(), SystemTime::now());
         let location = response.headers().get(LOCATION).cloned();
         let mut body = Vec::new();
-        // The status is known; what is missing of its explanation is no failure.
+        // The status is known; it does not matter if part of its explanation is missing.
         while let Ok(Ok(Some(piece))) = clock.wait(response.chunk()).await {
             body.extend_from_slice(&piece);
             if body.len() >= MAX_ERROR_BODY {

@@ -61,7 +61,7 @@ impl Endpoint {
                 reason: other.to_string(),
             },
         })?;
-        // The URL standard reads `http:///v1` as host `v1`; nobody means that.
+        // The URL standard reads `http:///v1` as host `v1`; that is never meant.
         if authority(text).is_none_or(str::is_empty) {
             return Err(EndpointError::NoHost { url: shown() });
         }
@@ -186,7 +186,7 @@ fn take_credentials(url: &mut Url) -> Option<Credentials> {
     })
 }
 
-/// `%40` as `@` and so on; what is no escape stays as it is.
+/// `%40` as `@` and so on; anything that is not an escape stays as it is.
 fn percent_decoded(text: &str) -> String {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());
@@ -250,7 +250,7 @@ fn without_user(authority: &str) -> &str {
 }
 
 /// A URL that may be wrong, for showing: everything up to its last `@` is left
-/// out, because in a wrong URL nobody knows where a password ends.
+/// out, because in a malformed URL it is unclear where a password ends.
 fn without_credentials(text: &str) -> String {
     let text = text.split(['?', '#']).next().unwrap_or_default();
     match (text.split_once("://"), text.rsplit_once('@')) {

@@ -14,7 +14,7 @@ use crate::model::{CallStats, FailureKind};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ChatFailure {
-    /// The endpoint answered with a status that is no success.
+    /// The endpoint answered with a status that is not a success.
     #[error(
         "OpenAI proxy returned HTTP {code}{}{}",
         after_colon(reason),

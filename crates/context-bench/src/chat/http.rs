@@ -54,7 +54,7 @@ pub(super) fn build(
 }
 
 /// Follows only redirects that repeat the same request at the same place, so
-/// that neither the key nor the examples go to a host nobody named.
+/// that neither the key nor the examples go to a host that the user did not name.
 fn within_origin(attempt: Attempt<'_>) -> Action {
     let same = attempt
         .previous()

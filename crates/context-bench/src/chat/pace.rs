@@ -1,7 +1,7 @@
 //! `Pace`: how fast requests may leave, in requests per second and tokens per minute.
 //!
 //! A request reserves its place in a queue and is told how long to wait for it;
-//! nobody polls and no lock is held while waiting. The wait is ours, not the
+//! there is no polling, and no lock is held while waiting. The wait is ours, not the
 //! system's: the client reports it apart, and the runner takes it out of the latency.
 
 use std::sync::Mutex;

@@ -16,7 +16,7 @@ impl Endpoint {
     ///
     /// # Errors
     ///
-    /// When the name cannot be resolved, nothing listens, or nobody answers in time.
+    /// When the name cannot be resolved, nothing listens, or no answer comes in time.
     pub async fn check_reachable(&self) -> Result<(), Unreachable> {
         let unreachable = |reason: String| Unreachable {
             url: self.to_string(),

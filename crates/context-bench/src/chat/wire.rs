@@ -81,7 +81,7 @@ pub struct ChatReply {
     pub call: CallStats,
 }
 
-/// The answer of an endpoint that is no chat completion, as it came.
+/// The answer of an endpoint that is not a chat completion, as it came.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JsonReply {
     /// The whole body.

@@ -70,7 +70,7 @@ pub enum DatasetError {
     },
     /// A record is valid but not laid out as its dataset is.
     #[error(transparent)]
-    Misfit(Box<Misfit>),
+    BadField(Box<BadField>),
     /// A name is mapped to a key that no record has.
     #[error("`{name}={key}`: no record has `{key}`\n  at {file}")]
     NoSuchKey {
@@ -109,7 +109,7 @@ pub enum DatasetError {
 /// A record that is not laid out as its dataset is.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("field `{field}` of dataset `{dataset}`, record {record}: {problem}\n  at {at}")]
-pub struct Misfit {
+pub struct BadField {
     /// The dataset.
     pub dataset: String,
     /// The field whose template does not apply.
@@ -137,9 +137,9 @@ impl DatasetError {
                 at,
                 problem: source.to_string(),
             }),
-            Self::Misfit(misfit) => Ok(SkippedRecord {
-                problem: format!("field `{}`: {}", misfit.field, misfit.problem),
-                at: misfit.at,
+            Self::BadField(field) => Ok(SkippedRecord {
+                problem: format!("field `{}`: {}", field.field, field.problem),
+                at: field.at,
             }),
             other => Err(other),
         }
@@ -181,8 +181,8 @@ impl Hint for DatasetError {
                 "mend the record, or pass `--skip-bad-lines` to leave bad ones out and count them"
                     .into()
             }
-            Self::Misfit(misfit) => {
-                let name = misfit.dataset.split(':').next().unwrap_or_default();
+            Self::BadField(field) => {
+                let name = field.dataset.split(':').next().unwrap_or_default();
                 format!(
                     "the file is not laid out as `{name}` is on the hub; `context-bench show \
                      {name}` shows what is read; `--skip-bad-lines` leaves such records out"

@@ -14,18 +14,18 @@ mod error;
 mod local;
 mod reference;
 mod skipped;
-mod used;
+mod used_datasets;
 
 pub use demo::demo;
 pub use distinct::RepeatedIds;
-pub use error::{DatasetError, Misfit};
+pub use error::{BadField, DatasetError};
 pub use local::{First, LocalFile, LocalSettings, OpenedFile, Shape};
 pub(crate) use local::{file_stem, keys};
 pub use reference::{DatasetRef, DatasetTarget, NamedDataset};
 pub(crate) use skipped::BadRecords;
 pub use skipped::{Skipped, SkippedRecord};
-pub(crate) use used::Used;
-pub use used::{Origin, UsedDataset};
+pub(crate) use used_datasets::UsedDatasets;
+pub use used_datasets::{Origin, UsedDataset};
 
 /// What a dataset yields: examples, or what is wrong with a record.
 pub type Examples = Box<dyn Iterator<Item = Result<Example, DatasetError>> + Send>;
@@ -66,7 +66,7 @@ impl Dataset {
         self.len
     }
 
-    /// The bad records that were left out because the user asked so.
+    /// The bad records that were left out because the user asked for that.
     pub fn skipped(&self) -> &Skipped {
         &self.skipped
     }
@@ -132,7 +132,7 @@ impl Dataset {
         })
     }
 
-    /// Does the same with the name of a file, which is no content of its examples; see
+    /// Does the same with the name of a file, which is not content of its examples; see
     /// [`Example::labelled`].
     #[must_use]
     pub fn labelled(self, label: impl Into<String>) -> Self {

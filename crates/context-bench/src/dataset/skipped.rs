@@ -1,4 +1,4 @@
-//! `Skipped`: the bad records that a dataset left out because the user asked so.
+//! `Skipped`: the bad records that a dataset left out because the user asked for that.
 //!
 //! A number that hides what it left out is a wrong number, so every skipped
 //! record is counted and the first few are kept for the report. The counts are

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::Evaluate;
 use crate::benchmark::{RunTime, Suite, SuiteEvaluator, SumUp};
 use crate::model::Answer;
-use crate::plan::RunRecord;
+use crate::plan::RunManifest;
 use crate::result::EvalResult;
 
 impl Evaluate {
@@ -29,34 +29,34 @@ impl Evaluate {
 
     /// What was asked and what was decided; the store keeps both with the run.
     #[must_use]
-    pub fn record(mut self, record: RunRecord) -> Self {
-        self.planned.record = Some(record);
+    pub fn manifest(mut self, manifest: RunManifest) -> Self {
+        self.planned.manifest = Some(manifest);
         self
     }
 }
 
-/// The benchmarks of a run and its record; empty for a run that was put together by hand.
+/// The benchmarks of a run and its manifest; empty for a run that was put together by hand.
 #[derive(Default)]
 pub(super) struct Planned {
     suite: Option<(Suite, SumUp)>,
-    record: Option<RunRecord>,
+    manifest: Option<RunManifest>,
 }
 
 impl Planned {
     /// How many rows the plan says there will be.
     pub(super) fn rows(&self) -> Option<usize> {
-        self.record.as_ref()?.plan.rows()
+        self.manifest.as_ref()?.plan.rows()
     }
 
-    /// Takes the record out of a stored configuration.
+    /// Takes the manifest out of a stored configuration.
     pub(super) fn take(config: &mut Map<String, Value>) {
-        RunRecord::take(config);
+        RunManifest::take(config);
     }
 
-    /// Puts the record into the configuration that is stored.
+    /// Puts the manifest into the configuration that is stored.
     pub(super) fn put(&self, config: &mut Map<String, Value>) {
-        if let Some(record) = &self.record {
-            record.put(config);
+        if let Some(manifest) = &self.manifest {
+            manifest.put(config);
         }
     }
 
@@ -69,9 +69,9 @@ impl Planned {
 
     /// What the plan says about where results come from.
     pub(super) fn provenance(&self) -> Map<String, Value> {
-        self.record
+        self.manifest
             .as_ref()
-            .map(RunRecord::provenance)
+            .map(RunManifest::provenance)
             .unwrap_or_default()
     }
 
@@ -87,9 +87,9 @@ impl Planned {
             return;
         };
         let facts = self
-            .record
+            .manifest
             .as_ref()
-            .map(|record| record.plan.harness.clone());
+            .map(|manifest| manifest.plan.harness.clone());
         let facts = facts.unwrap_or_default();
         let time = RunTime { started, elapsed };
         let none = HashMap::new();

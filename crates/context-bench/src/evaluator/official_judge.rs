@@ -12,7 +12,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
-use super::llm_judge::{Asking, LlmJudgeError, LlmJudgeSettings, Question, reference, unreadable};
+use super::llm_judge::{
+    JudgeModel, LlmJudgeError, LlmJudgeSettings, Question, reference, unreadable,
+};
 use super::{Evaluator, EvaluatorError, has_field};
 use crate::chat::ChatReply;
 use crate::mask::Mask;
@@ -135,7 +137,7 @@ impl OfficialJudgeSettings {
 
 /// Scores by the verdict of a model, as the authors of a benchmark do.
 pub struct OfficialJudge {
-    asking: Asking,
+    asking: JudgeModel,
     settings: OfficialJudgeSettings,
     names: Vec<ScoreName>,
 }
@@ -151,7 +153,7 @@ impl OfficialJudge {
     pub fn new(settings: OfficialJudgeSettings) -> Result<Self, LlmJudgeError> {
         let names = settings.rule.score_names();
         Ok(Self {
-            asking: Asking::new(&settings.judge)?,
+            asking: JudgeModel::new(&settings.judge)?,
             names: names.iter().map(|name| ScoreName::from(*name)).collect(),
             settings,
         })

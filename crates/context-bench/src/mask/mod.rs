@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 use crate::digest;
 pub use names::{is_secret, names_variable};
-use scan::Sort;
+use scan::TextKind;
 
 /// What stands where a secret was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -156,15 +156,15 @@ impl Mask {
                 false => masked.to_string(),
             };
         }
-        self.scanned(text, Sort::Setting)
+        self.scanned(text, TextKind::Setting)
     }
 
     /// Words for people, without what surely is a secret.
     pub fn text(self, text: &str) -> String {
-        self.scanned(text, Sort::Prose)
+        self.scanned(text, TextKind::Prose)
     }
 
-    fn scanned(self, text: &str, sort: Sort) -> String {
+    fn scanned(self, text: &str, sort: TextKind) -> String {
         let mut out = String::with_capacity(text.len());
         let mut done = 0;
         for found in scan::secrets(text, sort) {
@@ -197,15 +197,15 @@ pub fn secrets_in(setting: &str) -> Vec<String> {
     {
         return secrets_of(&value).iter().map(text).collect();
     }
-    found_in(setting, Sort::Setting)
+    found_in(setting, TextKind::Setting)
 }
 
 /// What surely is a secret in words for people, or in names of data.
 pub fn secrets_in_prose(text: &str) -> Vec<String> {
-    found_in(text, Sort::Prose)
+    found_in(text, TextKind::Prose)
 }
 
-fn found_in(text: &str, sort: Sort) -> Vec<String> {
+fn found_in(text: &str, sort: TextKind) -> Vec<String> {
     let found = scan::secrets(text, sort);
     let found = found.into_iter().flat_map(|one| {
         let whole = &text[one.at.clone()];

@@ -76,7 +76,7 @@ const SHORTEST: usize = 6;
 /// Whether a value of this name is a secret.
 pub fn is_secret(name: &str) -> bool {
     let name = name.trim_start_matches('-').to_ascii_lowercase();
-    // The name of a variable or of a file is no secret; what it holds is.
+    // The name of a variable or of a file is not a secret; its content is.
     if is_of_variable(&name) || name.ends_with("-file") || name.ends_with("_file") {
         return false;
     }

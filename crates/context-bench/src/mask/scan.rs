@@ -1,7 +1,7 @@
 //! Where the secrets of a text are: in URLs, after names and flags, by their looks.
 //!
 //! One scan for every form: a word, a command line, JSON, a list of pairs, prose. It
-//! parses nothing, so that what is no proper URL, JSON or command has its secrets found
+//! parses nothing, so that malformed URLs, JSON and commands have their secrets found
 //! as well.
 
 use std::ops::Range;
@@ -13,7 +13,7 @@ use super::names::{
 
 /// What sort of text is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sort {
+pub(super) enum TextKind {
     /// Something that the user set: what is called like a secret is one.
     Setting,
     /// Words for people: only what surely is one.
@@ -22,7 +22,7 @@ pub(super) enum Sort {
 
 /// A secret in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct SecretSpan {
     pub(super) at: Range<usize>,
     /// Whether people read the text better without it: the user of a URL, its query.
     pub(super) is_extra: bool,
@@ -37,7 +37,7 @@ pub(super) fn takes_user(flag: &str) -> bool {
 }
 
 /// The secrets of a text in their order; none overlaps another.
-pub(super) fn secrets(text: &str, sort: Sort) -> Vec<Found> {
+pub(super) fn secrets(text: &str, sort: TextKind) -> Vec<SecretSpan> {
     let mut found = Vec::new();
     urls(text, sort, &mut found);
     pairs(text, sort, &mut found);
@@ -45,7 +45,7 @@ pub(super) fn secrets(text: &str, sort: Sort) -> Vec<Found> {
     looks(text, &mut found);
     found.retain(|one| !one.at.is_empty());
     found.sort_by_key(|one| (one.at.start, std::cmp::Reverse(one.at.end)));
-    let mut apart: Vec<Found> = Vec::with_capacity(found.len());
+    let mut apart: Vec<SecretSpan> = Vec::with_capacity(found.len());
     for one in found {
         match apart.last_mut() {
             Some(last) if one.at.start < last.at.end => {
@@ -60,15 +60,15 @@ pub(super) fn secrets(text: &str, sort: Sort) -> Vec<Found> {
     apart
 }
 
-fn secret(at: Range<usize>) -> Found {
-    Found {
+fn secret(at: Range<usize>) -> SecretSpan {
+    SecretSpan {
         at,
         is_extra: false,
     }
 }
 
-fn extra(at: Range<usize>) -> Found {
-    Found { at, is_extra: true }
+fn extra(at: Range<usize>) -> SecretSpan {
+    SecretSpan { at, is_extra: true }
 }
 
 /// The first place from `from` where `ends` holds, or the end.
@@ -91,7 +91,7 @@ fn before_next_pair(text: &str, from: usize, end: usize) -> usize {
 }
 
 /// Users, passwords and queries of URLs.
-fn urls(text: &str, sort: Sort, found: &mut Vec<Found>) {
+fn urls(text: &str, sort: TextKind, found: &mut Vec<SecretSpan>) {
     // `//user:password@host` also where a scheme was cut off, and `http:/…` where a path
     // was made of it.
     for (at, _) in text.match_indices('/') {
@@ -124,8 +124,8 @@ fn urls(text: &str, sort: Sort, found: &mut Vec<Found>) {
             continue;
         };
         match sort {
-            Sort::Setting => found.push(extra(query..end)),
-            Sort::Prose => parameters(text, query + 1..end, found),
+            TextKind::Setting => found.push(extra(query..end)),
+            TextKind::Prose => parameters(text, query + 1..end, found),
         }
     }
 }
@@ -135,7 +135,7 @@ fn user(word: &str, authority: usize) -> Option<usize> {
     if let Some(at) = word[..authority].rfind('@') {
         return Some(at + 1);
     }
-    // A password with `/` or `?` in it: nobody knows where it ends, so up to the last `@`.
+    // A password with `/` or `?` in it: it is unclear where it ends, so up to the last `@`.
     let (_, port) = word[..authority].split_once(':')?;
     let is_port = port.chars().all(|c| c.is_ascii_digit()) || word.starts_with('[');
     let last = word.rfind('@').filter(|_| !is_port)?;
@@ -143,7 +143,7 @@ fn user(word: &str, authority: usize) -> Option<usize> {
 }
 
 /// The values of secret names in a query.
-fn parameters(text: &str, at: Range<usize>, found: &mut Vec<Found>) {
+fn parameters(text: &str, at: Range<usize>, found: &mut Vec<SecretSpan>) {
     let mut start = at.start;
     for part in text[at].split(['&', ';', '#']) {
         if let Some((name, value)) = part.split_once('=')
@@ -158,7 +158,7 @@ fn parameters(text: &str, at: Range<usize>, found: &mut Vec<Found>) {
 }
 
 /// Values after their names: `NAME=VALUE`, `Name: value`, `"name": "value"`.
-fn pairs(text: &str, sort: Sort, found: &mut Vec<Found>) {
+fn pairs(text: &str, sort: TextKind, found: &mut Vec<SecretSpan>) {
     let bytes = text.as_bytes();
     for (at, separator) in text.match_indices(['=', ':']) {
         let next = bytes.get(at + 1).copied().unwrap_or(b' ');
@@ -173,10 +173,10 @@ fn pairs(text: &str, sort: Sort, found: &mut Vec<Found>) {
         let Some((name, is_quoted)) = name_before(text, at) else {
             continue;
         };
-        let of_variable = sort == Sort::Setting && is_of_variable(name);
+        let of_variable = sort == TextKind::Setting && is_of_variable(name);
         let is_meant = match sort {
-            Sort::Setting => is_secret(name) || of_variable,
-            Sort::Prose => is_surely_secret(name),
+            TextKind::Setting => is_secret(name) || of_variable,
+            TextKind::Prose => is_surely_secret(name),
         };
         // `name:key=value` is a name with settings; a header may stand without a space.
         let is_apart = is_quoted || next.is_ascii_whitespace() || b"\"'\\".contains(&next);
@@ -192,11 +192,11 @@ fn pairs(text: &str, sort: Sort, found: &mut Vec<Found>) {
         let is_none = ["true", "false", "null", "none", "…"]
             .iter()
             .any(|word| said.eq_ignore_ascii_case(word));
-        // What refers to a variable holds nothing, and counts are no secrets.
+        // A reference to a variable holds nothing, and counts are not secrets.
         if said.starts_with('$') || is_none || is_number && may_count(name) {
             continue;
         }
-        if sort == Sort::Setting || said.split_whitespace().any(may_be_secret) {
+        if sort == TextKind::Setting || said.split_whitespace().any(may_be_secret) {
             found.push(secret(value));
         }
     }
@@ -221,7 +221,7 @@ fn name_before(text: &str, at: usize) -> Option<(&str, bool)> {
 }
 
 /// Where the value after a name and its separator is.
-fn value_after(text: &str, from: usize, is_colon: bool, sort: Sort) -> Range<usize> {
+fn value_after(text: &str, from: usize, is_colon: bool, sort: TextKind) -> Range<usize> {
     let rest = &text[from..];
     let start = from + (rest.len() - rest.trim_start_matches([' ', '\t']).len());
     let rest = &text[start..];
@@ -237,8 +237,8 @@ fn value_after(text: &str, from: usize, is_colon: bool, sort: Sort) -> Range<usi
     }
     // A header is the rest of its line; of prose, two words (`Basic abc`) have to do.
     let end = match (is_colon, sort) {
-        (true, Sort::Setting) => until(text, start, |c| "\n\r\"'`}".contains(c)),
-        (true, Sort::Prose) => {
+        (true, TextKind::Setting) => until(text, start, |c| "\n\r\"'`}".contains(c)),
+        (true, TextKind::Prose) => {
             let word = until(text, start, char::is_whitespace);
             let scheme = ["bearer", "basic", "token"];
             let is_scheme = scheme
@@ -274,7 +274,7 @@ fn closing(inner: &str, quote: &str) -> usize {
 }
 
 /// Words of commands after flags with secret names, and passwords after users.
-fn flags(text: &str, sort: Sort, found: &mut Vec<Found>) {
+fn flags(text: &str, sort: TextKind, found: &mut Vec<SecretSpan>) {
     let quotes = ['"', '\'', '\\', '`', '(', '$'];
     let mut from = 0;
     while let Some(start) = text[from..].find(|c: char| !c.is_whitespace()) {
@@ -292,7 +292,7 @@ fn flags(text: &str, sort: Sort, found: &mut Vec<Found>) {
         }
         let value = value_after(text, end, false, sort);
         let said = &text[value.clone()];
-        if sort == Sort::Prose && !may_be_secret(said) {
+        if sort == TextKind::Prose && !may_be_secret(said) {
             continue;
         }
         if said.starts_with(['-', '$']) || said.parse::<f64>().is_ok() && may_count(flag) {
@@ -308,7 +308,7 @@ fn flags(text: &str, sort: Sort, found: &mut Vec<Found>) {
 }
 
 /// What looks like a key, and what follows `Bearer`.
-fn looks(text: &str, found: &mut Vec<Found>) {
+fn looks(text: &str, found: &mut Vec<SecretSpan>) {
     let mut follows_bearer = false;
     let mut from = 0;
     while let Some(start) = text[from..].find(is_of_key) {
@@ -327,7 +327,7 @@ fn looks(text: &str, found: &mut Vec<Found>) {
 }
 
 /// From the first part of a word that looks like a key: `/keys/sk-…`, `model=sk-…`.
-fn parts(text: &str, at: Range<usize>, found: &mut Vec<Found>) {
+fn parts(text: &str, at: Range<usize>, found: &mut Vec<SecretSpan>) {
     let mut start = at.start;
     for part in text[at.clone()].split(['/', '=', '+', '~']) {
         if looks_like_key(part.trim_end_matches(['.', '-', '_'])) {

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::shape;
 use super::spec::{RunSpec, SPEC_VERSION};
-use super::wrong::{Places, SpecError, Step};
+use super::spec_error::{Places, SpecError, Step};
 use crate::dataset::{DatasetRef, DatasetTarget};
 
 impl RunSpec {

@@ -24,7 +24,7 @@ impl RunSpec {
         // Names and paths of data have no secrets, whatever they are called; addresses may.
         masked.data = data(&self.data);
         masked.benchmarks = self.benchmarks.iter().map(benchmark).collect();
-        // In prose, `key: value` is no secret either; what looks like a key is.
+        // In prose, `key: value` is not a secret either; what looks like a key is.
         masked.prompts.system_instruction = prose(self.prompts.system_instruction.as_ref());
         masked.prompts.overrides = DOTS.task(&self.prompts.overrides);
         masked.requests.system_prompt = prose(self.requests.system_prompt.as_ref());
@@ -85,7 +85,7 @@ fn benchmark(benchmark: &BenchmarkSpec) -> BenchmarkSpec {
 
 fn data(data: &DataSpec) -> DataSpec {
     let named = |(name, file): (&String, &PathBuf)| match name.contains([' ', '?', '&', '/']) {
-        // `--data http://h?api_key=…` is no name with a file.
+        // `--data http://h?api_key=…` is not a name with a file.
         true => {
             let text = format!("{name}={}", file.to_string_lossy());
             let masked = DOTS.setting(&text);

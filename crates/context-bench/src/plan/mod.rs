@@ -3,27 +3,27 @@
 //! Both are plain data. Flags, files and programs are translated into a spec and
 //! decide nothing; `planner` makes the plan of it; a store keeps both with the run.
 
-mod decided;
 mod file;
+mod manifest;
 mod masked;
 mod prompt_style;
-mod record;
+mod run_plan;
 mod schema;
 mod shape;
 mod spec;
+mod spec_error;
 mod workers;
-mod wrong;
 
-pub use decided::{
+pub use manifest::RunManifest;
+pub use prompt_style::{PromptStyle, UnknownPromptStyle};
+pub use run_plan::{
     BenchmarkKind, PLAN_VERSION, PlannedBenchmark, PlannedChat, PlannedLimits, PlannedPrompts,
     PlannedScoring, PlannedSeeds, PlannedSystem, RunPlan,
 };
-pub use prompt_style::{PromptStyle, UnknownPromptStyle};
-pub use record::RunRecord;
 pub use schema::{reference, schema};
 pub use spec::{
     BenchmarkSpec, DataSpec, HarnessSpec, LikelihoodSpec, LimitSpec, OutputSpec, PromptSpec,
     PythonSpec, RequestSpec, RunSpec, SPEC_VERSION, ScoringSpec, SeedSpec, SystemSpec,
 };
+pub use spec_error::SpecError;
 pub use workers::Workers;
-pub use wrong::SpecError;

@@ -54,7 +54,7 @@ impl fmt::Display for PromptStyle {
     }
 }
 
-/// There is no such way to ask.
+/// No prompt style has that name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is no prompt `{0}`: expected official or plain")]
 pub struct UnknownPromptStyle(String);

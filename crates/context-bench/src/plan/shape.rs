@@ -6,7 +6,7 @@
 use serde_json::{Map, Value};
 
 use super::spec::RunSpec;
-use super::wrong::{Places, SpecError, Step};
+use super::spec_error::{Places, SpecError, Step};
 
 /// Checks a value against the schema where it has mappings and lists; those that are
 /// left empty become empty ones.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use context_bench_error::suggest::quoted_list;
 use context_bench_tasks::{Host, Options, Tree};
 
-use super::datasets::Asked;
-use super::gathered::Gathered;
+use super::benchmark_collector::BenchmarkCollector;
+use super::datasets::RequestedDataset;
 use super::known::Known;
 use super::labels::labels;
 use super::scoring::Scoring;
@@ -17,12 +17,12 @@ use crate::evaluator::Evaluator;
 use crate::plan::{BenchmarkKind, PlannedBenchmark};
 
 /// The benchmarks of a run.
-pub(super) struct Found {
+pub(super) struct PlannedSuite {
     pub(super) suite: Suite,
     pub(super) planned: Vec<PlannedBenchmark>,
     /// All evaluators that were made.
     pub(super) evaluators: Vec<Arc<dyn Evaluator>>,
-    /// The bad records of tasks that were left out because the user asked so.
+    /// The bad records of tasks that were left out because the user asked for that.
     pub(super) skipped: Skipped,
     pub(super) score_field: Option<String>,
     pub(super) is_common: bool,
@@ -38,7 +38,7 @@ impl Planner<'_> {
         options: &Options,
         host: &Arc<dyn Host>,
         mut scoring: Scoring<'_>,
-    ) -> Result<Found, PlanError> {
+    ) -> Result<PlannedSuite, PlanError> {
         let spec = self.spec;
         let tasks: Vec<String> = spec
             .benchmarks
@@ -48,12 +48,12 @@ impl Planner<'_> {
         let datasets = spec.benchmarks.iter();
         let datasets: Vec<&str> = datasets.filter_map(|one| one.dataset.as_deref()).collect();
         let mut labels = labels(&datasets).into_iter();
-        let mut gathered = Gathered::default();
+        let mut gathered = BenchmarkCollector::default();
         let mut tasks_done = false;
         for benchmark in &spec.benchmarks {
             if let Some(typed) = &benchmark.dataset {
                 let tag = labels.next().unwrap_or_else(|| typed.clone());
-                let asked = Asked {
+                let asked = RequestedDataset {
                     typed,
                     tag,
                     systems,
@@ -94,7 +94,7 @@ impl Planner<'_> {
         let evaluators = scoring.into_evaluators();
         let cautions = evaluators.iter().filter_map(|one| one.caution());
         self.notices.extend(cautions.map(Notice::new));
-        Ok(Found {
+        Ok(PlannedSuite {
             is_common: field == SCORE && spec.scoring.score_field.is_none() || has_tasks,
             score_field: (has_score || !has_tasks).then_some(field),
             per_dataset: !has_tasks && gathered.fields.len() > 1,
@@ -112,7 +112,7 @@ impl Planner<'_> {
     }
 
     /// Datasets as they are have prompts without examples, whatever the user asks for.
-    fn warn_of_no_shots(&mut self, gathered: &Gathered, options: &Options) {
+    fn warn_of_no_shots(&mut self, gathered: &BenchmarkCollector, options: &Options) {
         let datasets = gathered.planned.iter();
         let datasets = datasets.filter(|one| one.kind == BenchmarkKind::Dataset);
         let datasets: Vec<&str> = datasets.map(|one| one.key.as_str()).collect();

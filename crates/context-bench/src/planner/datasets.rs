@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use context_bench_tasks::Options;
 use context_bench_tasks::options::Limit;
 
-use super::gathered::Gathered;
+use super::benchmark_collector::BenchmarkCollector;
 use super::known::Known;
 use super::leaves::fields_of_run;
 use super::prompts::prompted;
@@ -20,7 +20,7 @@ use crate::model::Prompt;
 use crate::registry::{DatasetRequest, Registry};
 
 /// A dataset that was asked for.
-pub(super) struct Asked<'a> {
+pub(super) struct RequestedDataset<'a> {
     /// As the user typed it.
     pub(super) typed: &'a str,
     /// What the run calls it.
@@ -33,13 +33,13 @@ impl Planner<'_> {
     /// A dataset of the catalog, of the registry, or a file of examples.
     pub(super) fn dataset(
         &mut self,
-        asked: Asked<'_>,
+        asked: RequestedDataset<'_>,
         known: &Known,
         options: &Options,
         scoring: &mut Scoring<'_>,
-        gathered: &mut Gathered,
+        gathered: &mut BenchmarkCollector,
     ) -> Result<(), PlanError> {
-        let Asked {
+        let RequestedDataset {
             typed,
             tag,
             systems,
@@ -100,7 +100,7 @@ impl Planner<'_> {
         name: &str,
         brought: &GivenExamples,
         scoring: &mut Scoring<'_>,
-        gathered: &mut Gathered,
+        gathered: &mut BenchmarkCollector,
     ) -> Result<(), PlanError> {
         let taken = brought
             .0
@@ -190,7 +190,7 @@ fn needs_hub(typed: &str) -> bool {
     }
 }
 
-/// A conversation with many questions is no example that a system can answer.
+/// A conversation with many questions is not an example that a system can answer.
 fn refuse_memory(typed: &str, registry: &Registry) -> Result<(), PlanError> {
     let configs = match DatasetRef::parse(typed)?.target() {
         DatasetTarget::Named(named) => registry.configs(named).unwrap_or_default(),

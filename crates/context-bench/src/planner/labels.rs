@@ -35,7 +35,7 @@ pub(super) fn labels(typed: &[&str]) -> Vec<String> {
 
 /// What a dataset may be called.
 struct Named {
-    /// What tells it from all others.
+    /// What distinguishes it from all others.
     place: String,
     /// The names that it could have, the best first.
     names: Vec<String>,
@@ -103,7 +103,7 @@ impl Named {
 /// The path of a file from the root, the same however it was written.
 fn whole(path: &Path) -> String {
     let shown = path.to_string_lossy();
-    // A member of an archive is no file of its own.
+    // A member of an archive is not a file of its own.
     let (file, member) = match shown.split_once('#') {
         Some((file, member)) if !path.exists() => (file, Some(member)),
         _ => (&*shown, None),

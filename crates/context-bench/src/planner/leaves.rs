@@ -1,4 +1,4 @@
-//! Tasks that are no YAML alone: Python classes, and datasets of the catalog.
+//! Tasks that are more than YAML: Python classes, and datasets of the catalog.
 //!
 //! Runs and the commands that show what would be sent prepare them here.
 

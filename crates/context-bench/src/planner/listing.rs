@@ -13,7 +13,7 @@ use crate::text::suggest::{near_matches, quoted_list};
 /// So many names are shown when none is near.
 const SHOWN: usize = 5;
 
-/// A model, and who can tell whether it is there.
+/// A model, and who knows whether it is there.
 #[derive(Debug, Clone)]
 pub struct Listing {
     endpoint: Endpoint,

@@ -3,15 +3,15 @@
 //! `RunSpec` goes in, and a [`PlannedRun`] comes out: the `RunPlan` with every
 //! default filled in, and the systems, benchmarks and evaluators that it names,
 //! made and checked. Nothing is sent. The same module makes results again from
-//! a stored plan (`reopen`), or scores its answers anew (`rescore`).
+//! a stored plan (`reopened_plan`), or scores its answers again (`rescore`).
 
+mod benchmark_collector;
 mod benchmarks;
 mod datasets;
 mod defaults;
-mod earlier;
+mod earlier_versions;
 mod error;
 mod files;
-mod gathered;
 mod known;
 mod labels;
 mod layers;
@@ -23,7 +23,7 @@ mod preview;
 mod prompts;
 mod remarks;
 mod render;
-mod reopen;
+mod reopened_plan;
 mod rescore;
 mod run;
 mod scoring;
@@ -45,7 +45,7 @@ pub use remarks::{
     unfinished, without_values,
 };
 pub use render::{ExampleRequests, Requests, requests};
-pub use reopen::Reopened;
+pub use reopened_plan::ReopenedPlan;
 pub use rescore::Rescoring;
 pub use run::PlannedRun;
 pub use shown::{Sent, ShownRow};
@@ -67,7 +67,7 @@ use crate::evaluator::JudgeRule;
 use crate::mask::Mask;
 use crate::plan::{
     PLAN_VERSION, PlannedChat, PlannedLimits, PlannedPrompts, PlannedScoring, PlannedSeeds,
-    RunPlan, RunRecord, RunSpec, Workers,
+    RunManifest, RunPlan, RunSpec, Workers,
 };
 use crate::text::suggest;
 use crate::tokens::{TokenCounter, Tokenizer};
@@ -131,14 +131,14 @@ impl Planner<'_> {
         self.notices.extend(remarks::key_in_prompts(spec));
         self.notices.extend(prompts::asked_unlike(&plan));
         self.notices.extend(prompts::unused_limit(&plan, spec));
-        let record = RunRecord {
-            spec: recorded(spec),
+        let manifest = RunManifest {
+            spec: stored_spec(spec),
             plan: plan.without_secrets(),
         };
         Ok(PlannedRun {
             skipped: found.skipped.chain(examples.skipped().clone()),
             repeated: examples.repeated_ids().clone(),
-            record,
+            manifest,
             systems,
             evaluators: found.evaluators,
             suite: found.suite,
@@ -266,7 +266,7 @@ impl Planner<'_> {
     fn decided(
         &self,
         systems: &Systems,
-        found: &benchmarks::Found,
+        found: &benchmarks::PlannedSuite,
         options: &Options,
         counter: &dyn TokenCounter,
     ) -> RunPlan {
@@ -458,9 +458,9 @@ pub fn prompt_options(spec: &RunSpec) -> Result<Options, PlanError> {
 
 /// A spec as a store keeps it: without secrets, and with paths that lead to the same
 /// files from any folder.
-fn recorded(spec: &RunSpec) -> RunSpec {
-    let mut recorded = spec.without_secrets();
-    let data = &mut recorded.data;
+fn stored_spec(spec: &RunSpec) -> RunSpec {
+    let mut stored_spec = spec.without_secrets();
+    let data = &mut stored_spec.data;
     data.include_path = known::split_paths(&data.include_path);
     let paths = data.include_path.iter_mut().chain(data.files.values_mut());
     for path in paths.chain(data.copies.values_mut()) {
@@ -473,7 +473,7 @@ fn recorded(spec: &RunSpec) -> RunSpec {
             *path = whole;
         }
     }
-    recorded
+    stored_spec
 }
 
 /// There is nothing to run.

@@ -1,13 +1,13 @@
 //! Many stored runs at a glance: who was asked, about what, with which score.
 //!
-//! Rows are counted, not read: a run is summed up in whole by [`Reopened`] alone.
+//! Rows are counted, not read: a run is summed up in whole by [`ReopenedPlan`] alone.
 
-use super::reopen::Reopened;
+use super::reopened_plan::ReopenedPlan;
 use super::scoring::USUAL_SCORE;
 use super::systems::who_answers;
-use super::{PlanError, earlier};
-use crate::plan::{PLAN_VERSION, RunPlan, RunRecord};
-use crate::replay::Replay;
+use super::{PlanError, earlier_versions};
+use crate::plan::{PLAN_VERSION, RunManifest, RunPlan};
+use crate::reopened_run::ReopenedRun;
 use crate::store::{RunStatus, Store, StoredRun};
 
 /// A run at a glance.
@@ -46,14 +46,14 @@ pub struct SystemOverview {
 ///
 /// When the store cannot be read, or a later version planned the run.
 pub fn overview(store: &Store, run: &StoredRun) -> Result<Overview, PlanError> {
-    let record = match RunRecord::of(&run.config) {
-        Some(record) if record.plan.version > PLAN_VERSION => {
-            return Err(Reopened::later(run, record.plan.version));
+    let manifest = match RunManifest::of(&run.config) {
+        Some(manifest) if manifest.plan.version > PLAN_VERSION => {
+            return Err(ReopenedPlan::later(run, manifest.plan.version));
         }
-        Some(record) => record,
-        None => earlier::record(&Replay::of(store, run.clone()))?,
+        Some(manifest) => manifest,
+        None => earlier_versions::manifest(&ReopenedRun::of(store, run.clone()))?,
     };
-    let plan = &record.plan;
+    let plan = &manifest.plan;
     let tallies = store.tally(run, &|tag| field(plan, tag))?;
     let mut benchmarks: Vec<String> = Vec::new();
     for node in &plan.tree.nodes {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::{PlanError, PlannedRun};
-use crate::store::{Key, ResponseKey, Store, SystemEntry, Wanted};
+use crate::store::{Key, ResponseKey, ResponseQuery, Store, SystemEntry};
 use crate::system::System;
 use crate::tokens::TokenCounter;
 
@@ -87,9 +87,9 @@ impl PlannedRun {
             for (at, system) in systems.iter().enumerate() {
                 let mut is_stored = vec![false; batch.len()];
                 if let (Some(store), Some(key)) = (store, keys[at]) {
-                    let wanted: Vec<Wanted<'_>> = example_keys
+                    let wanted: Vec<ResponseQuery<'_>> = example_keys
                         .iter()
-                        .map(|example| Wanted {
+                        .map(|example| ResponseQuery {
                             response: ResponseKey::new(*example, key, 0),
                             scorers: &[],
                         })

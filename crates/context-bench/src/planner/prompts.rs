@@ -105,7 +105,7 @@ pub(super) fn unused_limit(plan: &RunPlan, spec: &RunSpec) -> Option<Notice> {
 }
 
 /// That some systems are asked as authors ask and others, which get the fields of examples
-/// alone, may not be: their scores would be compared all the same.
+/// alone, may not be: their scores would still be compared.
 pub(super) fn asked_unlike(plan: &RunPlan) -> Option<Notice> {
     let dataset = plan.benchmarks.iter().find(|one| one.prompt.is_some())?;
     let asked = |system: &&PlannedSystem| system.endpoint.is_some();

@@ -10,7 +10,7 @@ use crate::mask::Mask;
 use crate::model::{Counts, EvalRow};
 use crate::plan::{PlannedSystem, RunPlan, RunSpec};
 use crate::report::odd_answers;
-use crate::result::{EvalResult, Kept};
+use crate::result::{EvalResult, StoreSummary};
 use crate::store::{Cause, Store};
 
 /// What is said when the time of a run is over.
@@ -123,7 +123,7 @@ pub fn remarks(plan: &RunPlan, result: &EvalResult) -> Vec<Notice> {
             "no example has text in the fields that `--text-field` names",
         ));
     }
-    notices.extend(result.kept.iter().flat_map(keeping));
+    notices.extend(result.store.iter().flat_map(keeping));
     for (system, counts) in &result.counts {
         notices.extend(incomplete(plan, result, system, counts));
         notices.extend(odd(system, counts));
@@ -172,7 +172,7 @@ fn shown_tasks(result: &EvalResult) -> impl Iterator<Item = (&String, &TaskRepor
     result.tasks.iter().filter(|(_, report)| report.is_shown)
 }
 
-/// Which tasks lack documents, and why the first of them is missing.
+/// Which tasks are missing documents, and why the first of them is missing.
 fn lost(result: &EvalResult) -> Vec<Notice> {
     let lost = shown_tasks(result).flat_map(|(system, report)| {
         let counts = report.counts.iter();
@@ -228,7 +228,7 @@ pub fn unfinished(result: &EvalResult) -> Option<Notice> {
 }
 
 /// What the store has to say.
-fn keeping(kept: &Kept) -> Vec<Notice> {
+fn keeping(kept: &StoreSummary) -> Vec<Notice> {
     let mut notices = Vec::new();
     let path = kept.path.display();
     if kept.damaged > 0 {

@@ -13,7 +13,7 @@ use crate::plan::{RunSpec, SystemSpec};
 use crate::system::{Posting, System};
 use crate::text::suggest;
 
-/// Who is asked where nobody is named: the requests are those of any such endpoint.
+/// Stands for the endpoint when none is named: the requests would be the same for any.
 const SOME_ENDPOINT: &str = "http://localhost/v1";
 /// What stands for a key that is not set.
 const NO_KEY: &str = "none";

@@ -1,14 +1,14 @@
-//! Stored runs scored anew. What their spec names is read again, so that an added
-//! filter or metric counts; the answers are those of the store. No system is called.
+//! Rescoring: the answers of a stored run are scored again. What its spec names is read
+//! again, so that an added filter or metric counts. No system is called.
 
 use std::sync::Arc;
 
 use context_bench_tasks::Tree;
 
-use super::earlier;
-use super::gathered::scorers;
+use super::benchmark_collector::scorers;
+use super::earlier_versions;
 use super::known::Known;
-use super::reopen::{Rebuilt, Reopened};
+use super::reopened_plan::{Rebuilt, ReopenedPlan};
 use super::run::{counting, scored};
 use super::scoring::{Scoring, USUAL_SCORE};
 use super::surroundings::Surroundings;
@@ -18,31 +18,31 @@ use crate::chat::Pace;
 use crate::dataset::catalog::Config;
 use crate::dataset::{DatasetRef, DatasetTarget};
 use crate::evaluate::{Evaluate, evaluate};
-use crate::plan::{BenchmarkKind, PlannedBenchmark, RunPlan, RunRecord, RunSpec};
+use crate::plan::{BenchmarkKind, PlannedBenchmark, RunManifest, RunPlan, RunSpec};
 use crate::registry::Registry;
 use crate::result::Unfinished;
 use crate::runner::MaxWorkers;
 use crate::tokens::{TokenCounter as _, Tokenizer};
 
-/// A stored run about to be scored anew.
+/// A stored run about to be rescored.
 pub struct Rescoring {
     /// The run, to which a front end adds progress and a way to stop.
     pub evaluate: Evaluate,
     /// What was asked and decided, with what is changed.
-    pub record: RunRecord,
+    pub manifest: RunManifest,
     /// What users should know.
     pub notices: Vec<Notice>,
 }
 
-impl Reopened {
-    /// Scores the run anew, with `over` on top of what was asked.
+impl ReopenedPlan {
+    /// Rescores the run, with `over` on top of what was asked.
     ///
     /// # Errors
     ///
     /// When something that is named does not exist, or the store cannot be read.
     pub fn rescore(&self, over: &RunSpec, around: &Surroundings) -> Result<Rescoring, PlanError> {
-        let spec = self.record.spec.clone().with(over);
-        earlier::check(&self.replay, &spec)?;
+        let spec = self.manifest.spec.clone().with(over);
+        earlier_versions::check(&self.stored, &spec)?;
         let mut planner = Planner {
             spec: &spec,
             around,
@@ -51,29 +51,29 @@ impl Reopened {
         };
         let known = planner.registry()?;
         let scoring = Scoring::new(&spec, &known, &around.given)?;
-        let (suite, mut plan) = planner.suite_now(&self.record.plan, &known, scoring)?;
+        let (suite, mut plan) = planner.suite_now(&self.manifest.plan, &known, scoring)?;
         let tokenizer = tokenizer(&spec, over, &plan)?;
         plan.scoring.tokenizer = tokenizer.name().to_owned();
-        let run = scored(evaluate(), suite, &plan, self.replay.run.systems.len());
+        let run = scored(evaluate(), suite, &plan, self.stored.run.systems.len());
         let run = counting(run, &plan.scoring)
-            .replay(&self.replay)?
+            .rescore(&self.stored)?
             .token_counter(tokenizer.counter())
             .max_workers(MaxWorkers::from(plan.limits.max_workers));
         let mut notices = planner.notices;
-        if let Some(Unfinished { run, how }) = self.replay.unfinished() {
+        if let Some(Unfinished { run, how }) = self.stored.unfinished() {
             let what = format!("run {run} {how}: what it did not get to is not in these scores");
             notices.push(
                 Notice::new(what)
                     .with_hint("run the same command again to complete it, then rescore that run"),
             );
         }
-        let record = RunRecord {
-            spec: super::recorded(&spec),
+        let manifest = RunManifest {
+            spec: super::stored_spec(&spec),
             plan: plan.without_secrets(),
         };
         Ok(Rescoring {
-            evaluate: run.record(record.clone()),
-            record,
+            evaluate: run.manifest(manifest.clone()),
+            manifest,
             notices,
         })
     }
@@ -215,7 +215,7 @@ fn replanned(suite: &Suite, old: &RunPlan) -> Vec<PlannedBenchmark> {
     replanned.collect()
 }
 
-/// What the catalog says about a dataset, if its tag is one of there.
+/// What the catalog says about a dataset, if its tag names one.
 fn config_of(registry: &Registry, tag: &str) -> Option<Config> {
     let reference = DatasetRef::parse(tag).ok()?;
     let DatasetTarget::Named(named) = reference.target() else {

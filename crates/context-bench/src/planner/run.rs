@@ -13,14 +13,14 @@ use crate::benchmark::{SCORE, Suite, SumUp};
 use crate::dataset::{Dataset, RepeatedIds, Skipped};
 use crate::evaluate::{Evaluate, evaluate};
 use crate::evaluator::Evaluator;
-use crate::plan::{PlannedScoring, RunPlan, RunRecord};
+use crate::plan::{PlannedScoring, RunManifest, RunPlan};
 use crate::runner::MaxWorkers;
 use crate::tokens::TokenCounter;
 
 /// A run that is ready to begin.
 pub struct PlannedRun {
     /// What was asked and what was decided.
-    pub record: RunRecord,
+    pub manifest: RunManifest,
     /// Who is asked.
     pub systems: Systems,
     /// What they are measured with.
@@ -29,7 +29,7 @@ pub struct PlannedRun {
     pub evaluators: Vec<Arc<dyn Evaluator>>,
     /// The examples of all benchmarks.
     pub examples: Dataset,
-    /// The bad records that were left out because the user asked so.
+    /// The bad records that were left out because the user asked for that.
     pub skipped: Skipped,
     /// The ids that are there more than once; complete when the examples are read.
     pub repeated: RepeatedIds,
@@ -41,12 +41,12 @@ pub struct PlannedRun {
 impl PlannedRun {
     /// What was decided.
     pub fn plan(&self) -> &RunPlan {
-        &self.record.plan
+        &self.manifest.plan
     }
 
     /// The run, to which a front end adds progress, a way to stop, and a store.
     pub fn evaluate(self) -> Evaluate {
-        let plan = &self.record.plan;
+        let plan = &self.manifest.plan;
         let n_systems = self.systems.systems.len();
         let limits = plan.limits.clone();
         let run = scored(evaluate(), self.suite, plan, n_systems)
@@ -63,7 +63,7 @@ impl PlannedRun {
             Some(seconds) => run.max_time(Duration::from_secs_f64(seconds)),
             None => run,
         };
-        run.record(self.record)
+        run.manifest(self.manifest)
     }
 }
 

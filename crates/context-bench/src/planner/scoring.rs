@@ -187,7 +187,7 @@ impl<'a> Scoring<'a> {
         }
     }
 
-    /// What to say about a dataset that lacks what its score needs.
+    /// What to say about a dataset when something that its score needs is missing.
     pub(super) fn notice(&self, tag: &str, config: Option<&Config>) -> Option<Notice> {
         if self.spec.evaluators.is_some() {
             return None;
@@ -200,10 +200,10 @@ impl<'a> Scoring<'a> {
     }
 
     /// What an evaluator of a dataset needs and the run was not given.
-    fn lacks(&self, name: &str) -> Option<Lack> {
+    fn lacks(&self, name: &str) -> Option<MissingPart> {
         let name = name.parse::<SystemRef>().ok()?.name;
         if name == SwebenchReport::NAME {
-            return Some(Lack {
+            return Some(MissingPart {
                 scores: &[SwebenchReport::SCORE],
                 why: "the harness of SWE-bench gives it, which runs tests in containers",
                 hint: "`context-bench export last --output swebench` writes what it takes, \
@@ -215,7 +215,7 @@ impl<'a> Scoring<'a> {
             None if name == JUDGE => &["judge_score"],
             None => return None,
         };
-        (!self.has_judge).then_some(Lack {
+        (!self.has_judge).then_some(MissingPart {
             scores,
             why: "a judge gives it, and the run has none",
             hint: "pass `--judge-url URL` (and `--judge-model NAME`), now or to `rescore`",
@@ -237,7 +237,7 @@ impl<'a> Scoring<'a> {
             .collect()
     }
 
-    /// An evaluator by its name; of those of a dataset, also one that lacks something.
+    /// An evaluator by its name; for those of a dataset, also one for which something is missing.
     fn one(&mut self, name: &str, is_own: bool) -> Result<Arc<dyn Evaluator>, PlanError> {
         if let Some((_, known)) = self.made.iter().find(|(known, _)| known == name) {
             return Ok(Arc::clone(known));
@@ -258,7 +258,7 @@ impl<'a> Scoring<'a> {
 }
 
 /// What is missing for a score.
-struct Lack {
+struct MissingPart {
     /// The scores that are left out, the main one first.
     scores: &'static [&'static str],
     why: &'static str,

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::prompts::prompt_of;
 use super::surroundings::Surroundings;
 use super::systems::who_answers;
-use super::{PlanError, Planner, Reopened};
+use super::{PlanError, Planner, ReopenedPlan};
 use crate::benchmark::examples::asks_for_likelihoods;
 use crate::chat::Pace;
 use crate::model::{CallStats, Example, ExampleId, Failure, FailureKind, Scores};
@@ -66,7 +66,7 @@ pub enum Sent {
     Unknown,
 }
 
-impl Reopened {
+impl ReopenedPlan {
     /// One example in all systems of the run, by its id as it is written. Nobody is
     /// asked; blocks while it reads.
     ///
@@ -74,7 +74,7 @@ impl Reopened {
     ///
     /// When there is no such example, or the store cannot be read.
     pub fn example(&self, id: &str, around: &Surroundings) -> Result<Vec<ShownRow>, PlanError> {
-        let (store, run) = (self.replay.store(), &self.replay.run);
+        let (store, run) = (self.stored.store(), &self.stored.run);
         let rows = store.rows_of(run, id)?;
         if rows.is_empty() {
             return Err(self.unknown(id)?);
@@ -84,8 +84,8 @@ impl Reopened {
     }
 
     fn unknown(&self, id: &str) -> Result<PlanError, PlanError> {
-        let run = &self.replay.run;
-        let ids = self.replay.store().example_ids(run, MOST_IDS)?;
+        let run = &self.stored.run;
+        let ids = self.stored.store().example_ids(run, MOST_IDS)?;
         let ids: Vec<String> = ids.iter().map(ExampleId::to_string).collect();
         let hint = suggest::did_you_mean(id, ids.iter().map(String::as_str));
         let hint = hint.unwrap_or_else(|| match ids.get(..3).unwrap_or(&ids) {
@@ -108,15 +108,15 @@ impl Reopened {
         row: &StoredRow,
         systems: &[Option<Arc<dyn System>>],
     ) -> Result<ShownRow, PlanError> {
-        let (store, run) = (self.replay.store(), &self.replay.run);
+        let (store, run) = (self.stored.store(), &self.stored.run);
         let example = store.example(row)?;
         // A store keeps fields; how they were asked is in the plan.
-        let mut benchmarks = self.record.plan.benchmarks.iter();
+        let mut benchmarks = self.manifest.plan.benchmarks.iter();
         let planned = benchmarks.find(|one| one.tag == *row.dataset);
         let prompt = planned.and_then(|one| prompt_of(one.prompt.as_ref()?));
         let example = example.map(|example| example.with_prompt(prompt));
         let repeat = example.as_ref().and_then(|one| one.get("repeat"));
-        let planned = self.record.plan.systems.get(row.system);
+        let planned = self.manifest.plan.systems.get(row.system);
         let mut shown = ShownRow {
             system: run
                 .systems
@@ -197,7 +197,7 @@ impl Reopened {
             variable: Arc::new(|_| Some(NO_KEY.to_owned())),
             ..around.clone()
         };
-        let spec = &self.record.spec;
+        let spec = &self.manifest.spec;
         let again = |at: usize| -> Option<Arc<dyn System>> {
             let one = spec.systems.get(at)?;
             let mut spec = spec.clone();
@@ -215,7 +215,7 @@ impl Reopened {
             let made = planner.systems(&counter).ok()?;
             made.systems.into_iter().next()
         };
-        (0..self.replay.run.systems.len()).map(again).collect()
+        (0..self.stored.run.systems.len()).map(again).collect()
     }
 }
 

@@ -95,7 +95,7 @@ pub struct GivenSystem {
     pub endpoint: Option<Endpoint>,
     /// Who answers: the model that it asks for, when that is known.
     pub model: Option<String>,
-    /// Who can tell whether that model is there.
+    /// Who knows whether that model is there.
     pub listing: Option<Listing>,
     /// Whether its endpoint may be asked for likelihoods.
     pub gives_likelihoods: bool,

@@ -65,7 +65,7 @@ impl Systems {
             .collect()
     }
 
-    fn push(&mut self, system: Arc<dyn System>, kind: &str, asked: Option<AskedAt>) {
+    fn push(&mut self, system: Arc<dyn System>, kind: &str, asked: Option<SystemEndpoint>) {
         let (endpoint, model) = asked.map(|at| (at.endpoint, at.model)).unzip();
         let settings = system.identity().map(|identity| identity.to_json());
         self.planned.push(PlannedSystem {
@@ -93,12 +93,12 @@ pub(super) fn who_answers(system: &PlannedSystem) -> Option<String> {
 #[derive(Clone)]
 struct Answerer {
     system: Arc<dyn System>,
-    asked: Option<AskedAt>,
+    asked: Option<SystemEndpoint>,
 }
 
 /// Where a system is asked, and for which model.
 #[derive(Clone)]
-struct AskedAt {
+struct SystemEndpoint {
     endpoint: String,
     model: String,
 }
@@ -176,13 +176,13 @@ impl Planner<'_> {
                             .without_likelihoods
                             .get_or_insert(endpoint.to_string());
                     }
-                    AskedAt {
+                    SystemEndpoint {
                         endpoint: endpoint.to_string(),
                         model: brought.model.clone().unwrap_or_default(),
                     }
                 });
                 built.push(Arc::clone(&brought.system), "given", asked);
-                // Somebody answers where there is no endpoint, too.
+                // A system without an endpoint also has someone who answers.
                 if let Some(planned) = built.planned.last_mut() {
                     planned.model.clone_from(&brought.model);
                 }
@@ -271,7 +271,7 @@ impl Planner<'_> {
         built.endpoints.push((endpoint, users));
         Ok(Answerer {
             system,
-            asked: Some(AskedAt {
+            asked: Some(SystemEndpoint {
                 endpoint: address,
                 model,
             }),

@@ -9,8 +9,8 @@ use context_bench_tasks::config::{Config as TaskConfig, Origin};
 use context_bench_tasks::{Dataset as Records, Host, Leaf, Options, Task, Tree, check_functions};
 use serde_json::{Map, Value, json};
 
+use super::benchmark_collector::BenchmarkCollector;
 use super::datasets::limited;
-use super::gathered::Gathered;
 use super::known::task_data;
 use super::leaves::{ClassObject, check_copies, dataset_settings};
 use super::prompts::prompted;
@@ -20,7 +20,7 @@ use crate::benchmark::{ClassTask, DatasetBenchmark, TaskDocuments};
 use crate::dataset::catalog::{Config, LoadSettings};
 use crate::task::{TaskData, TaskIndex};
 
-/// So many examples tell whether two datasets are the same.
+/// This many examples are enough to see whether two datasets are the same.
 const COMPARED: usize = 20;
 
 impl Planner<'_> {
@@ -32,7 +32,7 @@ impl Planner<'_> {
         options: &Options,
         host: &Arc<dyn Host>,
         scoring: &mut Scoring<'_>,
-        gathered: &mut Gathered,
+        gathered: &mut BenchmarkCollector,
     ) -> Result<(), PlanError> {
         let tree = self.selected(names, task_index)?;
         check_copies(&tree, task_index, &self.spec.data)?;

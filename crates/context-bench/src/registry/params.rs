@@ -122,7 +122,7 @@ impl Params {
     ///
     /// # Errors
     ///
-    /// When one is left that nobody asked for.
+    /// When a parameter is left over that is not known.
     pub fn finish(self) -> Result<(), ParamError> {
         match self.values.into_iter().next() {
             None => Ok(()),

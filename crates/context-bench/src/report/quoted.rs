@@ -1,5 +1,5 @@
 //! What the authors of datasets quote, and by which rule: figures beside the means of rows,
-//! so that nobody quotes the wrong number. All reports for people share these lines.
+//! so that the right number is quoted. All reports for people share these lines.
 
 use indexmap::{IndexMap, IndexSet};
 
@@ -164,7 +164,7 @@ pub(super) fn compact(result: &EvalResult) -> Vec<String> {
     lines
 }
 
-/// Whose headline is no mean over rows, said once for all.
+/// Which datasets have a headline that is not a mean over rows, said once for all.
 pub(super) fn notes(result: &EvalResult) -> Vec<String> {
     let mut notes: IndexMap<(&str, &str), Vec<&str>> = IndexMap::new();
     for dataset in datasets(result) {

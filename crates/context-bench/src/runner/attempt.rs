@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use futures_util::FutureExt as _;
 
 use super::stop::Stop;
-use super::timed::{Ended, timed};
+use super::timed::{CallEnd, timed};
 use crate::model::{API_REPLY, CallStats, Example, FailureKind, Output};
 use crate::stopwatch::Stopwatch;
 use crate::system::{System, SystemError};
@@ -61,17 +61,17 @@ pub(super) async fn attempt(
             let message = format!("the system panicked: {}", panic_message(&*panic));
             given_up(FailureKind::Panic, message)
         }
-        Err(Ended::Late) => {
+        Err(CallEnd::Late) => {
             let limit = limit.unwrap_or_default().as_secs_f64();
             watch.timed_out();
             let message = format!("no answer within {limit} s for this example");
             given_up(FailureKind::Timeout, message)
         }
-        Err(Ended::Stopped) if watch.stats().made_requests() => {
+        Err(CallEnd::Stopped) if watch.stats().made_requests() => {
             let message = "the run was stopped while the example waited for its next request";
             given_up(FailureKind::Other, message.into())
         }
-        Err(Ended::Stopped) => return None,
+        Err(CallEnd::Stopped) => return None,
     };
     let call = match &result {
         Ok(output) => output.call(),

@@ -14,7 +14,7 @@ use crate::model::{Failure, FailureKind};
 
 /// How many first calls must fail alike.
 const FIRST_CALLS: usize = 5;
-/// How many calls in a row must find nobody there …
+/// How many calls in a row must find nothing listening …
 const LOST_CALLS: usize = 20;
 /// … and for how long. Each of them has been retried with pauses before.
 const LOST_FOR: Duration = Duration::from_secs(10);

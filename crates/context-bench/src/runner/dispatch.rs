@@ -16,13 +16,13 @@ use super::collector::{Collector, Finished};
 use super::event::{Progress, RunEvent};
 use super::feed::Feed;
 use super::queue::Taken;
-use super::reuse::{Held, Reuse};
-use super::scoring::{Scorer, ScoringRuntime, Source};
+use super::reuse::{Reuse, StoreLookup};
+use super::scoring::{RowScoring, ScoringRuntime, Source};
 use super::stop::Stop;
 use super::wiring::Wiring;
 use super::work::{Arm, Job, Work};
 use super::workers::{MaxWorkers, Workers};
-use crate::dataset::{Dataset, DatasetError, Used};
+use crate::dataset::{Dataset, DatasetError, UsedDatasets};
 use crate::model::Answer;
 use crate::model::{Counts, EvalRow, Failure};
 use crate::stopwatch::Stopwatch;
@@ -38,7 +38,7 @@ pub(crate) struct RunSettings {
     pub(crate) systems: Vec<Arc<dyn System>>,
     pub(crate) dataset: Dataset,
     pub(crate) wiring: Arc<Wiring>,
-    pub(crate) used: Used,
+    pub(crate) used: UsedDatasets,
     pub(crate) max_examples: Option<usize>,
     pub(crate) max_workers: MaxWorkers,
     pub(crate) example_timeout: Option<Duration>,
@@ -59,7 +59,7 @@ pub(crate) struct Outcome {
     pub(crate) rows: Vec<Vec<EvalRow>>,
     /// Per system: the answers that were to be held, by place of their row.
     pub(crate) answers: Vec<HashMap<usize, Answer>>,
-    /// Per system: what became of the plan.
+    /// Per system: how many rows were planned, and what happened to them.
     pub(crate) counts: Vec<Counts>,
     /// Per system: from its first call to the end of its last.
     pub(crate) wall: Vec<Duration>,
@@ -117,7 +117,7 @@ pub(crate) async fn run(settings: RunSettings) -> std::io::Result<Outcome> {
     let dispatcher = Dispatcher {
         work: Work::new(Arc::clone(&arms), queue, settings.reuse.is_some()),
         arms: Arc::clone(&arms),
-        scorer: Arc::new(Scorer {
+        row_scoring: Arc::new(RowScoring {
             wiring: settings.wiring,
             counter: settings.counter,
             text_fields: settings.text_fields,
@@ -163,7 +163,7 @@ pub(crate) async fn run(settings: RunSettings) -> std::io::Result<Outcome> {
 struct Dispatcher {
     arms: Arc<[Arm]>,
     work: Work,
-    scorer: Arc<Scorer>,
+    row_scoring: Arc<RowScoring>,
     scoring: Arc<ScoringRuntime>,
     workers: Workers,
     example_timeout: Option<Duration>,
@@ -204,7 +204,7 @@ impl Dispatcher {
         }
     }
 
-    /// What times a call of a system, and tells at once when an attempt takes too long.
+    /// Times a call of a system, and reports at once when an attempt takes too long.
     fn stopwatch(&self, system: usize) -> Stopwatch {
         let progress = Arc::clone(&self.progress);
         Stopwatch::telling(move || progress.on_event(&RunEvent::TimedOut { system }))
@@ -247,7 +247,7 @@ impl Dispatcher {
             return false;
         };
         let name = Arc::clone(&self.arms[*system].name);
-        let row = self.scorer.stored_row(*system, name, prepared, stored);
+        let row = self.row_scoring.stored_row(*system, name, prepared, stored);
         let _ = self.sender.send(Finished {
             system: *system,
             position: prepared.position,
@@ -262,11 +262,11 @@ impl Dispatcher {
     async fn call(&self, job: Job, slot: Slot) -> Option<(Job, Slot)> {
         let Job { system, prepared } = job;
         let arm = &self.arms[system];
-        let source = match prepared.held.get(system) {
-            Some(Held::Failure(lapse)) => Source::Lapse(Arc::clone(lapse)),
-            Some(Held::Unread(failure)) => Source::Unread(Arc::clone(failure)),
+        let source = match prepared.lookups.get(system) {
+            Some(StoreLookup::Failure(stored)) => Source::StoredFailure(Arc::clone(stored)),
+            Some(StoreLookup::Unread(failure)) => Source::Unread(Arc::clone(failure)),
             _ if prepared.problem.is_some() => Source::Unusable,
-            Some(Held::Answer(stored)) => Source::Store(stored.as_ref().clone()),
+            Some(StoreLookup::Answer(stored)) => Source::Store(stored.as_ref().clone()),
             _ => tokio::select! {
                 biased;
                 () = self.stop.aborted() => return None,
@@ -287,7 +287,7 @@ impl Dispatcher {
             throttled = called.was_throttled();
             span = Some((called.started, called.started + called.elapsed));
         }
-        let scorer = Arc::clone(&self.scorer);
+        let row_scoring = Arc::clone(&self.row_scoring);
         let sender = self.sender.clone();
         let stop = self.stop.clone();
         let name = Arc::clone(&arm.name);
@@ -296,7 +296,7 @@ impl Dispatcher {
             let row = tokio::select! {
                 biased;
                 () = stop.aborted() => return,
-                done = scorer.row(system, name, &prepared, source) => done,
+                done = row_scoring.row(system, name, &prepared, source) => done,
             };
             // The collector outlives all senders; a failed send means a dropped run.
             let _ = sender.send(Finished {

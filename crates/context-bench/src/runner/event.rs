@@ -1,4 +1,4 @@
-//! What a run tells while it works. The runner never prints; sinks do.
+//! What a run reports while it works. The runner never prints; sinks do.
 
 use std::sync::Arc;
 

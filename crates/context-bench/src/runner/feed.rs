@@ -11,7 +11,7 @@ use super::prepared::Prepared;
 use super::queue::{Abandoned, Queue};
 use super::reuse::Reuse;
 use super::wiring::Wiring;
-use crate::dataset::{Dataset, DatasetError, Used};
+use crate::dataset::{Dataset, DatasetError, UsedDatasets};
 use context_bench_records::map_bytes;
 
 /// How many examples are read ahead of the systems.
@@ -34,7 +34,7 @@ pub(super) struct Feed {
     pub(super) max_examples: Option<usize>,
     pub(super) reuse: Option<Arc<Reuse>>,
     pub(super) wiring: Arc<Wiring>,
-    pub(super) used: Used,
+    pub(super) used: UsedDatasets,
 }
 
 pub(super) type Fed = Result<Arc<Prepared>, DatasetError>;
@@ -60,7 +60,7 @@ impl Feed {
         std::thread::Builder::new()
             .name("dataset".into())
             .spawn(move || {
-                // An error means that the run is over; then nobody misses the rest.
+                // An error means that the run is over, and the rest is not needed.
                 let _ = self.read(delivery);
             })?;
         Ok(queue)
@@ -138,7 +138,7 @@ struct Delivery {
 }
 
 impl Delivery {
-    /// Delivers on a thread of its own; `None` when there is no thread to be had.
+    /// Delivers on a thread of its own; `None` when no thread can be started.
     fn beside(this: &Arc<Self>) -> Option<mpsc::SyncSender<Batch>> {
         let (sender, batches) = mpsc::sync_channel(1);
         let this = Arc::clone(this);

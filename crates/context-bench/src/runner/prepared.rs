@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::{Map, Value};
 
-use super::reuse::{Held, Stored};
+use super::reuse::{ReusedAnswer, StoreLookup};
 use crate::model::{Example, ExampleError, ExampleId, Output};
 use crate::store::Key;
 use crate::tokens::{TextFields, TokenCounter, counted_texts, given_texts};
@@ -42,7 +42,7 @@ pub(super) struct Prepared {
     /// The content address, when there is a store.
     pub(super) key: Option<Key>,
     /// Per system: what the store holds.
-    pub(super) held: Vec<Held>,
+    pub(super) lookups: Vec<StoreLookup>,
     tokens: OnceLock<Result<FieldTokens, String>>,
 }
 
@@ -62,26 +62,26 @@ impl Prepared {
             dataset: Arc::clone(last_tag),
             problem,
             key: None,
-            held: Vec::new(),
+            lookups: Vec::new(),
             tokens: OnceLock::new(),
             example: Arc::new(example),
         }
     }
 
     /// What the store holds of a system's answer, if that is everything.
-    pub(super) fn stored_whole(&self, system: usize) -> Option<&Stored> {
-        match self.held.get(system)? {
-            Held::Answer(stored) => Some(&**stored).filter(|stored| stored.is_complete()),
+    pub(super) fn stored_whole(&self, system: usize) -> Option<&ReusedAnswer> {
+        match self.lookups.get(system)? {
+            StoreLookup::Answer(stored) => Some(&**stored).filter(|stored| stored.is_complete()),
             _ => None,
         }
     }
 
     /// Whether there is nothing to call or score for any system.
     pub(super) fn is_stored_whole(&self) -> bool {
-        self.held.iter().all(|held| match held {
-            Held::Answer(stored) => stored.is_complete(),
-            Held::Failure(_) | Held::NoRow => true,
-            Held::Nothing | Held::Unread(_) => false,
+        self.lookups.iter().all(|lookup| match lookup {
+            StoreLookup::Answer(stored) => stored.is_complete(),
+            StoreLookup::Failure(_) | StoreLookup::NoRow => true,
+            StoreLookup::Nothing | StoreLookup::Unread(_) => false,
         })
     }
 

@@ -34,7 +34,7 @@ pub(super) enum Taken<T> {
     /// Nothing there yet.
     Empty,
     /// Nothing there, and nothing will come.
-    Ended,
+    CallEnd,
 }
 
 /// Nobody takes items any more.
@@ -123,7 +123,7 @@ impl<T> Queue<T> {
         let mut state = self.lock();
         let Some((item, weight)) = state.items.pop_front() else {
             return if state.ended {
-                Taken::Ended
+                Taken::CallEnd
             } else {
                 Taken::Empty
             };
@@ -176,7 +176,7 @@ mod tests {
                 match queue.take() {
                     Taken::Item(i) => taken.push(i),
                     Taken::Empty => queue.filled().await,
-                    Taken::Ended => break,
+                    Taken::CallEnd => break,
                 }
             }
             assert!(taken.iter().copied().eq(0..1000), "{max_items}");

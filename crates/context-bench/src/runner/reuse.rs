@@ -1,8 +1,8 @@
-//! Reuse: what the store already holds for an example, and what is put into it.
+//! Reuse: stored answers and scores are taken instead of asking again, and new ones are stored.
 //!
 //! Keys cover content only: the example, the identity of the system, and for
-//! scores the identity of the evaluator. What has no identity gets a key of this
-//! run alone, so it is stored for later looks but never reused.
+//! scores the identity of the evaluator. Whatever has no identity gets a key of
+//! this run alone: it is stored, so that people can look at it, but never reused.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,14 +12,15 @@ use serde_json::{Map, Value, json};
 
 use super::attempt::Attempt;
 use super::prepared::Prepared;
-use super::recorded::{Lapse, Recorded};
-use super::unread::Unread;
+use super::store_read_failures::StoreReadFailures;
+use super::unanswered_rows::{StoredFailure, UnansweredRows};
 use super::wiring::Wiring;
 use crate::evaluator::Evaluator;
 use crate::model::{CallStats, EvalRow, Example, Failure, Identity, Output, Reply, Score, Scores};
 use crate::store::{
-    Found, Key, Located, NewOutcome, NewResponse, NewScores, Origin, OutputDelta, ResponseKey,
-    ResponseRef, Run, RunRow, RunStart, ScorerEntry, Store, StoreError, SystemEntry, Wanted,
+    EvaluatorEntry, FoundResponse, Key, NewOutcome, NewResponse, NewScores, Origin, OutputDelta,
+    ResponseKey, ResponseQuery, ResponseRef, Run, RunRow, RunStart, Store, StoreError,
+    StoredResponseId, SystemEntry,
 };
 use crate::system::System;
 use crate::tokens::{TextFields, TokenCounter};
@@ -30,7 +31,7 @@ const REPLY: &str = "reply";
 const INPUT_TOKENS: &str = "input_tokens";
 const OUTPUT_TOKENS: &str = "output_tokens";
 
-/// What a run and its store must know of each other.
+/// What a run and its store must know about each other.
 pub(crate) struct ReuseSettings<'a> {
     pub(crate) store: Store,
     pub(crate) systems: &'a [Arc<dyn System>],
@@ -41,8 +42,8 @@ pub(crate) struct ReuseSettings<'a> {
     pub(crate) config: Map<String, Value>,
     /// How much is planned, and what the run is made of.
     pub(crate) origin: Origin,
-    /// What a run that is replayed says of rows without an answer.
-    pub(crate) recorded: Option<Arc<Recorded>>,
+    /// When a stored run is rescored: its rows without an answer.
+    pub(crate) unanswered: Option<Arc<UnansweredRows>>,
 }
 
 /// The store's side of a run.
@@ -56,17 +57,17 @@ pub(crate) struct Reuse {
     scorers: Vec<(Key, bool)>,
     /// The keys of `scorers`, as look-ups take them.
     wanted: Vec<Key>,
-    /// The repeat that answers are put under which cannot be reused: no run looks there.
+    /// The repeat under which answers are stored that cannot be reused: no run looks there.
     apart: u32,
-    recorded: Option<Arc<Recorded>>,
-    unread: Unread,
+    unanswered: Option<Arc<UnansweredRows>>,
+    unread: StoreReadFailures,
 }
 
 impl Reuse {
-    /// What an example is found by in the store.
+    /// The key of an example in the store.
     pub(super) fn key(&self, example: &Example, position: usize) -> Key {
-        let recorded = self.recorded.as_ref();
-        let known = recorded.and_then(|recorded| recorded.key(position));
+        let unanswered = self.unanswered.as_ref();
+        let known = unanswered.and_then(|unanswered| unanswered.key(position));
         known.unwrap_or_else(|| Key::example(example))
     }
 
@@ -81,7 +82,7 @@ impl Reuse {
             command,
             config,
             origin,
-            recorded,
+            unanswered,
         } = settings;
         let nonce = nonce();
         // Two of them in one run are different things.
@@ -103,17 +104,17 @@ impl Reuse {
                 TextFields::Only(fields) => json!(fields),
             },
         });
-        let mut scorer_entries: Vec<(ScorerEntry, bool)> = evaluators
+        let mut scorer_entries: Vec<(EvaluatorEntry, bool)> = evaluators
             .iter()
             .map(|evaluator| {
                 let identity = evaluator.identity();
                 let known = identity.is_some();
                 let identity = identity.unwrap_or_else(|| unknown(evaluator.name()));
-                (ScorerEntry::new(evaluator.name(), identity), known)
+                (EvaluatorEntry::new(evaluator.name(), identity), known)
             })
             .collect();
         scorer_entries.push((
-            ScorerEntry {
+            EvaluatorEntry {
                 name: "tokens".into(),
                 version: TOKENS_VERSION,
                 settings: tokens,
@@ -153,8 +154,8 @@ impl Reuse {
             run,
             systems,
             scorers,
-            recorded,
-            unread: Unread::default(),
+            unanswered,
+            unread: StoreReadFailures::default(),
         })
     }
 
@@ -182,14 +183,16 @@ impl Reuse {
                 continue;
             };
             prepared
-                .held
-                .resize_with(self.systems.len(), || Held::Nothing);
+                .lookups
+                .resize_with(self.systems.len(), || StoreLookup::Nothing);
             for (system, (key, reusable)) in self.systems.iter().enumerate() {
-                let recorded = self.recorded.as_ref();
-                if let Some(held) = recorded.and_then(|r| r.held(system, prepared.position)) {
-                    prepared.held[system] = held;
+                let unanswered = self.unanswered.as_ref();
+                if let Some(lookup) =
+                    unanswered.and_then(|rows| rows.lookup(system, prepared.position))
+                {
+                    prepared.lookups[system] = lookup;
                 } else if *reusable && prepared.problem.is_none() {
-                    wanted.push(Wanted {
+                    wanted.push(ResponseQuery {
                         response: ResponseKey::new(example, *key, 0),
                         scorers: &self.wanted,
                     });
@@ -204,24 +207,24 @@ impl Reuse {
         let mut found = found.map(Vec::into_iter);
         let mut unread = Vec::new();
         for (i, system) in places {
-            let held = match &mut found {
+            let lookup = match &mut found {
                 Ok(found) => match found.next().flatten() {
                     Some(found) => self.stored(found, &batch[i], wiring),
-                    None => Held::Nothing,
+                    None => StoreLookup::Nothing,
                 },
-                Err(failure) => Held::Unread(Arc::clone(failure)),
+                Err(failure) => StoreLookup::Unread(Arc::clone(failure)),
             };
             // Several systems may miss one example.
-            if matches!(held, Held::Unread(_)) && unread.last() != Some(&i) {
+            if matches!(lookup, StoreLookup::Unread(_)) && unread.last() != Some(&i) {
                 unread.push(i);
             }
-            batch[i].held[system] = held;
+            batch[i].lookups[system] = lookup;
         }
         self.unread.count(unread.len() as u64);
     }
 
     /// What can be reused of a response: all of it, or the output to be scored again.
-    fn stored(&self, found: Found, prepared: &Prepared, wiring: &Wiring) -> Held {
+    fn stored(&self, found: FoundResponse, prepared: &Prepared, wiring: &Wiring) -> StoreLookup {
         let scores: Vec<Option<Scores>> = found
             .scores
             .into_iter()
@@ -239,12 +242,12 @@ impl Reuse {
             false => match self.unread.read(read) {
                 Ok(Some(output)) => Some(output),
                 // Damaged or gone: then the system is asked again.
-                Ok(None) => return Held::Nothing,
-                Err(failure) => return Held::Unread(failure),
+                Ok(None) => return StoreLookup::Nothing,
+                Err(failure) => return StoreLookup::Unread(failure),
             },
         };
         let response = found.response;
-        Held::Answer(Box::new(Stored {
+        StoreLookup::Answer(Box::new(ReusedAnswer {
             at: response.at,
             latency: response.latency,
             call: response.call.map(|call| CallStats {
@@ -257,18 +260,18 @@ impl Reuse {
         }))
     }
 
-    /// Puts a fresh response, or what was scored anew of a stored one, and the row.
-    pub(super) async fn keep(&self, system: usize, prepared: &Prepared, kept: Kept<'_>) {
+    /// Stores a fresh response, or the new scores of a stored one, and the row.
+    pub(super) async fn keep(&self, system: usize, prepared: &Prepared, kept: RowToStore<'_>) {
         let Some(example) = prepared.key else {
             return;
         };
-        let Kept {
+        let RowToStore {
             row,
             answer,
             scores,
         } = kept;
         let reference: Option<ResponseRef> = match answer {
-            Answer::Fresh(output) => {
+            AnswerToStore::Fresh(output) => {
                 let repeat = if output.is_lossy() { self.apart } else { 0 };
                 let key = ResponseKey::new(example, self.systems[system].0, repeat);
                 let call = row.call.as_deref().copied();
@@ -285,8 +288,8 @@ impl Reuse {
                     .await;
                 Some(key.into())
             }
-            Answer::Stored(at) => Some(at.into()),
-            Answer::None => None,
+            AnswerToStore::Stored(at) => Some(at.into()),
+            AnswerToStore::None => None,
         };
         let Some(run) = &self.run else {
             return;
@@ -336,35 +339,35 @@ impl Reuse {
     }
 }
 
-/// What the store holds for one example and system.
-pub(super) enum Held {
+/// What the store has for one example and system.
+pub(super) enum StoreLookup {
     /// Nothing: the system is asked.
     Nothing,
     /// An answer.
-    Answer(Box<Stored>),
-    /// A failure of the run that is replayed.
-    Failure(Arc<Lapse>),
+    Answer(Box<ReusedAnswer>),
+    /// A failure of the run that is rescored.
+    Failure(Arc<StoredFailure>),
     /// It cannot be read, so the system is not asked.
     Unread(Arc<Failure>),
-    /// The run that is replayed has no such row, and there shall be none.
+    /// The run that is rescored has no such row, so there will be none.
     NoRow,
 }
 
-/// An answer that the store holds.
+/// A stored answer that is used instead of asking again.
 #[derive(Clone)]
-pub(super) struct Stored {
-    pub(super) at: Located,
+pub(super) struct ReusedAnswer {
+    pub(super) at: StoredResponseId,
     latency: f64,
     call: Option<CallStats>,
     /// Per evaluator, then the token counts.
     pub(super) scores: Vec<Option<Scores>>,
     /// Whether nothing is left to compute.
     complete: bool,
-    /// The output, when something must be scored anew or the run is to hold answers.
+    /// The output, when something must be scored again or the run needs its answers.
     pub(super) output: Option<Output>,
 }
 
-impl Stored {
+impl ReusedAnswer {
     /// Whether nothing is left to compute.
     pub(super) fn is_complete(&self) -> bool {
         self.complete
@@ -415,22 +418,22 @@ pub(crate) fn read_token_scores(row: &mut EvalRow, scores: &Scores) {
     }
 }
 
-/// What is to be kept of a finished row.
-pub(super) struct Kept<'a> {
+/// What is stored of a finished row.
+pub(super) struct RowToStore<'a> {
     pub(super) row: &'a EvalRow,
-    pub(super) answer: Answer<'a>,
+    pub(super) answer: AnswerToStore<'a>,
     /// Scores that are new, by the number of their evaluator.
     pub(super) scores: Vec<(usize, Scores)>,
 }
 
 /// Where the answer of a row comes from.
-pub(super) enum Answer<'a> {
+pub(super) enum AnswerToStore<'a> {
     Fresh(&'a Output),
-    Stored(Located),
+    Stored(StoredResponseId),
     None,
 }
 
-impl<'a> Answer<'a> {
+impl<'a> AnswerToStore<'a> {
     pub(super) fn of(attempt: Option<&'a Attempt>) -> Self {
         match attempt.map(|attempt| &attempt.result) {
             Some(Ok(output)) => Self::Fresh(output),
@@ -439,14 +442,14 @@ impl<'a> Answer<'a> {
     }
 }
 
-/// A text that no other run has.
-/// A repeat of this run alone, above all that are counted.
+/// The number of a repeat that belongs to this run alone, above all that are counted.
 fn apart(nonce: &str) -> u32 {
     let digest = crate::digest::hex(nonce.as_bytes());
     let part = digest.get(..7).unwrap_or_default();
     u32::from_str_radix(part, 16).unwrap_or_default() | 1 << 31
 }
 
+/// A text that no other run has.
 fn nonce() -> String {
     let now = std::time::SystemTime::now();
     let since = now

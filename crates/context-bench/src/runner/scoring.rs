@@ -16,10 +16,10 @@ use tokio::sync::mpsc;
 
 use super::attempt::{Attempt, panic_message};
 use super::prepared::{Counted, Prepared};
-use super::recorded::Lapse;
-use super::reuse::{self, Answer, Kept, Reuse, Stored};
+use super::reuse::{self, AnswerToStore, Reuse, ReusedAnswer, RowToStore};
 use super::stop::Stop;
 use super::timed::timed;
+use super::unanswered_rows::StoredFailure;
 use super::wiring::Wiring;
 use crate::evaluator::Evaluator;
 use crate::model::Answer as Answered;
@@ -31,7 +31,7 @@ use crate::stopwatch::Stopwatch;
 use crate::tokens::{TextFields, TokenCounter};
 
 /// Everything needed to score any row of a run.
-pub(super) struct Scorer {
+pub(super) struct RowScoring {
     pub(super) wiring: Arc<Wiring>,
     pub(super) counter: Arc<dyn TokenCounter>,
     pub(super) text_fields: TextFields,
@@ -40,7 +40,7 @@ pub(super) struct Scorer {
     pub(super) stop: Stop,
 }
 
-impl Scorer {
+impl RowScoring {
     /// The row of a finished call, of a stored answer, or of an example that
     /// cannot be used. What is new is put into the store.
     pub(super) async fn row(
@@ -77,10 +77,10 @@ impl Scorer {
                 stored.fill(&mut row);
                 (stored.output.as_ref(), &stored.scores[..])
             }
-            Source::Lapse(lapse) => {
-                row.latency = lapse.latency;
-                row.call = lapse.call.filter(CallStats::made_requests).map(Box::new);
-                row.failure = Some(Box::new(lapse.failure.clone()));
+            Source::StoredFailure(stored) => {
+                row.latency = stored.latency;
+                row.call = stored.call.filter(CallStats::made_requests).map(Box::new);
+                row.failure = Some(Box::new(stored.failure.clone()));
                 // Nothing was sent for it this time.
                 row.cached = true;
                 (None, &[][..])
@@ -135,11 +135,13 @@ impl Scorer {
         row.text = self.text(prepared, output);
         if let Some(reuse) = &self.reuse {
             let answer = match &source {
-                Source::Call(called) => Answer::of(Some(called)),
-                Source::Store(stored) => Answer::Stored(stored.at),
-                Source::Lapse(_) | Source::Unread(_) | Source::Unusable => Answer::None,
+                Source::Call(called) => AnswerToStore::of(Some(called)),
+                Source::Store(stored) => AnswerToStore::Stored(stored.at),
+                Source::StoredFailure(_) | Source::Unread(_) | Source::Unusable => {
+                    AnswerToStore::None
+                }
             };
-            let kept = Kept {
+            let kept = RowToStore {
                 row: &row,
                 answer,
                 scores: fresh,
@@ -150,7 +152,7 @@ impl Scorer {
             _ if !self.wiring.holds_answers(&prepared.dataset) => None,
             Source::Call(called) => called.result.ok(),
             Source::Store(stored) => stored.output,
-            Source::Lapse(_) | Source::Unusable | Source::Unread(_) => None,
+            Source::StoredFailure(_) | Source::Unusable | Source::Unread(_) => None,
         };
         Row {
             answer: answer.as_ref().map(|output| held(prepared, output)),
@@ -165,7 +167,7 @@ impl Scorer {
         system: usize,
         name: Arc<str>,
         prepared: &Prepared,
-        stored: &Stored,
+        stored: &ReusedAnswer,
     ) -> Row {
         let mut row = EvalRow::new(name, prepared.id.clone(), Scores::new(), 0, 0);
         row.dataset = Arc::clone(&prepared.dataset);
@@ -184,9 +186,9 @@ impl Scorer {
         self.wiring.complete(&prepared.dataset, &mut row.scores);
         row.scores.shrink();
         if let Some(reuse) = &self.reuse {
-            let kept = Kept {
+            let kept = RowToStore {
                 row: &row,
-                answer: Answer::Stored(stored.at),
+                answer: AnswerToStore::Stored(stored.at),
                 scores: Vec::new(),
             };
             reuse.keep(system, prepared, kept).await;
@@ -300,7 +302,7 @@ fn held(prepared: &Prepared, output: &Output) -> Box<Answered> {
     })
 }
 
-/// The output as evaluators see it: what a model thought aloud is no part of its answer.
+/// The output as evaluators see it: what a model thought aloud is not part of its answer.
 pub(crate) fn without_reasoning(output: &Output) -> Cow<'_, Output> {
     match output.thought() {
         Some((_, answer)) => {
@@ -326,9 +328,9 @@ pub(super) enum Source {
     /// A call that was just made.
     Call(Attempt),
     /// The store, with something left to score.
-    Store(Stored),
-    /// Nowhere: the call failed in the run that is replayed.
-    Lapse(Arc<Lapse>),
+    Store(ReusedAnswer),
+    /// Nowhere: the call failed in the run that is rescored.
+    StoredFailure(Arc<StoredFailure>),
     /// Nowhere: the store that may hold the answer cannot be read.
     Unread(Arc<Failure>),
     /// Nowhere: the example cannot be used.
@@ -440,7 +442,7 @@ impl ScoringRuntime {
 }
 
 /// Lets calls that are being timed go first where there are too few cores for
-/// everything. Not being allowed to is no problem.
+/// everything. It does not matter if that is not allowed.
 fn give_way() {
     #[cfg(target_os = "linux")]
     let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), 5);

@@ -12,7 +12,7 @@ use crate::stopwatch::Stopwatch;
 
 /// Why a call gave nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ended {
+pub(super) enum CallEnd {
     /// It took longer than its limit, pauses apart.
     Late,
     /// The run was stopped while the call waited for something of ours.
@@ -25,7 +25,7 @@ pub(super) async fn timed<F: Future>(
     call: F,
     limit: Option<Duration>,
     stop: &Stop,
-) -> Result<F::Output, Ended> {
+) -> Result<F::Output, CallEnd> {
     let started = Instant::now();
     let mut call = pin!(watch.time(call));
     let mut timer: Option<Pin<Box<Sleep>>> = None;
@@ -45,14 +45,14 @@ pub(super) async fn timed<F: Future>(
             }
             // The pause may just have ended; then the call goes on.
             if is_stopped && watch.give_up() {
-                return Poll::Ready(Err(Ended::Stopped));
+                return Poll::Ready(Err(CallEnd::Stopped));
             }
             return Poll::Pending;
         }
         match limit {
             Some(limit) => {
                 let due = started.checked_add(reading.paused.saturating_add(limit));
-                expired(&mut timer, due, context).map(|()| Err(Ended::Late))
+                expired(&mut timer, due, context).map(|()| Err(CallEnd::Late))
             }
             None => Poll::Pending,
         }
@@ -91,7 +91,7 @@ mod tests {
         call: impl Future<Output = ()>,
         limit: Duration,
         stop: &Stop,
-    ) -> Result<(), Ended> {
+    ) -> Result<(), CallEnd> {
         timed(&Stopwatch::default(), call, Some(limit), stop).await
     }
 
@@ -100,7 +100,7 @@ mod tests {
         let stop = Stop::new();
         assert_eq!(ends(sleep(TICK), HOUR, &stop).await, Ok(()));
         let hangs = pending();
-        assert_eq!(ends(hangs, TICK, &stop).await, Err(Ended::Late));
+        assert_eq!(ends(hangs, TICK, &stop).await, Err(CallEnd::Late));
         // No time of its own at all: a pause may be as long as it likes.
         let waits = pausing(sleep(TICK));
         assert_eq!(ends(waits, Duration::ZERO, &stop).await, Ok(()));
@@ -111,7 +111,7 @@ mod tests {
             pending::<()>().await;
         };
         let ended = ends(waits_and_hangs, 2 * TICK, &stop).await;
-        assert_eq!(ended, Err(Ended::Late));
+        assert_eq!(ended, Err(CallEnd::Late));
         assert!(began.elapsed() >= 6 * TICK, "{:?}", began.elapsed());
     }
 
@@ -122,7 +122,7 @@ mod tests {
         assert_eq!(ends(sleep(TICK), HOUR, &stop).await, Ok(()));
         // Without a stop it would end well, some day.
         let waits = pausing(sleep(HOUR));
-        assert_eq!(ends(waits, HOUR, &stop).await, Err(Ended::Stopped));
+        assert_eq!(ends(waits, HOUR, &stop).await, Err(CallEnd::Stopped));
     }
 
     #[tokio::test]
@@ -135,7 +135,7 @@ mod tests {
             pause.end()
         });
         let ended = timed(&watch, pending::<()>(), Some(TICK), &Stop::new()).await;
-        assert_eq!(ended, Err(Ended::Late));
+        assert_eq!(ended, Err(CallEnd::Late));
         assert!(began.elapsed() >= 4 * TICK, "{:?}", began.elapsed());
         assert!(other.join().unwrap_or_default());
     }

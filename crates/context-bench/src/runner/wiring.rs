@@ -14,7 +14,7 @@ use crate::model::{Example, ScoreName, Scores};
 pub(crate) struct Wiring {
     /// All evaluators, in the order of their scores.
     pub(crate) evaluators: Vec<Arc<dyn Evaluator>>,
-    by_dataset: HashMap<String, Own>,
+    by_dataset: HashMap<String, DatasetWiring>,
     /// The score under which every row has that of its own dataset, and which
     /// one that is for datasets that are not wired.
     common: Option<(ScoreName, String)>,
@@ -25,7 +25,7 @@ pub(crate) struct Wiring {
 
 /// How one dataset is scored.
 #[derive(Clone, Default)]
-struct Own {
+struct DatasetWiring {
     evaluators: Vec<usize>,
     score_field: Option<String>,
     holds_answers: bool,
@@ -39,9 +39,9 @@ impl Wiring {
         evaluators: impl IntoIterator<Item = Arc<dyn Evaluator>>,
         score_field: Option<String>,
     ) {
-        let mut own = Own {
+        let mut own = DatasetWiring {
             score_field,
-            ..Own::default()
+            ..DatasetWiring::default()
         };
         for evaluator in evaluators {
             own.evaluators.push(self.number(evaluator));

@@ -9,7 +9,7 @@ use super::breaker::Breaker;
 use super::feed::Fed;
 use super::prepared::Prepared;
 use super::queue::{Queue, Taken};
-use super::reuse::Held;
+use super::reuse::StoreLookup;
 use crate::dataset::DatasetError;
 use crate::system::System;
 
@@ -60,7 +60,7 @@ impl Work {
         let mut cursor = self.cursor();
         loop {
             if cursor.over {
-                return Taken::Ended;
+                return Taken::CallEnd;
             }
             if let Some((prepared, first)) = cursor.current.take() {
                 let next = (first..self.arms.len()).find(|system| self.wants(*system, &prepared));
@@ -82,7 +82,7 @@ impl Work {
                     cursor.over = true;
                 }
                 Taken::Empty => return Taken::Empty,
-                Taken::Ended => cursor.over = true,
+                Taken::CallEnd => cursor.over = true,
             }
             if !self.has_store
                 && !self.arms.is_empty()
@@ -99,7 +99,7 @@ impl Work {
             match self.take() {
                 Taken::Item(job) => return Some(job),
                 Taken::Empty => self.queue.filled().await,
-                Taken::Ended => return None,
+                Taken::CallEnd => return None,
             }
         }
     }
@@ -116,10 +116,10 @@ impl Work {
 
     /// A system that the runner gave up on still gets what is stored of it.
     fn wants(&self, system: usize, prepared: &Prepared) -> bool {
-        match prepared.held.get(system) {
-            Some(Held::Answer(_) | Held::Failure(_) | Held::Unread(_)) => true,
-            Some(Held::NoRow) => false,
-            Some(Held::Nothing) | None => !self.arms[system].breaker.is_open(),
+        match prepared.lookups.get(system) {
+            Some(StoreLookup::Answer(_) | StoreLookup::Failure(_) | StoreLookup::Unread(_)) => true,
+            Some(StoreLookup::NoRow) => false,
+            Some(StoreLookup::Nothing) | None => !self.arms[system].breaker.is_open(),
         }
     }
 

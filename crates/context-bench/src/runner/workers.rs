@@ -198,7 +198,7 @@ impl Tuner {
         };
         let grow = wanted.min(self.most).saturating_sub(self.limit);
         self.limit += grow;
-        // What was to be forgotten need not be given out anew.
+        // Permits that were to be forgotten need not be handed out again.
         let kept = grow.min(self.excess);
         self.excess -= kept;
         grow - kept

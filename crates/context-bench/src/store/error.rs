@@ -145,7 +145,7 @@ pub enum Cause {
     DiskFull,
     /// It may be read and not written.
     ReadOnly,
-    /// It may not be opened, or is no file.
+    /// It may not be opened, or is not a file.
     Forbidden,
     /// Another process keeps it locked.
     Locked,

@@ -1,4 +1,4 @@
-//! From records to rows: what the writer does inside a transaction.
+//! From entries to rows: what the writer does inside a transaction.
 //!
 //! The first one to store something under a key wins; later ones change nothing,
 //! unless what is there is damaged. Two processes can therefore do the same work
@@ -14,13 +14,15 @@ use super::columns::{
     seconds,
 };
 use super::key::{Key, ResponseKey};
-use super::record::{Located, NewOutcome, NewResponse, NewScores, Record, ResponseRef, RunRow};
-use super::run::{ScorerEntry, SystemEntry, unix_now};
+use super::new_entry::{
+    NewEntry, NewOutcome, NewResponse, NewScores, ResponseRef, RunRow, StoredResponseId,
+};
+use super::run::{EvaluatorEntry, SystemEntry, unix_now};
 use super::score_json::ScoreColumns;
 use crate::model::Example;
 use serde::Serializer as _;
 
-/// Entries after which a memory of recent ids starts anew.
+/// Entries after which a memory of recent ids starts afresh.
 const RECENT: usize = 16 * 1024;
 
 /// Ids that the writer knows without asking. They hold only as long as their
@@ -30,7 +32,7 @@ pub(super) struct Ids {
     systems: HashMap<Key, i64>,
     scorers: HashMap<Key, i64>,
     examples: HashMap<Key, i64>,
-    responses: HashMap<ResponseKey, Located>,
+    responses: HashMap<ResponseKey, StoredResponseId>,
     /// Responses of this process that came second to other ones. Scores made
     /// for them must not be attached to the answers that won.
     lost: HashSet<ResponseKey>,
@@ -38,9 +40,9 @@ pub(super) struct Ids {
     doubts_found: bool,
 }
 
-/// What became of a record.
+/// What became of an entry.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stored {
+pub(super) enum InsertOutcome {
     Yes,
     /// It refers to a system, evaluator or response that the store does not have.
     Dangling,
@@ -64,12 +66,12 @@ impl Ids {
     pub(super) fn insert(
         &mut self,
         tx: &Transaction<'_>,
-        record: &Record,
-    ) -> rusqlite::Result<Stored> {
-        match record {
-            Record::Response(new) => self.response(tx, new),
-            Record::Scores(new) => self.scores(tx, new),
-            Record::Row(row) => self.row(tx, row),
+        entry: &NewEntry,
+    ) -> rusqlite::Result<InsertOutcome> {
+        match entry {
+            NewEntry::Response(new) => self.response(tx, new),
+            NewEntry::Scores(new) => self.scores(tx, new),
+            NewEntry::Row(row) => self.row(tx, row),
         }
     }
 
@@ -91,7 +93,7 @@ impl Ids {
     pub(super) fn add_scorer(
         &mut self,
         tx: &Transaction<'_>,
-        entry: &ScorerEntry,
+        entry: &EvaluatorEntry,
     ) -> rusqlite::Result<i64> {
         let key = entry.key();
         tx.execute(
@@ -147,10 +149,14 @@ impl Ids {
         Ok(id)
     }
 
-    fn response(&mut self, tx: &Transaction<'_>, new: &NewResponse) -> rusqlite::Result<Stored> {
+    fn response(
+        &mut self,
+        tx: &Transaction<'_>,
+        new: &NewResponse,
+    ) -> rusqlite::Result<InsertOutcome> {
         let key = new.key;
         let Some(system) = self.system(tx, key.system)? else {
-            return Ok(Stored::Dangling);
+            return Ok(InsertOutcome::Dangling);
         };
         let example = self.example(tx, key.example, &new.example)?;
         let output = Body::pack(serde_json::to_vec(&new.output.set).unwrap_or_default());
@@ -203,7 +209,7 @@ impl Ids {
             id
         } else {
             let Some((id, there)) = existing_response(tx, example, system, key)? else {
-                return Ok(Stored::Dangling);
+                return Ok(InsertOutcome::Dangling);
             };
             match there {
                 None => {
@@ -219,13 +225,13 @@ impl Ids {
             }
             id
         };
-        let located = Located {
+        let located = StoredResponseId {
             key,
             response,
             example,
         };
         remember(&mut self.responses, key, located);
-        Ok(Stored::Yes)
+        Ok(InsertOutcome::Yes)
     }
 
     /// Where a response is.
@@ -233,10 +239,10 @@ impl Ids {
         &mut self,
         tx: &Transaction<'_>,
         response: &ResponseRef,
-    ) -> rusqlite::Result<Option<Located>> {
+    ) -> rusqlite::Result<Option<StoredResponseId>> {
         let key = match response {
             ResponseRef::Found(located) => {
-                // What cannot be looked up was found before, and is nobody's loss.
+                // What cannot be looked up was found before, so nothing is lost.
                 let there = !self.doubts_found || is_there(tx, located.response).unwrap_or(true);
                 return Ok(there.then_some(*located));
             }
@@ -254,7 +260,7 @@ impl Ids {
                  ON r.example = e.id AND r.system = ?2 AND r.repeat = ?3 WHERE e.key = ?1",
             )?
             .query_row((key.example, system, key.repeat), |row| {
-                Ok(Located {
+                Ok(StoredResponseId {
                     key,
                     response: row.get(0)?,
                     example: row.get(1)?,
@@ -267,16 +273,16 @@ impl Ids {
         Ok(located)
     }
 
-    fn scores(&mut self, tx: &Transaction<'_>, new: &NewScores) -> rusqlite::Result<Stored> {
+    fn scores(&mut self, tx: &Transaction<'_>, new: &NewScores) -> rusqlite::Result<InsertOutcome> {
         let key = new.response.key();
         if matches!(new.response, ResponseRef::Put(_)) && self.lost.contains(&key) {
-            return Ok(Stored::Yes);
+            return Ok(InsertOutcome::Yes);
         }
         let (Some(located), Some(scorer)) = (
             self.locate(tx, &new.response)?,
             self.scorer(tx, new.scorer)?,
         ) else {
-            return Ok(Stored::Dangling);
+            return Ok(InsertOutcome::Dangling);
         };
         let columns = ScoreColumns::of(&new.scores);
         let reasons = columns.reasons.as_deref();
@@ -294,14 +300,14 @@ impl Ids {
                 (located.response, scorer, checksum, &columns.scores, reasons),
             )?;
         }
-        Ok(Stored::Yes)
+        Ok(InsertOutcome::Yes)
     }
 
-    fn row(&mut self, tx: &Transaction<'_>, row: &RunRow) -> rusqlite::Result<Stored> {
+    fn row(&mut self, tx: &Transaction<'_>, row: &RunRow) -> rusqlite::Result<InsertOutcome> {
         let (key, example, response) = match &row.outcome {
             NewOutcome::Response(response) => match self.locate(tx, response)? {
                 Some(at) => (at.key.example, at.example, Some(at.response)),
-                None => return Ok(Stored::Dangling),
+                None => return Ok(InsertOutcome::Dangling),
             },
             NewOutcome::Failed { example, key, .. } => {
                 (*key, self.example(tx, *key, example)?, None)
@@ -361,7 +367,7 @@ impl Ids {
             columns.call.retry_wait,
             columns.checksum(row.run.id.as_str(), key),
         ])?;
-        Ok(Stored::Yes)
+        Ok(InsertOutcome::Yes)
     }
 }
 
@@ -438,7 +444,7 @@ fn is_there(tx: &Transaction<'_>, response: i64) -> rusqlite::Result<bool> {
 
 fn scores_intact(
     tx: &Transaction<'_>,
-    located: Located,
+    located: StoredResponseId,
     scorer: i64,
     scorer_key: Key,
 ) -> rusqlite::Result<bool> {
@@ -479,7 +485,7 @@ fn known(
     Ok(id)
 }
 
-/// Keeps an id for a while. Starting anew now and then is all the bounding that is needed.
+/// Keeps an id for a while. Starting afresh now and then is bound enough.
 fn remember<K: Eq + std::hash::Hash, V>(ids: &mut HashMap<K, V>, key: K, value: V) {
     if ids.len() >= RECENT {
         ids.clear();

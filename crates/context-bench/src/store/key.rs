@@ -18,7 +18,7 @@ pub struct Key([u8; 16]);
 
 impl Key {
     /// The address of an example's content, and of the prompt that it is asked with if it
-    /// has one. The order of members is no content, nor is what a run calls the file of the
+    /// has one. The order of members is not content, nor is what a run calls the file of the
     /// example.
     pub fn example(example: &Example) -> Self {
         match example.prompt() {

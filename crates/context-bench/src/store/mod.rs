@@ -15,12 +15,12 @@ mod insert;
 mod key;
 mod live;
 mod neighbours;
+mod new_entry;
 mod open;
 mod origin;
 mod queue;
 mod read_only;
 mod reader;
-mod record;
 mod rows;
 mod run;
 mod salvage;
@@ -45,11 +45,13 @@ use rusqlite::Connection;
 pub use delta::OutputDelta;
 pub use error::{Cause, StoreError};
 pub use key::{Key, ResponseKey};
+pub use new_entry::{
+    NewEntry, NewOutcome, NewResponse, NewScores, ResponseRef, RunRow, StoredResponseId,
+};
 pub use origin::{Origin, SourceRun};
-pub use reader::{Found, StoredResponse, Wanted};
-pub use record::{Located, NewOutcome, NewResponse, NewScores, Record, ResponseRef, RunRow};
+pub use reader::{FoundResponse, ResponseQuery, StoredResponse};
 pub use rows::{RunRows, StoredOutcome, StoredRow};
-pub use run::{Removed, Run, RunId, RunStart, RunStatus, ScorerEntry, StoredRun, SystemEntry};
+pub use run::{EvaluatorEntry, Removed, Run, RunId, RunStart, RunStatus, StoredRun, SystemEntry};
 
 pub use sql::SqlTable;
 pub use tally::Tally;
@@ -88,7 +90,7 @@ struct Inner {
     read_only: Option<ReadOnly>,
     readers: Mutex<Vec<Reader>>,
     damaged: AtomicU64,
-    /// What tells the file from another one in its place.
+    /// Distinguishes the file from another one in its place.
     identity: Option<(u64, u64)>,
     /// Of the runs that go on in here, by their number.
     leases: Mutex<HashMap<i64, Lease>>,
@@ -171,33 +173,33 @@ impl Store {
         &self.0.path
     }
 
-    /// Puts a record. Waits only while too much is waiting already; never fails.
-    /// A record that cannot be stored is counted in [`dropped`](Self::dropped).
-    pub async fn put(&self, record: impl Into<Record>) {
-        let record = record.into();
-        if self.cannot_keep(&record) {
+    /// Puts an entry. Waits only while too much is waiting already; never fails.
+    /// An entry that cannot be stored is counted in [`dropped`](Self::dropped).
+    pub async fn put(&self, entry: impl Into<NewEntry>) {
+        let entry = entry.into();
+        if self.cannot_keep(&entry) {
             return;
         }
-        let (weight, haste) = (record.weight(), record.haste());
+        let (weight, urgency) = (entry.weight(), entry.urgency());
         let queue = &self.0.shared.queue;
-        queue.push(Job::Record(record), weight, haste).await;
+        queue.push(Job::Entry(entry), weight, urgency).await;
     }
 
     /// Like [`put`](Self::put), blocking the thread instead of waiting.
-    pub fn put_blocking(&self, record: impl Into<Record>) {
-        let record = record.into();
-        if self.cannot_keep(&record) {
+    pub fn put_blocking(&self, entry: impl Into<NewEntry>) {
+        let entry = entry.into();
+        if self.cannot_keep(&entry) {
             return;
         }
-        let (weight, haste) = (record.weight(), record.haste());
+        let (weight, urgency) = (entry.weight(), entry.urgency());
         let queue = &self.0.shared.queue;
-        queue.push_blocking(Job::Record(record), weight, haste);
+        queue.push_blocking(Job::Entry(entry), weight, urgency);
     }
 
-    /// Whether a record goes nowhere, because the store can only be read.
-    fn cannot_keep(&self, record: &Record) -> bool {
+    /// Whether an entry goes nowhere, because the store can only be read.
+    fn cannot_keep(&self, entry: &NewEntry) -> bool {
         let cannot = self.0.read_only.is_some();
-        if cannot && matches!(record, Record::Response(_)) {
+        if cannot && matches!(entry, NewEntry::Response(_)) {
             self.0.shared.dropped.fetch_add(1, Ordering::Relaxed);
         }
         cannot
@@ -230,7 +232,7 @@ impl Store {
         }
     }
 
-    /// Why the store takes no more records, once it has failed. Reading goes on.
+    /// Why the store takes no more entries, once it has failed. Reading goes on.
     pub fn failure(&self) -> Option<String> {
         let failure = self.0.shared.failure.get();
         failure.map(|(reason, _)| reason.clone())
@@ -255,7 +257,7 @@ impl Store {
     pub fn register(
         &self,
         systems: &[SystemEntry],
-        scorers: &[ScorerEntry],
+        scorers: &[EvaluatorEntry],
     ) -> Result<(), StoreError> {
         let (systems, scorers) = (systems.to_vec(), scorers.to_vec());
         self.write(move |writer| {
@@ -276,8 +278,11 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// When the store cannot be read. Damage is no error: it counts as absent.
-    pub fn find(&self, wanted: &[Wanted<'_>]) -> Result<Vec<Option<Found>>, StoreError> {
+    /// When the store cannot be read. Damage is not an error: what is damaged counts as absent.
+    pub fn find(
+        &self,
+        wanted: &[ResponseQuery<'_>],
+    ) -> Result<Vec<Option<FoundResponse>>, StoreError> {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let parts = (wanted.len() / MANY).clamp(1, threads.min(IDLE_READERS));
         let mut parts = wanted.chunks(wanted.len().div_ceil(parts).max(1));
@@ -295,7 +300,7 @@ impl Store {
             for part in beside {
                 found.extend(match part {
                     Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic))?,
-                    // No thread to be had: one after the other, then.
+                    // No thread can be started: one after the other, then.
                     Err(part) => self.find_part(part)?,
                 });
             }
@@ -303,7 +308,10 @@ impl Store {
         })
     }
 
-    fn find_part(&self, wanted: &[Wanted<'_>]) -> Result<Vec<Option<Found>>, StoreError> {
+    fn find_part(
+        &self,
+        wanted: &[ResponseQuery<'_>],
+    ) -> Result<Vec<Option<FoundResponse>>, StoreError> {
         self.read(|reader, damage| reader.find(wanted, damage))
     }
 
@@ -331,7 +339,11 @@ impl Store {
     /// # Errors
     ///
     /// When the store cannot be read.
-    pub fn output(&self, at: &Located, example: &Example) -> Result<Option<Output>, StoreError> {
+    pub fn output(
+        &self,
+        at: &StoredResponseId,
+        example: &Example,
+    ) -> Result<Option<Output>, StoreError> {
         self.read(|reader, damage| reader.output(*at, example, damage))
     }
 
@@ -584,7 +596,7 @@ impl Store {
             .shared
             .queue
             .push_urgent(Job::Task(Box::new(move |writer| {
-                // The caller waits; if it is gone, nobody wants the answer.
+                // The caller waits; if it is gone, the answer is not needed.
                 let _ = sender.send(work(writer));
             })));
         match receiver.recv() {
@@ -614,7 +626,7 @@ impl Store {
         };
         let mut damage = Damage::default();
         let result = work(&mut reader, &mut damage);
-        self.0.damaged.fetch_add(damage.records, Ordering::Relaxed);
+        self.0.damaged.fetch_add(damage.entries, Ordering::Relaxed);
         if damage.file || result.as_ref().is_err_and(error::is_damage) {
             open::mark_suspect(&self.0.path);
         }

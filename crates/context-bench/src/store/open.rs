@@ -1,4 +1,4 @@
-//! Opening: connections with the right settings, and files that are not what
+//! OpenedFile: connections with the right settings, and files that are not what
 //! they should be.
 //!
 //! A file that is damaged is moved aside, never deleted, once what can be read of it is
@@ -14,7 +14,7 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use super::error::{Cause, StoreError, describe, is_busy, is_damage};
 use super::read_only::ReadOnly;
 use super::salvage;
-use super::schema::{self, Found};
+use super::schema::{self, StoreFormat};
 use super::sql;
 use super::wal;
 
@@ -43,7 +43,7 @@ pub(super) enum Access {
     Read(ReadOnly),
 }
 
-/// What tells a file from another one that took its place; nothing where that cannot be
+/// Distinguishes a file from another one that took its place; nothing where that cannot be
 /// told.
 pub(super) fn identity(path: &Path) -> Option<(u64, u64)> {
     #[cfg(unix)]
@@ -60,14 +60,14 @@ pub(super) fn identity(path: &Path) -> Option<(u64, u64)> {
 }
 
 /// An open file with what there is to say about it.
-pub(super) struct Opening {
+pub(super) struct OpenedFile {
     pub(super) access: Access,
     pub(super) path: PathBuf,
     pub(super) notes: Vec<String>,
 }
 
 /// Why a file cannot be used as it is.
-enum Trouble {
+enum OpenProblem {
     /// To be moved aside.
     Damaged(String),
     Error(StoreError),
@@ -75,7 +75,7 @@ enum Trouble {
 
 /// Opens the store of a folder for writing; both are made when missing. A file that can
 /// be read and not written is opened for reading.
-pub(super) fn open(dir: &Path) -> Result<Opening, StoreError> {
+pub(super) fn open(dir: &Path) -> Result<OpenedFile, StoreError> {
     let unusable = |error: std::io::Error| StoreError::Unusable {
         path: dir.to_owned(),
         problem: error.to_string(),
@@ -92,15 +92,15 @@ pub(super) fn open(dir: &Path) -> Result<Opening, StoreError> {
     }
     let lost = keep_broken_log(&path, &mut notes);
     let opened = match connect(&path, &mut notes) {
-        Err(Trouble::Damaged(_)) => reopen(dir, &path, &mut notes),
-        Err(Trouble::Error(error)) => Err(error),
+        Err(OpenProblem::Damaged(_)) => reopen(dir, &path, &mut notes),
+        Err(OpenProblem::Error(error)) => Err(error),
         Ok(connection) => Ok(connection),
     };
     let mut connection = match opened {
         Ok(connection) => connection,
         Err(error) => {
             let access = read_at_least(&path, error)?;
-            return Ok(Opening {
+            return Ok(OpenedFile {
                 access: Access::Read(access),
                 path,
                 notes,
@@ -111,7 +111,7 @@ pub(super) fn open(dir: &Path) -> Result<Opening, StoreError> {
         // What is left of the log must not be taken for a new loss.
         fold(&mut connection);
     }
-    Ok(Opening {
+    Ok(OpenedFile {
         access: Access::Write(connection),
         path,
         notes,
@@ -169,15 +169,15 @@ fn reopen(dir: &Path, path: &Path, notes: &mut Vec<String>) -> Result<Connection
     let _lock = Lock::take(dir, path)?;
     let problem = match connect(path, notes) {
         Ok(connection) => return Ok(connection),
-        Err(Trouble::Error(error)) => return Err(error),
-        Err(Trouble::Damaged(problem)) => problem,
+        Err(OpenProblem::Error(error)) => return Err(error),
+        Err(OpenProblem::Damaged(problem)) => problem,
     };
     // Into a file of another name, so that a process that dies here leaves all as it was.
     let saved = salvage::begin(path).and_then(|fresh| {
         let mut notes = Vec::new();
         let fresh = connect(&fresh, &mut notes).map_err(|trouble| match trouble {
-            Trouble::Error(error) => error,
-            Trouble::Damaged(problem) => unusable(problem, Cause::Damaged),
+            OpenProblem::Error(error) => error,
+            OpenProblem::Damaged(problem) => unusable(problem, Cause::Damaged),
         })?;
         salvage::save(path, fresh)
     });
@@ -205,44 +205,44 @@ fn reopen(dir: &Path, path: &Path, notes: &mut Vec<String>) -> Result<Connection
         aside.display()
     ));
     connect(path, notes).map_err(|trouble| match trouble {
-        Trouble::Error(error) => error,
-        Trouble::Damaged(problem) => unusable(problem, Cause::Damaged),
+        OpenProblem::Error(error) => error,
+        OpenProblem::Damaged(problem) => unusable(problem, Cause::Damaged),
     })
 }
 
-fn connect(path: &Path, notes: &mut Vec<String>) -> Result<Connection, Trouble> {
+fn connect(path: &Path, notes: &mut Vec<String>) -> Result<Connection, OpenProblem> {
     let started = Instant::now();
     loop {
         match try_connect(path) {
             // Some steps of opening do not wait for locks by themselves.
             Err(error) if is_busy(&error) && started.elapsed() < BUSY => thread::sleep(POLL),
-            Err(error) if is_damage(&error) => return Err(Trouble::Damaged(describe(&error))),
+            Err(error) if is_damage(&error) => return Err(OpenProblem::Damaged(describe(&error))),
             Err(error) => {
-                return Err(Trouble::Error(StoreError::Unusable {
+                return Err(OpenProblem::Error(StoreError::Unusable {
                     path: path.to_owned(),
                     problem: describe(&error),
                     cause: Cause::of(&error),
                 }));
             }
-            Ok((connection, Found::Ours, note)) => {
+            Ok((connection, StoreFormat::Ours, note)) => {
                 notes.extend(note);
                 return Ok(connection);
             }
-            Ok((_, Found::Newer(found), _)) => {
-                return Err(Trouble::Error(StoreError::Newer {
+            Ok((_, StoreFormat::Newer(found), _)) => {
+                return Err(OpenProblem::Error(StoreError::Newer {
                     path: path.to_owned(),
                     found,
                 }));
             }
-            Ok((_, Found::Foreign | Found::Empty, problem)) => {
+            Ok((_, StoreFormat::Foreign | StoreFormat::Empty, problem)) => {
                 let usual = || "its tables are not those of a store".to_owned();
-                return Err(Trouble::Damaged(problem.unwrap_or_else(usual)));
+                return Err(OpenProblem::Damaged(problem.unwrap_or_else(usual)));
             }
         }
     }
 }
 
-fn try_connect(path: &Path) -> rusqlite::Result<(Connection, Found, Option<String>)> {
+fn try_connect(path: &Path) -> rusqlite::Result<(Connection, StoreFormat, Option<String>)> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -250,7 +250,7 @@ fn try_connect(path: &Path) -> rusqlite::Result<(Connection, Found, Option<Strin
     connection.busy_handler(Some(wait))?;
     harden(&connection)?;
     match schema::inspect(&connection)? {
-        Found::Empty | Found::Ours => {}
+        StoreFormat::Empty | StoreFormat::Ours => {}
         other => return Ok((connection, other, None)),
     }
     // A protected file is opened for reading without a word.
@@ -268,21 +268,21 @@ fn try_connect(path: &Path) -> rusqlite::Result<(Connection, Found, Option<Strin
 
     // Taking the lock also shows whether the file can be written at all.
     let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    if schema::inspect(&tx)? == Found::Empty {
+    if schema::inspect(&tx)? == StoreFormat::Empty {
         schema::create(&tx)?;
     }
     let found = schema::inspect(&tx)?;
-    if found == Found::Ours {
+    if found == StoreFormat::Ours {
         sql::put_views(&tx)?;
     }
     tx.commit()?;
-    if found == Found::Ours && suspect(path).exists() {
+    if found == StoreFormat::Ours && suspect(path).exists() {
         let verdict: String =
             connection.query_row("PRAGMA integrity_check(1)", (), |row| row.get(0))?;
         if verdict != "ok" {
             // It ends in the number of a page and what is wrong with it.
             let problem = verdict.lines().next_back().map(str::to_owned);
-            return Ok((connection, Found::Foreign, problem));
+            return Ok((connection, StoreFormat::Foreign, problem));
         }
         let _ = std::fs::remove_file(suspect(path));
     }

@@ -15,10 +15,10 @@ const MEMBER: &str = "origin";
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Origin {
-    /// Rows that each system should get; `None` when nobody knew beforehand.
+    /// Rows that each system should get; `None` when that was not known beforehand.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub planned: Option<usize>,
-    /// The run whose answers were scored anew.
+    /// The run whose answers were rescored.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<SourceRun>,
 }

@@ -1,4 +1,4 @@
-//! The way to the writer: a queue bounded in records and bytes.
+//! The way to the writer: a queue bounded in entries and bytes.
 //!
 //! Many threads and tasks push, one thread takes. It hands out whole batches: a
 //! batch is due when it is large enough, old enough, or someone waits for it.
@@ -9,16 +9,16 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 
-/// A batch is due with this many records …
+/// A batch is due with this many entries …
 const BATCH: usize = 4096;
-/// … or when its first record is this old. What is younger is lost with a
+/// … or when its first entry is this old. What is younger is lost with a
 /// killed process, so this is kept near the cost of a commit …
 const DELAY: Duration = Duration::from_millis(5);
 /// … unless losing it costs nothing, as for a row that is made of what is stored.
 const LONG_DELAY: Duration = Duration::from_millis(100);
 /// Records that may wait, those being written included.
 const MAX_RECORDS: usize = 16_384;
-/// Bytes that may wait, those being written included. One record always fits.
+/// Bytes that may wait, those being written included. One entry always fits.
 const MAX_BYTES: usize = 64 << 20;
 
 /// A bounded queue with one taker.
@@ -44,14 +44,14 @@ struct State<T> {
 
 /// How long a job may wait for company.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Haste {
+pub(super) enum Urgency {
     /// Losing it would cost something.
     Soon,
     /// It can be had again for nothing.
     Sometime,
 }
 
-impl Haste {
+impl Urgency {
     fn delay(self) -> Duration {
         match self {
             Self::Soon => DELAY,
@@ -91,17 +91,17 @@ impl<T> Queue<T> {
     }
 
     /// Pushes without waiting; gives the job back when there is no room.
-    fn try_push(&self, job: T, weight: usize, haste: Haste) -> Result<(), T> {
+    fn try_push(&self, job: T, weight: usize, urgency: Urgency) -> Result<(), T> {
         let mut state = self.lock();
         let full = state.waiting >= MAX_RECORDS || state.bytes + weight > MAX_BYTES;
         if full && state.waiting > 0 && !state.closed {
             return Err(job);
         }
-        self.accept(&mut state, job, weight, haste);
+        self.accept(&mut state, job, weight, urgency);
         Ok(())
     }
 
-    fn accept(&self, state: &mut State<T>, job: T, weight: usize, haste: Haste) {
+    fn accept(&self, state: &mut State<T>, job: T, weight: usize, urgency: Urgency) {
         if state.closed {
             return;
         }
@@ -109,7 +109,7 @@ impl<T> Queue<T> {
         state.bytes += weight;
         state.pushed += 1;
         state.jobs.push_back(job);
-        let due = Instant::now() + haste.delay();
+        let due = Instant::now() + urgency.delay();
         let sooner = state.due.is_none_or(|known| due < known);
         if sooner {
             state.due = Some(due);
@@ -120,13 +120,13 @@ impl<T> Queue<T> {
     }
 
     /// Waits for room and pushes.
-    pub(super) async fn push(&self, mut job: T, weight: usize, haste: Haste) {
+    pub(super) async fn push(&self, mut job: T, weight: usize, urgency: Urgency) {
         loop {
             let room = self.settled_async.notified();
             tokio::pin!(room);
             // Registered before the look at the state, so no wake-up is missed.
             room.as_mut().enable();
-            match self.try_push(job, weight, haste) {
+            match self.try_push(job, weight, urgency) {
                 Ok(()) => return,
                 Err(back) => job = back,
             }
@@ -135,9 +135,9 @@ impl<T> Queue<T> {
     }
 
     /// Waits for room and pushes, blocking the thread.
-    pub(super) fn push_blocking(&self, mut job: T, weight: usize, haste: Haste) {
+    pub(super) fn push_blocking(&self, mut job: T, weight: usize, urgency: Urgency) {
         loop {
-            match self.try_push(job, weight, haste) {
+            match self.try_push(job, weight, urgency) {
                 Ok(()) => return,
                 Err(back) => job = back,
             }
@@ -151,7 +151,7 @@ impl<T> Queue<T> {
     /// Pushes ahead of all bounds and asks for it to be done now.
     pub(super) fn push_urgent(&self, job: T) {
         let mut state = self.lock();
-        self.accept(&mut state, job, 0, Haste::Soon);
+        self.accept(&mut state, job, 0, Urgency::Soon);
         state.wanted = state.pushed;
         self.work.notify_one();
     }

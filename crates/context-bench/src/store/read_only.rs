@@ -12,7 +12,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::error::{Cause, StoreError, describe};
 use super::open::{harden, reader, with_suffix};
-use super::schema::{self, Found};
+use super::schema::{self, StoreFormat};
 
 /// A store that can only be read.
 pub(super) struct ReadOnly {
@@ -44,19 +44,19 @@ impl ReadOnly {
             cause,
         };
         match found.map_err(|error| unusable(describe(&error), Cause::of(&error)))? {
-            Found::Ours => Ok(store),
-            Found::Newer(found) => Err(StoreError::Newer {
+            StoreFormat::Ours => Ok(store),
+            StoreFormat::Newer(found) => Err(StoreError::Newer {
                 path: path.to_owned(),
                 found,
             }),
-            Found::Foreign | Found::Empty => Err(unusable(
+            StoreFormat::Foreign | StoreFormat::Empty => Err(unusable(
                 "its tables are not those of a store, and it cannot be written".into(),
                 Cause::ReadOnly,
             )),
         }
     }
 
-    fn look(&self) -> rusqlite::Result<Found> {
+    fn look(&self) -> rusqlite::Result<StoreFormat> {
         schema::inspect(&self.reader()?.0)
     }
 

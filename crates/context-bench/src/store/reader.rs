@@ -18,13 +18,13 @@ use super::delta::OutputDelta;
 use super::error::{Damaged, is_damage};
 use super::key::{Key, ResponseKey};
 use super::neighbours::Neighbours;
-use super::record::Located;
+use super::new_entry::StoredResponseId;
 use super::score_json::ScoreNames;
 use crate::model::{CallStats, Example, Output, Scores};
 
 /// What is looked for: a response, and its scores by these evaluators.
 #[derive(Debug, Clone, Copy)]
-pub struct Wanted<'a> {
+pub struct ResponseQuery<'a> {
     /// The response.
     pub response: ResponseKey,
     /// Evaluators, from [`Key::scorer`].
@@ -33,7 +33,7 @@ pub struct Wanted<'a> {
 
 /// A response that is in the store.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Found {
+pub struct FoundResponse {
     /// The response, without its output.
     pub response: StoredResponse,
     /// Per evaluator asked for: its scores, if they are there.
@@ -45,7 +45,7 @@ pub struct Found {
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredResponse {
     /// Where it is.
-    pub at: Located,
+    pub at: StoredResponseId,
     /// When it was stored.
     pub created_at: SystemTime,
     /// Seconds inside the system when it was made.
@@ -63,7 +63,7 @@ impl StoredResponse {
     pub(super) fn read(
         row: &Row<'_>,
         at_column: usize,
-        at: Located,
+        at: StoredResponseId,
     ) -> rusqlite::Result<Result<Self, Damaged>> {
         let (columns, stored) = ResponseColumns::read(row, at_column)?;
         if columns.checksum(at.key) != stored {
@@ -91,12 +91,12 @@ pub(super) struct Reader {
     pub(super) connection: Connection,
     /// Whether it relies on nobody else having the file open.
     pub(super) is_unlocked: bool,
-    known: Known,
+    known: KnownIds,
 }
 
 /// Ids and texts that rows share. Systems and evaluators are never removed.
 #[derive(Default)]
-pub(super) struct Known {
+pub(super) struct KnownIds {
     systems: HashMap<Key, i64>,
     scorers: HashMap<Key, i64>,
     pub(super) names: ScoreNames,
@@ -107,8 +107,8 @@ pub(super) struct Known {
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Damage {
     /// Records that are not what was written.
-    pub(super) records: u64,
-    /// Whether the file itself is broken, beyond single records.
+    pub(super) entries: u64,
+    /// Whether the file itself is broken, beyond single entries.
     pub(super) file: bool,
 }
 
@@ -118,7 +118,7 @@ impl Damage {
         if !is_damage(&error) {
             return Err(error);
         }
-        self.records += 1;
+        self.entries += 1;
         self.file |= error.sqlite_error().is_some();
         Ok(())
     }
@@ -129,21 +129,21 @@ impl Reader {
         Self {
             connection,
             is_unlocked,
-            known: Known::default(),
+            known: KnownIds::default(),
         }
     }
 
     /// The connection and what is known, to be used side by side.
-    pub(super) fn parts(&mut self) -> (&Connection, &mut Known) {
+    pub(super) fn parts(&mut self) -> (&Connection, &mut KnownIds) {
         (&self.connection, &mut self.known)
     }
 
     /// Looks up all that is wanted, in its order.
     pub(super) fn find(
         &mut self,
-        wanted: &[Wanted<'_>],
+        wanted: &[ResponseQuery<'_>],
         damage: &mut Damage,
-    ) -> rusqlite::Result<Vec<Option<Found>>> {
+    ) -> rusqlite::Result<Vec<Option<FoundResponse>>> {
         // One read transaction for all of them: locks are taken once.
         let tx = self.connection.unchecked_transaction()?;
         let mut statement = tx.prepare_cached(&format!(
@@ -188,14 +188,14 @@ impl Reader {
         drop(statement);
         tx.finish()?;
         // What is asked for again is put again; when that does not help, more is broken.
-        damage.file |= damage.records > 0;
+        damage.file |= damage.entries > 0;
         Ok(found)
     }
 
     /// The output of a response, applied to its example.
     pub(super) fn output(
         &self,
-        at: Located,
+        at: StoredResponseId,
         example: &Example,
         damage: &mut Damage,
     ) -> rusqlite::Result<Option<Output>> {
@@ -250,7 +250,7 @@ fn settle<T>(
         Ok(None) => Ok(None),
         Ok(Some(Ok(value))) => Ok(Some(value)),
         Ok(Some(Err(Damaged))) => {
-            damage.records += 1;
+            damage.entries += 1;
             Ok(None)
         }
         Err(error) => damage.absorb(error).map(|()| None),
@@ -269,11 +269,11 @@ fn read_delta(encoding: i64, bytes: &[u8], removed: Option<&str>) -> Result<Outp
 fn find_one(
     connection: &Connection,
     statement: &mut CachedStatement<'_>,
-    known: &mut Known,
-    (wanted, example): (&Wanted<'_>, i64),
+    known: &mut KnownIds,
+    (wanted, example): (&ResponseQuery<'_>, i64),
     scorers: &mut Vec<Option<i64>>,
     damage: &mut Damage,
-) -> rusqlite::Result<Option<Found>> {
+) -> rusqlite::Result<Option<FoundResponse>> {
     let key = wanted.response;
     let Some(system) = known.system(connection, key.system, damage)? else {
         return Ok(None);
@@ -282,7 +282,7 @@ fn find_one(
     for scorer in wanted.scorers {
         scorers.push(known.scorer(connection, *scorer, damage)?);
     }
-    let mut found: Option<Found> = None;
+    let mut found: Option<FoundResponse> = None;
     let mut rows = statement.query((example, system, key.repeat))?;
     while let Some(row) = rows.next()? {
         const AFTER: usize = ResponseColumns::N;
@@ -290,16 +290,16 @@ fn find_one(
         let found = match &mut found {
             Some(found) => found,
             none => {
-                let at = Located {
+                let at = StoredResponseId {
                     key,
                     response: row.get(AFTER)?,
                     example,
                 };
                 let Ok(response) = StoredResponse::read(row, 0, at)? else {
-                    damage.records += 1;
+                    damage.entries += 1;
                     return Ok(None);
                 };
-                none.insert(Found {
+                none.insert(FoundResponse {
                     response,
                     scores: vec![None; scorers.len()],
                 })
@@ -311,7 +311,7 @@ fn find_one(
         };
         match read_scores(row, AFTER + 2, key, wanted.scorers[index], &mut known.names) {
             Ok(Ok(scores)) => found.scores[index] = Some(scores),
-            Ok(Err(Damaged)) => damage.records += 1,
+            Ok(Err(Damaged)) => damage.entries += 1,
             Err(error) => damage.absorb(error)?,
         }
     }
@@ -334,7 +334,7 @@ pub(super) fn read_scores(
     Ok(names.read(scores, reasons))
 }
 
-impl Known {
+impl KnownIds {
     /// The id of a system whose row is what its key says.
     fn system(
         &mut self,

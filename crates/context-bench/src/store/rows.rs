@@ -15,8 +15,8 @@ use super::Store;
 use super::columns::{ResponseColumns, RowColumns};
 use super::error::{Damaged, StoreError};
 use super::key::{Key, ResponseKey};
-use super::reader::{Damage, Known, StoredResponse, read_scores};
-use super::record::Located;
+use super::new_entry::StoredResponseId;
+use super::reader::{Damage, KnownIds, StoredResponse, read_scores};
 use super::run::StoredRun;
 use crate::model::{CallStats, ExampleId, Failure, FailureKind, Scores};
 
@@ -118,7 +118,7 @@ impl RunRows {
     fn read_page(
         &mut self,
         connection: &Connection,
-        known: &mut Known,
+        known: &mut KnownIds,
         after: (i64, i64, i64),
         damage: &mut Damage,
     ) -> rusqlite::Result<Option<(i64, i64, i64)>> {
@@ -154,7 +154,7 @@ impl RunRows {
                 Ok(place) if place > last.unwrap_or(after) => place,
                 // Out of order: going on from here could go round in circles.
                 Ok(_) => {
-                    damage.records += 1;
+                    damage.entries += 1;
                     return Ok(None);
                 }
                 Err(error) => {
@@ -165,7 +165,7 @@ impl RunRows {
             last = Some(place);
             match self.read_row(row, &tx, known, &scorer_ids, damage) {
                 Ok(Ok(row)) => self.page.push_back(row),
-                Ok(Err(Damaged)) => damage.records += 1,
+                Ok(Err(Damaged)) => damage.entries += 1,
                 Err(error) => damage.absorb(error)?,
             }
         }
@@ -176,7 +176,7 @@ impl RunRows {
         &self,
         row: &rusqlite::Row<'_>,
         connection: &Connection,
-        known: &mut Known,
+        known: &mut KnownIds,
         scorer_ids: &[Option<i64>],
         damage: &mut Damage,
     ) -> rusqlite::Result<Result<StoredRow, Damaged>> {
@@ -205,7 +205,7 @@ impl RunRows {
             (None, Some(response)) => {
                 // The stored checksum of a response is never NULL in a row that exists.
                 let there: Option<i64> = row.get(RowColumns::N + ResponseColumns::N - 1)?;
-                let at = Located {
+                let at = StoredResponseId {
                     key: ResponseKey::new(example, *system_key, columns.repeat),
                     response,
                     example: columns.example,
@@ -213,7 +213,7 @@ impl RunRows {
                 match there.map(|_| StoredResponse::read(row, RowColumns::N, at)) {
                     // Nobody removes an answer that a row refers to.
                     None => {
-                        damage.records += 1;
+                        damage.entries += 1;
                         StoredOutcome::Lost
                     }
                     Some(Ok(Ok(response))) => StoredOutcome::Response {
@@ -221,7 +221,7 @@ impl RunRows {
                         response,
                     },
                     Some(Ok(Err(Damaged))) => {
-                        damage.records += 1;
+                        damage.entries += 1;
                         StoredOutcome::Lost
                     }
                     Some(Err(error)) => {
@@ -251,8 +251,8 @@ impl RunRows {
     fn scores(
         &self,
         connection: &Connection,
-        at: Located,
-        known: &mut Known,
+        at: StoredResponseId,
+        known: &mut KnownIds,
         scorer_ids: &[Option<i64>],
         damage: &mut Damage,
     ) -> rusqlite::Result<Vec<Option<Scores>>> {
@@ -260,7 +260,7 @@ impl RunRows {
             "SELECT scorer, checksum, scores, reasons FROM scores WHERE response = ?1",
         )?;
         let mut found = vec![None; scorer_ids.len()];
-        let before = damage.records;
+        let before = damage.entries;
         let mut rows = statement.query([at.response])?;
         loop {
             let row = match rows.next() {
@@ -268,7 +268,7 @@ impl RunRows {
                 Ok(None) => {
                     // The last one counts tokens, which every answer of a run has.
                     let is_counted = found.last().is_none_or(Option::is_some);
-                    damage.records += u64::from(!is_counted && damage.records == before);
+                    damage.entries += u64::from(!is_counted && damage.entries == before);
                     return Ok(found);
                 }
                 Err(error) => {
@@ -283,7 +283,7 @@ impl RunRows {
                 }
                 match read_scores(row, 1, at.key, self.scorers[index], &mut known.names) {
                     Ok(Ok(scores)) => found[index] = Some(scores),
-                    Ok(Err(Damaged)) => damage.records += 1,
+                    Ok(Err(Damaged)) => damage.entries += 1,
                     Err(error) => damage.absorb(error)?,
                 }
             }

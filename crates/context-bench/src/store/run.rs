@@ -81,7 +81,7 @@ impl SystemEntry {
 
 /// An evaluator as the store knows it; all of it makes its key.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ScorerEntry {
+pub struct EvaluatorEntry {
     /// The name of the evaluator.
     pub name: String,
     /// Its version: raised when it gives other scores for the same input.
@@ -90,7 +90,7 @@ pub struct ScorerEntry {
     pub settings: Value,
 }
 
-impl ScorerEntry {
+impl EvaluatorEntry {
     /// The entry of an evaluator with that name and identity.
     pub fn new(name: impl Into<String>, identity: Identity) -> Self {
         Self {
@@ -116,7 +116,7 @@ pub struct RunStart {
     /// The systems in their order.
     pub systems: Vec<SystemEntry>,
     /// The evaluators in their order.
-    pub scorers: Vec<ScorerEntry>,
+    pub scorers: Vec<EvaluatorEntry>,
     /// How much is planned, and what the run is made of.
     pub origin: Origin,
 }
@@ -181,7 +181,7 @@ pub struct StoredRun {
     /// The systems in their order.
     pub systems: Vec<SystemEntry>,
     /// The evaluators in their order.
-    pub scorers: Vec<ScorerEntry>,
+    pub scorers: Vec<EvaluatorEntry>,
     /// Rows stored so far.
     pub n_rows: u64,
 }
@@ -249,7 +249,7 @@ impl<'a> RunColumns<'a> {
 
     /// Covers the systems and evaluators as well: a run that lost one of them
     /// would be another run.
-    fn checksum(&self, systems: &[SystemEntry], scorers: &[ScorerEntry]) -> i64 {
+    fn checksum(&self, systems: &[SystemEntry], scorers: &[EvaluatorEntry]) -> i64 {
         let mut checksum = Checksum::of("runs")
             .int(self.number)
             .text(Some(self.id))
@@ -374,7 +374,7 @@ pub(super) struct Whole {
     pub(super) status: RunStatus,
     pub(super) config: Map<String, Value>,
     pub(super) systems: Vec<SystemEntry>,
-    pub(super) scorers: Vec<ScorerEntry>,
+    pub(super) scorers: Vec<EvaluatorEntry>,
 }
 
 /// The run of a row with [`COLUMNS`], if it is what was written.
@@ -428,7 +428,7 @@ pub(super) fn list(
         };
         match read(connection, row) {
             Ok(Some(run)) => runs.push(run),
-            Ok(None) => damage.records += 1,
+            Ok(None) => damage.entries += 1,
             Err(error) => damage.absorb(error)?,
         }
     }
@@ -457,7 +457,7 @@ fn read(connection: &Connection, row: &Row<'_>) -> rusqlite::Result<Option<Store
     }))
 }
 
-/// The systems of a run; the checksum of the run tells whether they are all.
+/// The systems of a run; the checksum of the run shows whether any is missing.
 fn systems(connection: &Connection, run: i64) -> rusqlite::Result<Vec<SystemEntry>> {
     connection
         .prepare_cached(
@@ -474,15 +474,15 @@ fn systems(connection: &Connection, run: i64) -> rusqlite::Result<Vec<SystemEntr
         .collect()
 }
 
-/// The evaluators of a run; the checksum of the run tells whether they are all.
-fn scorers(connection: &Connection, run: i64) -> rusqlite::Result<Vec<ScorerEntry>> {
+/// The evaluators of a run; the checksum of the run shows whether any is missing.
+fn scorers(connection: &Connection, run: i64) -> rusqlite::Result<Vec<EvaluatorEntry>> {
     connection
         .prepare_cached(
             "SELECT s.name, s.version, s.settings FROM run_scorers m
              JOIN scorers s ON s.id = m.scorer WHERE m.run = ?1 ORDER BY m.number",
         )?
         .query_map([run], |row| {
-            Ok(ScorerEntry {
+            Ok(EvaluatorEntry {
                 name: row.get(0)?,
                 version: row.get(1)?,
                 settings: serde_json::from_str(row.get_ref(2)?.as_str()?).unwrap_or_default(),

@@ -28,16 +28,16 @@ const LEAST_ROW: u64 = 32;
 
 /// What was saved.
 #[derive(Debug, Default)]
-pub(super) struct Saved {
+pub(super) struct SalvagedRows {
     answers: u64,
     /// Answers that there were and that cannot be read.
     lost: u64,
     runs: u64,
-    /// Runs that lack rows or answers now.
+    /// Runs that are missing rows or answers now.
     torn: u64,
 }
 
-impl fmt::Display for Saved {
+impl fmt::Display for SalvagedRows {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
             answers,
@@ -89,7 +89,7 @@ pub(super) fn put_in_place(path: &Path) -> std::io::Result<()> {
 
 /// Saves all that can be read of a file into a fresh store, which is then to be
 /// [put in place](put_in_place).
-pub(super) fn save(path: &Path, mut fresh: Connection) -> Result<Saved, StoreError> {
+pub(super) fn save(path: &Path, mut fresh: Connection) -> Result<SalvagedRows, StoreError> {
     let made = PathBuf::from(fresh.path().unwrap_or_default());
     fold(&mut fresh);
     let done = match Source::open(path, &made) {
@@ -99,7 +99,7 @@ pub(super) fn save(path: &Path, mut fresh: Connection) -> Result<Saved, StoreErr
             tx.commit()?;
             done
         }
-        None => Saved::default(),
+        None => SalvagedRows::default(),
     };
     fold(&mut fresh);
     // Closed, so that all of it is in the one file that is renamed.
@@ -147,8 +147,8 @@ impl Source {
         })
     }
 
-    fn save_into(&self, tx: &Transaction<'_>) -> rusqlite::Result<Saved> {
-        let mut done = Saved::default();
+    fn save_into(&self, tx: &Transaction<'_>) -> rusqlite::Result<SalvagedRows> {
+        let mut done = SalvagedRows::default();
         let systems = self.named(tx, "systems", "id, key, kind, name, settings", |row| {
             let settings: serde_json::Value = parsed(row, 4)?;
             Ok(Key::system(row.get_ref(2)?.as_str()?, &settings))
@@ -226,7 +226,7 @@ impl Source {
         tx: &Transaction<'_>,
         examples: &HashMap<i64, (i64, Key)>,
         systems: &HashMap<i64, Key>,
-        done: &mut Saved,
+        done: &mut SalvagedRows,
     ) -> rusqlite::Result<HashMap<i64, ResponseKey>> {
         // Read as everywhere, and written as they are.
         let list = ResponseColumns::LIST.replace("r.", "");
@@ -266,7 +266,7 @@ impl Source {
         Ok(known)
     }
 
-    /// The scores of answers; the answers that lack some.
+    /// The scores of answers; and which answers are missing some.
     fn scores(
         &self,
         tx: &Transaction<'_>,
@@ -314,7 +314,7 @@ impl Source {
         tx: &Transaction<'_>,
         examples: &HashMap<i64, (i64, Key)>,
         answers: &HashMap<i64, ResponseKey>,
-        done: &mut Saved,
+        done: &mut SalvagedRows,
     ) -> rusqlite::Result<()> {
         let mut whole = Vec::new();
         self.walk("runs", "number", run::COLUMNS, |row| {
@@ -427,7 +427,7 @@ impl Source {
         number: &str,
         columns: &str,
         hand_out: impl FnMut(&Row<'_>) -> rusqlite::Result<()>,
-    ) -> rusqlite::Result<Walked> {
+    ) -> rusqlite::Result<TableWalk> {
         let top = self.top(table).unwrap_or(self.most);
         self.walk_where(table, number, columns, ("TRUE", top), hand_out)
     }
@@ -441,7 +441,7 @@ impl Source {
         columns: &str,
         (which, top): (&str, i64),
         mut hand_out: impl FnMut(&Row<'_>) -> rusqlite::Result<()>,
-    ) -> rusqlite::Result<Walked> {
+    ) -> rusqlite::Result<TableWalk> {
         let head = format!("SELECT {columns}, {number} FROM {table} NOT INDEXED WHERE {which}");
         let place = columns.split(',').count();
         let after = format!("{head} AND {number} > ?1 ORDER BY {number}");
@@ -451,11 +451,11 @@ impl Source {
             self.connection.prepare(&after),
             self.connection.prepare(&only),
         ) else {
-            return Ok(Walked::default());
+            return Ok(TableWalk::default());
         };
-        let mut walked = Walked::default();
+        let mut walked = TableWalk::default();
         let mut at = -1;
-        let mut take = |row: &Row<'_>, walked: &mut Walked| -> rusqlite::Result<()> {
+        let mut take = |row: &Row<'_>, walked: &mut TableWalk| -> rusqlite::Result<()> {
             walked.met += 1;
             absorb(hand_out(row))
         };
@@ -499,7 +499,7 @@ impl Source {
 
 /// What a walk through a table met.
 #[derive(Debug, Default)]
-struct Walked {
+struct TableWalk {
     /// Rows.
     met: u64,
     /// Numbers that cannot be reached; there may be rows.

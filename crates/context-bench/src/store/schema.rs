@@ -1,7 +1,7 @@
 //! The tables. `docs/reference/store.md` is their documentation for users.
 //!
 //! Anything that changes here needs a new `VERSION` and a way to read the old one. Views
-//! for people alone (`sql.rs`) are no part of the format: they come and go.
+//! for people alone (`sql.rs`) are not part of the format: they come and go.
 
 use rusqlite::{Connection, OptionalExtension as _};
 
@@ -161,7 +161,7 @@ JOIN json_each(scores.scores) AS score",
 
 /// What a file turned out to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum StoreFormat {
     /// Nothing yet.
     Empty,
     /// A store in our format.
@@ -173,7 +173,7 @@ pub(super) enum Found {
 }
 
 /// Looks at the marks and the tables of an open file.
-pub(super) fn inspect(connection: &Connection) -> rusqlite::Result<Found> {
+pub(super) fn inspect(connection: &Connection) -> rusqlite::Result<StoreFormat> {
     let number = |pragma: &str| -> rusqlite::Result<i64> {
         connection.pragma_query_value(None, pragma, |row| row.get(0))
     };
@@ -182,13 +182,13 @@ pub(super) fn inspect(connection: &Connection) -> rusqlite::Result<Found> {
         let any = connection
             .query_row("SELECT 1 FROM sqlite_master", (), |_| Ok(()))
             .optional()?;
-        return Ok(any.map_or(Found::Empty, |()| Found::Foreign));
+        return Ok(any.map_or(StoreFormat::Empty, |()| StoreFormat::Foreign));
     }
     if application != APPLICATION || version < 1 {
-        return Ok(Found::Foreign);
+        return Ok(StoreFormat::Foreign);
     }
     if version > VERSION {
-        return Ok(Found::Newer(version));
+        return Ok(StoreFormat::Newer(version));
     }
     let mut statement = connection.prepare("SELECT sql FROM sqlite_master WHERE name = ?1")?;
     for (name, sql) in OBJECTS {
@@ -196,10 +196,10 @@ pub(super) fn inspect(connection: &Connection) -> rusqlite::Result<Found> {
             .query_row([name], |row| Ok(row.get_ref(0)?.as_bytes()?.to_vec()))
             .optional()?;
         if found.as_deref() != Some(sql.as_bytes()) {
-            return Ok(Found::Foreign);
+            return Ok(StoreFormat::Foreign);
         }
     }
-    Ok(Found::Ours)
+    Ok(StoreFormat::Ours)
 }
 
 /// Makes all tables. Runs inside the caller's transaction.

@@ -1,6 +1,6 @@
 //! The writer: one thread that owns the only connection that writes.
 //!
-//! It commits records in batches. When the disk is full or the file breaks, it
+//! It commits entries in batches. When the disk is full or the file breaks, it
 //! says so once, keeps what was committed, and from then on drops what comes:
 //! the run goes on in memory.
 
@@ -12,10 +12,10 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::error::{Cause, describe, is_busy, is_damage, is_too_long};
-use super::insert::{Ids, Stored};
+use super::insert::{Ids, InsertOutcome};
+use super::new_entry::NewEntry;
 use super::open;
-use super::queue::{Haste, Queue};
-use super::record::Record;
+use super::queue::{Queue, Urgency};
 
 /// How long the lock of another process is waited for before the store is given up.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -24,8 +24,8 @@ const GAP: Duration = Duration::from_millis(1);
 
 /// Something for the writer to do.
 pub(super) enum Job {
-    /// Store a record, together with its neighbours.
-    Record(Record),
+    /// Store an entry, together with its neighbours.
+    Entry(NewEntry),
     /// Anything else; runs alone, after everything before it.
     Task(Task),
 }
@@ -93,45 +93,45 @@ impl Writer {
         let _guard = Abandon(&shared);
         while let Some(batch) = shared.queue.take() {
             let (n, bytes) = batch.size();
-            let mut records = Vec::with_capacity(n);
+            let mut entries = Vec::with_capacity(n);
             for job in batch.jobs {
                 match job {
-                    Job::Record(record) => records.push(record),
+                    Job::Entry(entry) => entries.push(entry),
                     Job::Task(task) => {
-                        self.store(&mut records);
+                        self.store(&mut entries);
                         self.wait_for_disk(true);
-                        // A task that is dropped tells its caller by its closed channel.
+                        // The caller of a dropped task notices by its closed channel.
                         if shared.failure.get().is_none() {
                             task(self);
                         }
                     }
                 }
             }
-            self.store(&mut records);
+            self.store(&mut entries);
             shared.queue.settle(n, bytes);
             thread::sleep(GAP);
         }
     }
 
-    /// Commits the records, or drops them.
-    fn store(&mut self, records: &mut Vec<Record>) {
-        if records.is_empty() {
+    /// Commits the entries, or drops them.
+    fn store(&mut self, entries: &mut Vec<NewEntry>) {
+        if entries.is_empty() {
             return;
         }
-        let n = records.len() as u64;
+        let n = entries.len() as u64;
         // A killed process loses no commit either way. What a power cut may lose
         // of the others is had again for nothing, and the end of the run, which
         // does wait, brings them to the disk with it.
-        self.wait_for_disk(records.iter().any(|record| record.haste() == Haste::Soon));
+        self.wait_for_disk(entries.iter().any(|entry| entry.urgency() == Urgency::Soon));
         let dropped = if self.shared.failure.get().is_some() {
             n
         } else {
             self.transaction(|tx, ids| {
                 let mut dangling = 0;
-                for record in &*records {
-                    match ids.insert(tx, record) {
-                        Ok(Stored::Yes) => {}
-                        Ok(Stored::Dangling) => dangling += 1,
+                for entry in &*entries {
+                    match ids.insert(tx, entry) {
+                        Ok(InsertOutcome::Yes) => {}
+                        Ok(InsertOutcome::Dangling) => dangling += 1,
                         // Too long for SQLite: its own problem, not that of the store.
                         Err(error) if is_too_long(&error) => dangling += 1,
                         Err(error) => return Err(error),
@@ -142,7 +142,7 @@ impl Writer {
             .unwrap_or(n)
         };
         self.shared.dropped.fetch_add(dropped, Ordering::Relaxed);
-        records.clear();
+        entries.clear();
     }
 
     /// Lets the following commits wait for the disk, or not.

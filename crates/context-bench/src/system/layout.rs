@@ -107,7 +107,7 @@ impl fmt::Display for Layout {
     }
 }
 
-/// There is no layout of that name.
+/// No layout has that name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is no layout `{0}`: expected system, user or tool")]
 pub struct UnknownLayout(String);

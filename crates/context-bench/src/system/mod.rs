@@ -3,7 +3,6 @@
 //! A system gets one example and returns the processed map. It never scores and
 //! never counts tokens; its time is what the run reports as latency.
 
-mod asked;
 mod command;
 mod context_layer;
 mod function;
@@ -13,9 +12,9 @@ mod offload;
 mod openai;
 mod part;
 mod reader;
+mod request_content;
 pub mod transform;
 
-pub use asked::asked;
 pub use command::{CommandError, CommandSettings, CommandSystem, split_command};
 pub use context_layer::ContextLayer;
 pub use function::{FnSystem, from_fn};
@@ -24,10 +23,11 @@ pub use layout::{Layout, UnknownLayout};
 pub use openai::{BuildMessages, OpenAiProxy, OpenAiProxySettings, SYSTEM_INSTRUCTION, messages};
 pub use part::{CONTEXT_FIELDS, ContextPart};
 pub use reader::Reader;
+pub use request_content::asked;
 
-pub(crate) use asked::Asked;
 pub(crate) use openai::add_usage;
 pub(crate) use part::{CONTEXTS, RECORD};
+pub(crate) use request_content::RequestContent;
 
 use async_trait::async_trait;
 use serde_json::{Map, Value};

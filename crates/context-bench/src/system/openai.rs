@@ -14,8 +14,8 @@ use async_trait::async_trait;
 use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
 
-use super::asked::Asked;
 use super::layout::{Layout, message};
+use super::request_content::RequestContent;
 use super::{Conversation, Posting, Replies, System, SystemError, generation};
 use crate::chat::{
     ChatClient, ChatError, ChatReply, ChatRequest, ClientError, ClientSettings, DEFAULT_MODEL,
@@ -194,7 +194,7 @@ impl OpenAiProxy {
         self.client.endpoint()
     }
 
-    fn request(&self, messages: Vec<Value>, asked: &Asked) -> ChatRequest {
+    fn request(&self, messages: Vec<Value>, asked: &RequestContent) -> ChatRequest {
         let body = self.body(messages, asked, self.settings.extra_body.clone());
         ChatRequest::new(body, self.settings.stream)
     }
@@ -202,7 +202,7 @@ impl OpenAiProxy {
     fn body(
         &self,
         messages: Vec<Value>,
-        asked: &Asked,
+        asked: &RequestContent,
         extra: Map<String, Value>,
     ) -> Map<String, Value> {
         let mut body = Map::new();
@@ -236,7 +236,7 @@ impl OpenAiProxy {
         self.has_usual_temperature() && !refused
     }
 
-    /// Whether the temperature is the usual one and nobody's choice.
+    /// Whether the temperature is the default and was not chosen.
     fn has_usual_temperature(&self) -> bool {
         self.settings.usual_temperature && !self.settings.generation.contains_key("temperature")
     }
@@ -246,7 +246,7 @@ impl OpenAiProxy {
     async fn send(
         &self,
         messages: Vec<Value>,
-        asked: &Asked,
+        asked: &RequestContent,
     ) -> Result<(ChatReply, Map<String, Value>), ChatError> {
         let request = self.request(messages.clone(), asked);
         let mut reply = self.client.send(&request).await;
@@ -273,19 +273,19 @@ impl OpenAiProxy {
     }
 
     /// What stands before the turns of a conversation.
-    fn opening(&self, asked: &Asked) -> Vec<Value> {
+    fn opening(&self, asked: &RequestContent) -> Vec<Value> {
         let texts = [self.settings.system_prompt.as_deref(), asked.system()];
         let texts = texts.into_iter().flatten();
         texts.map(|text| message("system", text)).collect()
     }
 
     /// What is asked about an example, and how its answer is generated.
-    fn asked(&self, example: &Example) -> Result<(Vec<Value>, Asked), SystemError> {
+    fn asked(&self, example: &Example) -> Result<(Vec<Value>, RequestContent), SystemError> {
         // Whoever makes messages of their own asks in their own way altogether.
         if let Some(build) = &self.settings.build_messages {
-            return Ok((build(example), Asked::plain(example)));
+            return Ok((build(example), RequestContent::plain(example)));
         }
-        let asked = Asked::of(example)?;
+        let asked = RequestContent::of(example)?;
         let layout = match self.endpoint().is_chat() {
             true => self.settings.layout,
             false => Layout::default(),
@@ -410,7 +410,7 @@ impl System for OpenAiProxy {
         // Of a conversation, what follows depends on what comes back.
         let (messages, asked) = match example.conversation().ok()? {
             Some(turns) => {
-                let asked = Asked::of_conversation(example).ok()?;
+                let asked = RequestContent::of_conversation(example).ok()?;
                 let mut messages = self.opening(&asked);
                 messages.extend(turns.first().map(said));
                 (messages, asked)
@@ -436,7 +436,7 @@ impl System for OpenAiProxy {
 #[async_trait]
 impl Conversation for OpenAiProxy {
     async fn process_conversation(&self, turns: &[Turn]) -> Result<Replies, SystemError> {
-        self.converse(turns, &Asked::default()).await
+        self.converse(turns, &RequestContent::default()).await
     }
 
     async fn answer_conversation(
@@ -444,13 +444,17 @@ impl Conversation for OpenAiProxy {
         example: &Example,
         turns: &[Turn],
     ) -> Result<Replies, SystemError> {
-        let asked = Asked::of_conversation(example)?;
+        let asked = RequestContent::of_conversation(example)?;
         self.converse(turns, &asked).await
     }
 }
 
 impl OpenAiProxy {
-    async fn converse(&self, turns: &[Turn], asked: &Asked) -> Result<Replies, SystemError> {
+    async fn converse(
+        &self,
+        turns: &[Turn],
+        asked: &RequestContent,
+    ) -> Result<Replies, SystemError> {
         let mut messages = self.opening(asked);
         let mut replies = Replies::default();
         let mut total = CallStats::default();
@@ -618,7 +622,7 @@ mod tests {
         for example in [example(json!({"context": "C"})), prompted] {
             let (messages, asked) = proxy.asked(&example).expect("messages");
             assert_eq!(messages, [json!("C")]);
-            assert_eq!(asked, Asked::default());
+            assert_eq!(asked, RequestContent::default());
         }
     }
 

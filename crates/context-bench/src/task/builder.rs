@@ -94,7 +94,7 @@ impl Builder {
         };
         match self {
             Self::Records(syntax) => {
-                // A name that tells its format is believed.
+                // If the name shows the format, it is believed.
                 let tells = files.iter().all(|file| Format::of(file).is_some());
                 let files = Files::Local(files, (!tells).then_some(syntax));
                 let found = typed_if_table(&files, most, header, bad);

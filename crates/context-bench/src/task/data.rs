@@ -10,10 +10,10 @@ use context_bench_tasks::function::Function;
 use context_bench_tasks::{Dataset, Error, Host, Leaf, Need, Options, Result, Split, Task};
 use serde_json::{Map, Value};
 
-use super::apart::{Apart, about};
 use super::files::{self, Origin};
 use super::index::{config, told};
 use super::kwargs::Kwargs;
+use super::shared_files::{SharedFiles, about};
 use super::slice::Slice;
 use crate::dataset::catalog::{
     Config as DatasetConfig, DatasetCatalog, HubAccess, LoadSettings, RawRecords, RawTables,
@@ -47,7 +47,7 @@ pub struct TaskData {
     pub(super) settings: DataSettings,
     tables: RawTables,
     bad: BadRecords,
-    apart: Apart,
+    apart: SharedFiles,
 }
 
 impl TaskData {
@@ -59,11 +59,11 @@ impl TaskData {
             settings,
             tables: RawTables::new(bad.clone()),
             bad,
-            apart: Apart::default(),
+            apart: SharedFiles::default(),
         }
     }
 
-    /// The bad records that were left out because the user asked so.
+    /// The bad records that were left out because the user asked for that.
     pub fn skipped(&self) -> Skipped {
         self.bad.skipped()
     }
@@ -236,7 +236,7 @@ impl TaskData {
         }
     }
 
-    /// The part of the catalog that a `dataset_path` is, which tells apart what one file
+    /// The part of the catalog that a `dataset_path` is, which distinguishes what one file
     /// may have of several.
     fn known_as(&self, task: &Task, path: &str, split: &str) -> Option<DatasetConfig> {
         let names = self.datasets.names().into_iter();

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use context_bench_tasks::likelihood::{disjoint, rolling_windows};
 use serde_json::{Map, Value, json};
 
-use super::logprobs::{Echo, Lack, Likelihood};
+use super::logprobs::{Echo, Likelihood, MissingLogprobs};
 use crate::benchmark::examples::{CONTEXTS, CONTINUATIONS, TEXT, UNCONDITIONAL};
 use crate::benchmark::response::{LIKELIHOODS, UNCONDITIONAL_LIKELIHOODS};
 use crate::chat::{ChatClient, ChatError, ChatFailure, ChatRequest, ClientError, ClientSettings};
@@ -62,7 +62,7 @@ pub(super) struct LikelihoodClient {
 }
 
 /// A text, and how many bytes of it are context.
-struct Asked {
+struct LikelihoodPrompt {
     prompt: String,
     from: usize,
 }
@@ -119,7 +119,7 @@ impl LikelihoodClient {
     pub(super) async fn process(&self, example: &Example) -> Result<Output, SystemError> {
         let no_context = self.no_context.get().filter(|_| lacks_context(example));
         if let Some(refusal) = self.refusal.get().or(no_context) {
-            // It was told once; thousands of calls would tell the same.
+            // It was reported once; thousands of calls would report the same.
             return Err(refusal.clone());
         }
         let mut cost = Cost::default();
@@ -199,7 +199,7 @@ impl LikelihoodClient {
         &self,
         example: &Example,
         continuations: &Value,
-    ) -> Result<(Vec<String>, Vec<Asked>), SystemError> {
+    ) -> Result<(Vec<String>, Vec<LikelihoodPrompt>), SystemError> {
         let texts = |value: &Value| -> Option<Vec<String>> {
             let list = value.as_array()?.iter();
             list.map(|item| item.as_str().map(str::to_owned)).collect()
@@ -209,7 +209,7 @@ impl LikelihoodClient {
             SystemError::new(FailureKind::BadExample, message)
         };
         let continuations = texts(continuations).ok_or_else(|| bad(CONTINUATIONS))?;
-        let pairs: Vec<Asked> = match example.get(CONTEXTS) {
+        let pairs: Vec<LikelihoodPrompt> = match example.get(CONTEXTS) {
             Some(contexts) => {
                 let contexts = texts(contexts).ok_or_else(|| bad(CONTEXTS))?;
                 let continuation = continuations.first().map_or("", String::as_str);
@@ -226,7 +226,7 @@ impl LikelihoodClient {
     }
 
     /// The continuations without their context.
-    fn alone(&self, continuations: &[String]) -> Vec<Asked> {
+    fn alone(&self, continuations: &[String]) -> Vec<LikelihoodPrompt> {
         let alone = continuations.iter().map(|text| self.asked("", text));
         alone.collect()
     }
@@ -259,7 +259,10 @@ impl LikelihoodClient {
         Some(postings.collect())
     }
 
-    fn batches<'a>(&self, asked: &'a [Asked]) -> std::slice::Chunks<'a, Asked> {
+    fn batches<'a>(
+        &self,
+        asked: &'a [LikelihoodPrompt],
+    ) -> std::slice::Chunks<'a, LikelihoodPrompt> {
         asked.chunks(self.settings.batch_size.max(1))
     }
 
@@ -278,18 +281,22 @@ impl LikelihoodClient {
 
     /// White space at the end of a context belongs to what follows; without a context
     /// stands what begins a document.
-    fn asked(&self, context: &str, continuation: &str) -> Asked {
+    fn asked(&self, context: &str, continuation: &str) -> LikelihoodPrompt {
         let context = match context {
             "" => self.settings.prefix.as_deref().unwrap_or_default(),
             context => context,
         };
-        Asked {
+        LikelihoodPrompt {
             prompt: format!("{context}{continuation}"),
             from: context_bench_template::python::strip_end(context).len(),
         }
     }
 
-    async fn ask(&self, asked: &[Asked], cost: &mut Cost) -> Result<Vec<Likelihood>, SystemError> {
+    async fn ask(
+        &self,
+        asked: &[LikelihoodPrompt],
+        cost: &mut Cost,
+    ) -> Result<Vec<Likelihood>, SystemError> {
         let mut found = Vec::with_capacity(asked.len());
         for batch in self.batches(asked) {
             let choices = self.send(prompt(batch), batch.len(), cost).await?;
@@ -430,16 +437,16 @@ impl LikelihoodClient {
         error.into()
     }
 
-    fn lacking(&self, lack: Lack) -> SystemError {
+    fn lacking(&self, lack: MissingLogprobs) -> SystemError {
         match lack {
-            Lack::Unsupported(what) => self.unsupported(&what),
-            Lack::NoContext(what) => {
+            MissingLogprobs::Unsupported(what) => self.unsupported(&what),
+            MissingLogprobs::NoContext(what) => {
                 let error = self.unsupported(&what);
                 // Another call may have said the same before.
                 let _ = self.no_context.set(error.clone());
                 error
             }
-            Lack::Misfit(what) => SystemError::new(FailureKind::BadReply, what),
+            MissingLogprobs::Unreadable(what) => SystemError::new(FailureKind::BadReply, what),
         }
     }
 
@@ -451,7 +458,7 @@ impl LikelihoodClient {
 }
 
 /// The texts of a request.
-fn prompt(batch: &[Asked]) -> Value {
+fn prompt(batch: &[LikelihoodPrompt]) -> Value {
     match batch {
         [one] => json!(one.prompt),
         several => several.iter().map(|one| one.prompt.as_str()).collect(),

@@ -11,13 +11,13 @@ use serde_json::Value;
 
 /// Why a reply says nothing about a likelihood.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Lack {
+pub(super) enum MissingLogprobs {
     /// The endpoint does not do it at all.
     Unsupported(String),
     /// The endpoint does it after a context only.
     NoContext(String),
     /// This reply cannot be understood.
-    Misfit(String),
+    Unreadable(String),
 }
 
 /// The log-likelihood of tokens, and whether each was the most likely one.
@@ -33,8 +33,10 @@ pub(super) struct Echo<'r> {
 }
 
 impl<'r> Echo<'r> {
-    pub(super) fn read(choice: &'r Value) -> Result<Self, Lack> {
-        let lacks = |what: &str| Lack::Unsupported(format!("the endpoint's reply has no {what}"));
+    pub(super) fn read(choice: &'r Value) -> Result<Self, MissingLogprobs> {
+        let lacks = |what: &str| {
+            MissingLogprobs::Unsupported(format!("the endpoint's reply has no {what}"))
+        };
         let Some(found) = choice.get("logprobs").filter(|found| found.is_object()) else {
             return Err(lacks("log-probabilities (`logprobs`)"));
         };
@@ -43,7 +45,7 @@ impl<'r> Echo<'r> {
         let tokens = list("tokens").ok_or_else(|| lacks("`tokens`"))?;
         let tops = list("top_logprobs").ok_or_else(|| lacks("`top_logprobs`"))?;
         if tokens.len() != logprobs.len() || tops.len() != logprobs.len() {
-            return Err(Lack::Misfit(
+            return Err(MissingLogprobs::Unreadable(
                 "`tokens`, `token_logprobs` and `top_logprobs` have different lengths".into(),
             ));
         }
@@ -63,13 +65,13 @@ impl<'r> Echo<'r> {
     }
 
     /// The likelihood of what follows the first `from` bytes of the prompt.
-    pub(super) fn after(&self, prompt: &str, from: usize) -> Result<Likelihood, Lack> {
+    pub(super) fn after(&self, prompt: &str, from: usize) -> Result<Likelihood, MissingLogprobs> {
         self.sum(self.span(prompt, from)?)
     }
 
     /// The likelihood of tokens `from` to `to` of a prompt of token numbers, with at
     /// least one generated after it.
-    pub(super) fn of_tokens(&self, range: Range<usize>) -> Result<Likelihood, Lack> {
+    pub(super) fn of_tokens(&self, range: Range<usize>) -> Result<Likelihood, MissingLogprobs> {
         if self.tokens.len() <= range.end {
             return Err(no_echo());
         }
@@ -77,7 +79,7 @@ impl<'r> Echo<'r> {
     }
 
     /// The tokens that follow the first `from` bytes of the prompt.
-    fn span(&self, prompt: &str, from: usize) -> Result<Range<usize>, Lack> {
+    fn span(&self, prompt: &str, from: usize) -> Result<Range<usize>, MissingLogprobs> {
         if let Some(range) = self.span_by_text(prompt, from) {
             return Ok(range);
         }
@@ -96,7 +98,9 @@ impl<'r> Echo<'r> {
         }
         Err(match self.tokens.len() {
             0 | 1 => no_echo(),
-            _ => Lack::Misfit("the tokens of the reply are not those of the prompt".into()),
+            _ => MissingLogprobs::Unreadable(
+                "the tokens of the reply are not those of the prompt".into(),
+            ),
         })
     }
 
@@ -121,9 +125,9 @@ impl<'r> Echo<'r> {
         rest.is_empty().then(|| start.unwrap_or(end)..end)
     }
 
-    fn sum(&self, range: Range<usize>) -> Result<Likelihood, Lack> {
+    fn sum(&self, range: Range<usize>) -> Result<Likelihood, MissingLogprobs> {
         if range.is_empty() {
-            return Err(Lack::Misfit(
+            return Err(MissingLogprobs::Unreadable(
                 "there is no token to tell the likelihood of".into(),
             ));
         }
@@ -132,13 +136,13 @@ impl<'r> Echo<'r> {
         for at in range {
             let Some(logprob) = self.logprobs[at].as_f64() else {
                 return Err(match at {
-                    0 => Lack::NoContext(
+                    0 => MissingLogprobs::NoContext(
                         "the endpoint gives no log-probability for the first token of a text; \
                          name the text that begins a document for its model: `--model-args \
                          prefix=TEXT`"
                             .into(),
                     ),
-                    at => Lack::Unsupported(format!(
+                    at => MissingLogprobs::Unsupported(format!(
                         "the endpoint gives no log-probability for token {at} of the prompt"
                     )),
                 });
@@ -152,8 +156,10 @@ impl<'r> Echo<'r> {
     }
 }
 
-fn no_echo() -> Lack {
-    Lack::Unsupported("the endpoint does not echo the prompt with its log-probabilities".into())
+fn no_echo() -> MissingLogprobs {
+    MissingLogprobs::Unsupported(
+        "the endpoint does not echo the prompt with its log-probabilities".into(),
+    )
 }
 
 #[cfg(test)]
@@ -186,7 +192,7 @@ mod tests {
         json!({"text": tokens.concat(), "logprobs": logprobs})
     }
 
-    fn after(choice: &Value, prompt: &str, from: usize) -> Result<Likelihood, Lack> {
+    fn after(choice: &Value, prompt: &str, from: usize) -> Result<Likelihood, MissingLogprobs> {
         Echo::read(choice)?.after(prompt, from)
     }
 
@@ -204,7 +210,7 @@ mod tests {
 
     #[test]
     fn parts_of_characters_are_found_by_offsets() {
-        // `é` in two tokens that are no text.
+        // `é` in two tokens, neither of which is text.
         let split = choice(
             &["caf", "\u{fffd}", "\u{fffd}", " bar", "!"],
             Some(&[0, 3, 3, 4, 8]),
@@ -216,7 +222,7 @@ mod tests {
         );
         assert!(matches!(
             after(&drifting, "café bar", 5),
-            Err(Lack::Misfit(_))
+            Err(MissingLogprobs::Unreadable(_))
         ));
     }
 
@@ -231,13 +237,16 @@ mod tests {
             (&no_first, "The cat", "first token of a text"),
         ] {
             match after(choice, prompt, 0) {
-                Err(Lack::Unsupported(what) | Lack::NoContext(what)) => {
+                Err(MissingLogprobs::Unsupported(what) | MissingLogprobs::NoContext(what)) => {
                     assert!(what.contains(expected), "{what}")
                 }
                 other => panic!("{other:?}"),
             }
         }
-        assert!(matches!(after(&no_first, "A dog", 1), Err(Lack::Misfit(_))));
+        assert!(matches!(
+            after(&no_first, "A dog", 1),
+            Err(MissingLogprobs::Unreadable(_))
+        ));
         let echo = Echo::read(&no_first).expect("readable");
         assert_eq!(echo.of_tokens(1..2), Ok((-1.0, false)));
         assert!(echo.of_tokens(1..3).is_err());

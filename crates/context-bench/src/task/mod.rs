@@ -5,7 +5,6 @@
 //! and models are asked for answers and likelihoods (`model`, `likelihood`). How they
 //! are run and summed up is in `benchmark`.
 
-mod apart;
 mod builder;
 pub mod data;
 mod files;
@@ -15,6 +14,7 @@ mod likelihood;
 mod logprobs;
 mod model;
 mod replaced;
+mod shared_files;
 mod slice;
 mod typed;
 

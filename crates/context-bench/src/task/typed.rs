@@ -32,7 +32,7 @@ pub(super) fn read<E>(
     read: impl Fn(Option<usize>) -> Result<RawRecords, E>,
 ) -> Result<RawRecords, E> {
     let more = most.map(|most| most.max(LOOKED_AT));
-    // What is wrong with a record that nobody asked for must not show.
+    // Mistakes in a record that is not needed must not show.
     let mut found = read(more).or_else(|error| match more == most {
         true => Err(error),
         false => read(most),

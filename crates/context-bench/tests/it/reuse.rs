@@ -402,7 +402,7 @@ async fn what_cannot_be_looked_up_is_failed_and_not_paid_for_again() {
                 (false, 0, 0.0)
             );
         }
-        let kept = result.kept.as_ref().unwrap();
+        let kept = result.store.as_ref().unwrap();
         assert_eq!(kept.unread, 4);
         assert!(kept.unread_reason.as_ref().unwrap().contains(reason));
         let json: serde_json::Value = serde_json::from_str(&result.to_json()).unwrap();
@@ -447,5 +447,5 @@ async fn a_store_that_cannot_be_read_does_not_keep_others_from_being_asked() {
     assert_eq!(calls.load(Ordering::SeqCst), 0);
     assert_eq!(result.counts["f"].failed, 5);
     assert_eq!(result.counts["g"].scored, 5);
-    assert_eq!(result.kept.unwrap().unread, 5);
+    assert_eq!(result.store.unwrap().unread, 5);
 }

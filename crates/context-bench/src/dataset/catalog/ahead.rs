@@ -22,18 +22,18 @@ const TIME: Duration = Duration::from_millis(20);
 const MOST_MAKERS: usize = 4;
 
 /// Adds the examples of a row, given its place among the rows.
-pub(super) type Make = dyn Fn(Result<Row, DatasetError>, usize, &mut Made) + Send + Sync;
+pub(super) type Make = dyn Fn(Result<Row, DatasetError>, usize, &mut ExampleResults) + Send + Sync;
 
 /// Rows that follow each other.
 struct Batch {
     /// The place of the first of them.
     first: usize,
     rows: Vec<RowBatch>,
-    made: SyncSender<Made>,
+    made: SyncSender<ExampleResults>,
 }
 
 /// What becomes of rows.
-type Made = Vec<Result<Example, DatasetError>>;
+type ExampleResults = Vec<Result<Example, DatasetError>>;
 
 /// The examples of the first `most` rows, made ahead. A few batches for each thread
 /// are in memory at once.
@@ -43,7 +43,7 @@ pub(super) fn ahead(rows: Rows, most: usize, make: Arc<Make>) -> Examples {
     let (give, given) = mpsc::sync_channel::<Rows>(1);
     let (to_make, batches) = mpsc::channel::<Batch>();
     // Its bound is that of all batches: one is there for every batch under way.
-    let (in_order, made) = mpsc::sync_channel::<Receiver<Made>>(2 * n_makers);
+    let (in_order, made) = mpsc::sync_channel::<Receiver<ExampleResults>>(2 * n_makers);
     let batches = Arc::new(Mutex::new(batches));
     let mut threads = Vec::new();
     for _ in 0..n_makers {
@@ -59,9 +59,9 @@ pub(super) fn ahead(rows: Rows, most: usize, make: Arc<Make>) -> Examples {
         }),
     };
     let Some(reader) = reader else {
-        // No thread to be had: then they are made when they are wanted.
+        // No thread can be started: then examples are made when they are asked for.
         return Box::new(rows.take(most).enumerate().flat_map(move |(at, row)| {
-            let mut made = Made::new();
+            let mut made = ExampleResults::new();
             make(row, at, &mut made);
             made
         }));
@@ -84,7 +84,7 @@ fn read_all(
     rows: Rows,
     most: usize,
     to_make: &Sender<Batch>,
-    in_order: &SyncSender<Receiver<Made>>,
+    in_order: &SyncSender<Receiver<ExampleResults>>,
 ) {
     let mut rows = rows.into_batches();
     let mut first = 0;
@@ -111,7 +111,7 @@ fn read_all(
             rows: batch,
             made,
         };
-        // When nobody is left to take them, nobody misses them.
+        // When nobody is left to take them, they are not needed.
         if in_order.send(to_come).is_err() || to_make.send(batch).is_err() {
             return;
         }
@@ -127,7 +127,7 @@ fn make_all(batches: &Mutex<Receiver<Batch>>, most: usize, make: &Make) {
             .recv();
         let Ok(batch) = next else { return };
         let n_rows = batch.rows.iter().map(RowBatch::n_rows).sum();
-        let mut made = Made::with_capacity(n_rows);
+        let mut made = ExampleResults::with_capacity(n_rows);
         for (at, row) in (batch.first..most).zip(batch.rows.into_iter().flatten()) {
             make(row, at, &mut made);
         }
@@ -137,7 +137,7 @@ fn make_all(batches: &Mutex<Receiver<Batch>>, most: usize, make: &Make) {
 
 /// What was made, in the order of the rows.
 struct InOrder {
-    made: Receiver<Receiver<Made>>,
+    made: Receiver<Receiver<ExampleResults>>,
     threads: Vec<JoinHandle<()>>,
     ready: std::vec::IntoIter<Result<Example, DatasetError>>,
 }

@@ -8,13 +8,13 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::ahead::ahead;
-use super::choices::{MOST, Options};
 use super::fields::{Fields, Known, Layout};
 use super::row::{Row, Rows};
 use super::scope::{GIVEN, Item, Scope, reads_whole};
+use super::shuffled_options::{MOST, Options};
 use super::spec::{Choices, Config};
 use super::template::Template;
-use crate::dataset::{DatasetError, Examples, Misfit};
+use crate::dataset::{BadField, DatasetError, Examples};
 use crate::error::Place;
 use crate::model::{Example, OPTIONS_APART, QUESTION_IN_CONTEXT};
 use crate::text::stringify::{is_truthy, kind};
@@ -32,16 +32,16 @@ pub(super) struct EngineSettings {
 }
 
 /// What became of a record.
-enum Made {
+enum RecordExamples {
     /// It is of another config.
-    Elsewhere,
+    OtherConfig,
     One(Example),
     /// Several, or none when it is to be skipped.
     Many(Vec<Example>),
 }
 
 /// Which record a template is applied to.
-struct At {
+struct RecordPlace {
     place: Place,
     record: usize,
 }
@@ -89,9 +89,9 @@ impl Engine {
             let make = move |row: Result<Row, DatasetError>, index, out: &mut Vec<_>| match row
                 .and_then(|row| self.record(row, index))
             {
-                Ok(Made::Elsewhere) => {}
-                Ok(Made::One(example)) => out.push(Ok(example)),
-                Ok(Made::Many(examples)) => out.extend(examples.into_iter().map(Ok)),
+                Ok(RecordExamples::OtherConfig) => {}
+                Ok(RecordExamples::One(example)) => out.push(Ok(example)),
+                Ok(RecordExamples::Many(examples)) => out.extend(examples.into_iter().map(Ok)),
                 Err(error) => out.push(Err(error)),
             };
             ahead(rows, most, Arc::new(make))
@@ -118,8 +118,8 @@ impl Engine {
         }))
     }
 
-    fn record(&self, row: Row, index: usize) -> Result<Made, DatasetError> {
-        let at = At {
+    fn record(&self, row: Row, index: usize) -> Result<RecordExamples, DatasetError> {
+        let at = RecordPlace {
             place: row.at,
             record: index + 1,
         };
@@ -139,15 +139,15 @@ impl Engine {
         if let Some(belongs) = &variant.belongs_when
             && !holds(belongs)?
         {
-            return Ok(Made::Elsewhere);
+            return Ok(RecordExamples::OtherConfig);
         }
         if let Some(skip) = &variant.skip_when
             && holds(skip)?
         {
-            return Ok(Made::Many(Vec::new()));
+            return Ok(RecordExamples::Many(Vec::new()));
         }
         let Some(each) = &variant.for_each else {
-            return self.example(&mut scope, &at).map(Made::One);
+            return self.example(&mut scope, &at).map(RecordExamples::One);
         };
         let items = match self.value(&each.items, &scope, &at)? {
             Value::Array(items) => items,
@@ -165,10 +165,10 @@ impl Engine {
             });
             examples.push(self.example(&mut scope, &at)?);
         }
-        Ok(Made::Many(examples))
+        Ok(RecordExamples::Many(examples))
     }
 
-    fn example(&self, scope: &mut Scope<'_>, at: &At) -> Result<Example, DatasetError> {
+    fn example(&self, scope: &mut Scope<'_>, at: &RecordPlace) -> Result<Example, DatasetError> {
         let variant = &self.config.variant;
         let options = match &variant.choices {
             Some(choices) => {
@@ -219,7 +219,7 @@ impl Engine {
         &self,
         choices: &Choices,
         scope: &Scope<'_>,
-        at: &At,
+        at: &RecordPlace,
     ) -> Result<Options, DatasetError> {
         let texts = match self.value(&choices.options, scope, at)? {
             Value::Array(texts) if texts.len() <= MOST => texts,
@@ -262,7 +262,7 @@ impl Engine {
         &self,
         fields: &mut Fields<'_>,
         options: Options,
-        at: &At,
+        at: &RecordPlace,
     ) -> Result<(), DatasetError> {
         if fields.get(Known::Context).is_none() {
             let Some(question) = fields.get(Known::Question).and_then(Value::as_str) else {
@@ -284,7 +284,11 @@ impl Engine {
     }
 
     /// `answer` is the first of `answers`, and no answer is there twice.
-    fn complete_answers(&self, fields: &mut Fields<'_>, at: &At) -> Result<(), DatasetError> {
+    fn complete_answers(
+        &self,
+        fields: &mut Fields<'_>,
+        at: &RecordPlace,
+    ) -> Result<(), DatasetError> {
         let answers = match fields.take(Known::Answers) {
             None => return Ok(()),
             Some(Value::Array(answers)) => answers,
@@ -310,14 +314,14 @@ impl Engine {
         &self,
         template: &Template,
         scope: &Scope<'_>,
-        at: &At,
+        at: &RecordPlace,
     ) -> Result<Value, DatasetError> {
         let value = template.value(scope);
         value.map_err(|problem| self.misfit(template.key(), &problem, at))
     }
 
-    fn misfit(&self, field: &str, problem: &str, at: &At) -> DatasetError {
-        DatasetError::Misfit(Box::new(Misfit {
+    fn misfit(&self, field: &str, problem: &str, at: &RecordPlace) -> DatasetError {
+        DatasetError::BadField(Box::new(BadField {
             dataset: self.config.full_name(),
             field: field.to_owned(),
             problem: problem.to_owned(),
@@ -404,12 +408,12 @@ impl Iterator for OneByOne {
             }
             let row = self.rows.next()?;
             match row.and_then(|row| self.engine.record(row, self.index)) {
-                Ok(Made::Elsewhere) => continue,
-                Ok(Made::One(example)) => {
+                Ok(RecordExamples::OtherConfig) => continue,
+                Ok(RecordExamples::One(example)) => {
                     self.index += 1;
                     return Some(Ok(example));
                 }
-                Ok(Made::Many(examples)) => self.ready = examples.into_iter(),
+                Ok(RecordExamples::Many(examples)) => self.ready = examples.into_iter(),
                 Err(error) => {
                     self.index += 1;
                     return Some(Err(error));

@@ -67,13 +67,13 @@ pub enum DatasetCatalogError {
     #[cfg(feature = "hub")]
     #[error(transparent)]
     Hub(#[from] HubError),
-    /// Data must come from the hub, and nobody gave access to it.
+    /// Data must come from the hub, and no access to it was given.
     #[error("dataset `{dataset}` must come from the hub, which is not set up")]
     NoHub {
         /// The dataset.
         dataset: String,
     },
-    /// Of a dataset that is made in the length asked for, something that is no length.
+    /// A dataset is made in the length asked for, and what was asked is not a length.
     #[error("`{typed}` is no length of `{dataset}`")]
     BadLength {
         /// The dataset.

@@ -6,7 +6,7 @@ use context_bench_records::map_bytes;
 
 use super::engine::{self, Engine, EngineSettings};
 use super::error::DatasetCatalogError;
-use super::locate::{self, Wanted};
+use super::locate::{self, TableQuery};
 use super::prepare::Tables;
 use super::remote::HubAccess;
 use super::row::Rows;
@@ -25,7 +25,7 @@ const CHECKED_BYTES: usize = 32 << 20;
 /// From so many examples on, they are made ahead on other threads.
 const AHEAD_FROM: usize = 1000;
 
-/// What decides the order of shuffled options when nobody says: the same for every
+/// The default seed for the order of shuffled options: the same for every
 /// front end, so that one name means one dataset.
 pub const OPTION_SEED: u64 = 42;
 
@@ -84,7 +84,7 @@ impl Config {
         };
         let copy = LocalCopy::find(self, &path)?;
         let tally = Tally::default();
-        // For a slice, reading ahead would mostly read what nobody asks for.
+        // For a slice, reading ahead would mostly read what is not asked for.
         let many = settings.max_examples.is_none_or(|max| max >= AHEAD_FROM);
         let rows = copy.rows(self, self.record_settings())?;
         let mut examples = self.sieved(rows, many, settings, &tally);
@@ -123,9 +123,15 @@ impl Config {
         Ok(dataset.with_skipped(tally).with_origin(origin))
     }
 
-    fn sieved(&self, rows: Rows, many: bool, settings: &LoadSettings, tally: &Tally) -> Sieved {
+    fn sieved(
+        &self,
+        rows: Rows,
+        many: bool,
+        settings: &LoadSettings,
+        tally: &Tally,
+    ) -> SkippingExamples {
         let engine = Engine::new(self.clone(), settings.engine());
-        Sieved {
+        SkippingExamples {
             examples: engine.examples(rows, many),
             skip_bad: settings.skip_bad_lines,
             tally: tally.clone(),
@@ -162,17 +168,17 @@ impl Config {
         Ok(Some(access.fetch_url(url)?))
     }
 
-    pub(super) fn records_wanted(&self) -> Wanted<'_> {
-        Wanted {
+    pub(super) fn records_wanted(&self) -> TableQuery<'_> {
+        TableQuery {
             config: self,
             table: &self.spec.source.records,
             name: None,
         }
     }
 
-    pub(super) fn tables_wanted(&self) -> impl Iterator<Item = (&str, Wanted<'_>)> {
+    pub(super) fn tables_wanted(&self) -> impl Iterator<Item = (&str, TableQuery<'_>)> {
         self.spec.source.tables.iter().map(|(name, table)| {
-            let wanted = Wanted {
+            let wanted = TableQuery {
                 config: self,
                 table,
                 name: Some(name),
@@ -285,9 +291,9 @@ pub(super) fn with_member(files: Vec<PathBuf>, member: Option<&str>) -> Vec<Path
         .collect()
 }
 
-/// The examples, without those that do not fit when the user asked so. It ends
+/// The examples, without those that do not fit, if the user asked for that. It ends
 /// after the first error that is not skipped.
-struct Sieved {
+struct SkippingExamples {
     examples: Examples,
     skip_bad: bool,
     tally: Tally,
@@ -295,7 +301,7 @@ struct Sieved {
     is_over: bool,
 }
 
-impl Iterator for Sieved {
+impl Iterator for SkippingExamples {
     type Item = Result<Example, DatasetError>;
 
     fn next(&mut self) -> Option<Self::Item> {

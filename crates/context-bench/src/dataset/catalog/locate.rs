@@ -28,14 +28,14 @@ const SPLITS: [&[&str]; 5] = [
 ];
 
 /// A table as it is looked for.
-pub(super) struct Wanted<'a> {
+pub(super) struct TableQuery<'a> {
     pub(super) config: &'a Config,
     pub(super) table: &'a Table,
     /// The name of the table, unless it is that of the records.
     pub(super) name: Option<&'a str>,
 }
 
-impl Wanted<'_> {
+impl TableQuery<'_> {
     /// The config that the files of this table are under, on the hub and in
     /// copies of it.
     pub(super) fn hub_config(&self) -> Option<&str> {
@@ -105,7 +105,7 @@ impl Wanted<'_> {
 /// When there is none, or the folder cannot be listed.
 pub(super) fn in_folder(
     folder: &Path,
-    wanted: &Wanted<'_>,
+    wanted: &TableQuery<'_>,
 ) -> Result<Vec<PathBuf>, DatasetCatalogError> {
     let all = list(folder)?;
     let patterns = wanted.patterns();
@@ -143,7 +143,7 @@ fn joined<'a>(folder: &Path, files: impl IntoIterator<Item = &'a String>) -> Vec
 }
 
 /// The files of a split in a folder that no description is known of; those that are
-/// there when none fits. Files that tell no split are of `train`, as on the hub.
+/// there when none fits. Files whose names show no split count as `train`, as on the hub.
 pub(crate) fn split_files(
     folder: &Path,
     config: Option<&str>,
@@ -199,9 +199,9 @@ fn of_dataset<'a>(files: &'a [String], dataset: &str) -> Vec<&'a String> {
     }
 }
 
-/// The files of a config; all when no file tells its config, `None` when all
-/// that tell are of others.
-fn of_config<'a>(files: Vec<&'a String>, wanted: &Wanted<'_>) -> Option<Vec<&'a String>> {
+/// The files of a config; all when no file name shows a config, `None` when
+/// those that show one are of others.
+fn of_config<'a>(files: Vec<&'a String>, wanted: &TableQuery<'_>) -> Option<Vec<&'a String>> {
     let Some(config) = wanted.hub_config() else {
         return Some(files);
     };
@@ -225,7 +225,7 @@ fn of_config<'a>(files: Vec<&'a String>, wanted: &Wanted<'_>) -> Option<Vec<&'a 
     if !found.is_empty() {
         return Some(found);
     }
-    // A file that joins all configs serves each, when a record tells its own.
+    // A file that joins all configs serves each, if its records name theirs.
     let spec = &wanted.config.spec;
     let is_joined = |told: &str| spec.configs.get(told).is_some_and(|variant| variant.joined);
     let joined = match spec.base.belongs_when {
@@ -235,7 +235,7 @@ fn of_config<'a>(files: Vec<&'a String>, wanted: &Wanted<'_>) -> Option<Vec<&'a 
     (!joined.is_empty()).then_some(joined)
 }
 
-/// The files of a split; all when no file tells its split.
+/// The files of a split; all when no file name shows a split.
 fn of_split<'a>(files: Vec<&'a String>, split: Option<&str>) -> Option<Vec<&'a String>> {
     let Some(split) = split else {
         return Some(files);

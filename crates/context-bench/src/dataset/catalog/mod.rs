@@ -7,7 +7,6 @@
 
 mod ahead;
 mod builtin;
-mod choices;
 mod engine;
 mod error;
 mod fields;
@@ -31,6 +30,7 @@ mod rows;
 mod rule;
 mod scope;
 mod shots;
+mod shuffled_options;
 mod spec;
 mod summary;
 mod template;

@@ -176,7 +176,7 @@ fn a_context_that_was_changed_is_the_one_that_is_shown() {
             None => spec.select(None, None).expect(name),
         };
         for config in all {
-            // Conversations are no prompts.
+            // Conversations are not prompts.
             let Some(prompt) = &config.variant.prompt else {
                 assert_eq!(config.full_name(), "locomo:memory");
                 continue;

@@ -16,7 +16,7 @@ use super::spec::{Spec, config_hint};
 ///
 /// # Errors
 ///
-/// When it is no such file, or names a config that the dataset does not have.
+/// When it is not such a file, or names a config that the dataset does not have.
 pub(super) fn add(spec: &mut Spec, text: &str, file: &Path) -> Read<()> {
     let name = file.display().to_string();
     let document =

@@ -21,7 +21,7 @@ use super::spec::Config;
 use super::template::Template;
 use super::{DatasetCatalogError, LoadSettings};
 use crate::dataset::local::advised;
-use crate::dataset::{BadRecords, DatasetError, Misfit};
+use crate::dataset::{BadField, BadRecords, DatasetError};
 use crate::text::stringify::is_truthy;
 
 /// How many tables are kept: the evaluated split, and the one of examples.
@@ -74,7 +74,7 @@ struct Table {
     rest: Rows,
     /// Whether nothing is left to read.
     is_over: bool,
-    /// What it was opened for; no more is to be had of it.
+    /// What it was opened for; no more is available from it.
     most: Option<usize>,
 }
 
@@ -284,7 +284,7 @@ impl Config {
             options_text: None,
         };
         let value = template.value(&scope).map_err(|problem| {
-            DatasetError::Misfit(Box::new(Misfit {
+            DatasetError::BadField(Box::new(BadField {
                 dataset: self.full_name(),
                 field: template.key().to_owned(),
                 problem,
@@ -304,7 +304,7 @@ pub(crate) fn data_files(path: &Path) -> Result<Vec<PathBuf>, DatasetError> {
 /// Where records are that no description is known of.
 #[derive(Clone)]
 pub(crate) enum Files<'a> {
-    /// On this machine; the format is for those whose names do not tell it.
+    /// On this machine; the format is for those whose names do not show it.
     Local(Vec<PathBuf>, Option<Syntax>),
     Hub(RemoteFiles, &'a HubAccess),
 }

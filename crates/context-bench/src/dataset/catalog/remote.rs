@@ -10,7 +10,7 @@ use context_bench_hub::{Hub, HubError, Progress, RemoteFile};
 
 use super::error::DatasetCatalogError;
 use super::load::{LoadSettings, prepared, table_settings};
-use super::locate::Wanted;
+use super::locate::TableQuery;
 use super::prepare::Tables;
 pub(crate) use super::remote_files::RemoteFiles;
 use super::row::Rows;
@@ -26,7 +26,7 @@ pub struct HubAccess {
 }
 
 impl HubAccess {
-    /// Access that tells nobody about downloads.
+    /// Access that reports no downloads.
     pub fn new(hub: Hub) -> Self {
         Self {
             hub: Arc::new(hub),
@@ -84,18 +84,18 @@ impl fmt::Debug for HubAccess {
 }
 
 /// The files of one table on the hub.
-struct Found {
+struct RemoteTable {
     repo: String,
     commit: Option<String>,
     files: Vec<RemoteFile>,
 }
 
-impl Found {
+impl RemoteTable {
     fn bytes(&self) -> u64 {
         self.files.iter().map(|file| file.size).sum()
     }
 
-    fn into_files(self, wanted: &Wanted<'_>) -> RemoteFiles {
+    fn into_files(self, wanted: &TableQuery<'_>) -> RemoteFiles {
         RemoteFiles {
             files: self.files,
             member: wanted.member(),
@@ -182,7 +182,7 @@ impl Config {
         }
     }
 
-    fn all_wanted(&self) -> impl Iterator<Item = (Option<&str>, Wanted<'_>)> {
+    fn all_wanted(&self) -> impl Iterator<Item = (Option<&str>, TableQuery<'_>)> {
         let records = std::iter::once((None, self.records_wanted()));
         records.chain(
             self.tables_wanted()
@@ -225,9 +225,9 @@ const USUAL_SPLIT: &str = "train";
 /// The files of a table; none when an optional one is not there.
 fn find(
     config: &Config,
-    wanted: &Wanted<'_>,
+    wanted: &TableQuery<'_>,
     access: &HubAccess,
-) -> Result<Option<Found>, DatasetError> {
+) -> Result<Option<RemoteTable>, DatasetError> {
     let source = &config.spec.source;
     let repos = source.hub.iter().chain(&source.mirrors);
     let mut first_error: Option<HubError> = None;
@@ -253,7 +253,11 @@ fn is_missing_repo(error: &HubError) -> bool {
     matches!(error, HubError::RepoNotFound { .. })
 }
 
-fn in_repo(repo: &str, wanted: &Wanted<'_>, access: &HubAccess) -> Result<Found, HubError> {
+fn in_repo(
+    repo: &str,
+    wanted: &TableQuery<'_>,
+    access: &HubAccess,
+) -> Result<RemoteTable, HubError> {
     let revision = wanted.config.spec.source.revision.as_deref();
     let hub = &access.hub;
     let mut files = match wanted.patterns().split_first() {
@@ -277,7 +281,7 @@ fn in_repo(repo: &str, wanted: &Wanted<'_>, access: &HubAccess) -> Result<Found,
     if wanted.table.first_only {
         files.truncate(1);
     }
-    Ok(Found {
+    Ok(RemoteTable {
         repo: repo.to_owned(),
         commit: files.first().map(|file| file.commit.clone()),
         files,

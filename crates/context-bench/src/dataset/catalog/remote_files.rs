@@ -74,7 +74,7 @@ impl RemoteFiles {
         files.all(|file| access.hub.in_cache(file).is_some())
     }
 
-    /// Whether their names tell how they are read.
+    /// Whether their names show how they are read.
     fn is_readable(&self) -> bool {
         let mut files = self.files.iter();
         files.all(|file| Format::of(file.path.as_ref()).is_some())

@@ -97,7 +97,7 @@ pub(super) fn of_read_at(
 }
 
 /// Opens with those of the columns that are there: some are optional, and some
-/// names in a template are no columns.
+/// names in a template are not columns.
 fn with_columns<T>(
     columns: Option<Vec<String>>,
     max_records: Option<usize>,

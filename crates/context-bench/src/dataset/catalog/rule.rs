@@ -63,7 +63,7 @@ pub enum Standing {
 pub enum Deviation {
     /// The user named the evaluators.
     Evaluators,
-    /// Another score stands for the dataset: the user named it, or a judge is lacking.
+    /// Another score stands for the dataset: the user named it, or a judge is missing.
     Score,
     /// The rule is the official one, but models were not asked as the authors ask.
     PlainPrompt,

@@ -37,8 +37,8 @@ pub struct MissingShots {
 }
 
 /// What was found of the worked examples.
-enum Found {
-    Shots(Vec<Map<String, Value>>),
+enum ShotRecords {
+    All(Vec<Map<String, Value>>),
     Missing(PathBuf),
 }
 
@@ -67,8 +67,8 @@ impl Config {
                 source: Box::new(source),
             })?;
             match found {
-                Found::Shots(shots) => parts.shots = shots,
-                Found::Missing(path) => {
+                ShotRecords::All(shots) => parts.shots = shots,
+                ShotRecords::Missing(path) => {
                     missing = Some(MissingShots {
                         count: shots.count,
                         split: shots.split.clone(),
@@ -93,7 +93,7 @@ impl Config {
         shots.map(|shots| self.of_shots(shots))
     }
 
-    fn shots(&self, shots: &Shots, settings: &LoadSettings) -> Result<Found, DatasetError> {
+    fn shots(&self, shots: &Shots, settings: &LoadSettings) -> Result<ShotRecords, DatasetError> {
         let config = self.of_shots(shots);
         let own = self.local_path(settings)?;
         let mut settings = LoadSettings {
@@ -112,20 +112,22 @@ impl Config {
                 false => folder,
             };
             if !self.is_apart(&config, &own, folder)? {
-                return Ok(Found::Missing(folder.to_owned()));
+                return Ok(ShotRecords::Missing(folder.to_owned()));
             }
             settings.path = Some(folder.to_owned());
         } else if own.is_some() && own == config.local_path(&settings)? {
-            // A file that tells no split is what the model is asked about.
-            return Ok(Found::Missing(own.unwrap_or_default()));
+            // A file whose name shows no split is what the model is asked about.
+            return Ok(ShotRecords::Missing(own.unwrap_or_default()));
         }
         let examples = config.load(&settings)?.into_iter();
         let fields = examples.map(|example| Ok(example?.into_fields()));
-        Ok(Found::Shots(fields.collect::<Result<_, DatasetError>>()?))
+        Ok(ShotRecords::All(
+            fields.collect::<Result<_, DatasetError>>()?,
+        ))
     }
 
     /// Whether a folder has files of the worked examples that are not those of the records:
-    /// a file that tells no split would serve for both, and show the answers.
+    /// a file whose name shows no split would serve for both, and show the answers.
     fn is_apart(&self, shots: &Self, own: &Path, folder: &Path) -> Result<bool, DatasetError> {
         let of_shots = match LocalCopy::find(shots, folder) {
             Ok(copy) => copy,

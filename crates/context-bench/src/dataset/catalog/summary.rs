@@ -1,6 +1,6 @@
 //! `Figure`: what is reported of a dataset beside the mean of each score.
 //!
-//! Some headlines are no mean over examples: the geometric mean of three means, the mean
+//! Some headlines are not a mean over examples: the geometric mean of three means, the mean
 //! over kinds of questions, a mean over the harder part alone. Plain data; computing it
 //! from rows is in `benchmark/figures.rs`.
 

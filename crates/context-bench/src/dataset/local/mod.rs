@@ -60,7 +60,7 @@ pub struct LocalSettings {
 pub struct LocalFile;
 
 impl LocalFile {
-    /// Opens a file whose name tells the format, and checks it unless it is a pipe.
+    /// Opens a file whose name shows the format, and checks it unless it is a pipe.
     ///
     /// The name ends in `.jsonl`, `.ndjson`, `.json`, `.csv` or `.tsv`, in any
     /// case, optionally followed by `.gz`, `.zst` or `.bz2`, or in `.parquet`.
@@ -85,7 +85,7 @@ impl LocalFile {
     ///
     /// # Errors
     ///
-    /// Those of [`open`](Self::open), and at the first record of a file that is no pipe
+    /// Those of [`open`](Self::open), and at the first record of a file that is not a pipe
     /// whose context cannot be made one text.
     pub fn open_shaped(
         path: impl Into<PathBuf>,
@@ -94,7 +94,7 @@ impl LocalFile {
     ) -> Result<OpenedFile, DatasetError> {
         let mut source = Source::open(&path.into()).map_err(advice::advised)?;
         let tally = Tally::default();
-        let sieve = || Sieve::new(settings.skip_bad_lines, tally.clone());
+        let sieve = || RecordFilter::new(settings.skip_bad_lines, tally.clone());
         let read = ReadSettings {
             max_records: settings.max_examples,
             ..ReadSettings::default()
@@ -130,7 +130,7 @@ impl LocalFile {
     }
 }
 
-/// How many records are looked at to tell how a file is laid out.
+/// How many records are looked at to find out how a file is laid out.
 const LOOKED_AT: usize = 100;
 
 /// A file of the user, opened.
@@ -217,7 +217,7 @@ pub(crate) fn keys(examples: &[Example]) -> Vec<&str> {
 fn check_texts(
     records: &mut dyn Records,
     shape: &Shape,
-    mut sieve: Sieve,
+    mut sieve: RecordFilter,
 ) -> Result<usize, DatasetError> {
     let mut n_good = 0;
     while let Some(example) = next_example(records, shape) {
@@ -227,7 +227,7 @@ fn check_texts(
 }
 
 /// Goes over all records and returns how many are good.
-fn check(records: &mut dyn Records, mut sieve: Sieve) -> Result<usize, DatasetError> {
+fn check(records: &mut dyn Records, mut sieve: RecordFilter) -> Result<usize, DatasetError> {
     let mut n_good = 0;
     while let Some(checked) = records.check_next("id") {
         let checked = match checked {
@@ -291,7 +291,7 @@ struct LocalExamples {
     read: ReadSettings,
     /// Made at the first example: until then not a byte is read again.
     records: Option<Box<dyn Records>>,
-    sieve: Sieve,
+    sieve: RecordFilter,
     is_over: bool,
 }
 
@@ -330,13 +330,13 @@ impl Iterator for LocalExamples {
 }
 
 /// Lets good records through and, on request, counts bad ones instead of failing.
-struct Sieve {
+struct RecordFilter {
     skip_bad: bool,
     tally: Tally,
     n_bad: usize,
 }
 
-impl Sieve {
+impl RecordFilter {
     fn new(skip_bad: bool, tally: Tally) -> Self {
         Self {
             skip_bad,

@@ -724,13 +724,13 @@ proptest::proptest! {
                 continue;
             };
             let tally = Tally::default();
-            let checked = check(first.as_mut(), Sieve::new(skip_bad, tally.clone()));
+            let checked = check(first.as_mut(), RecordFilter::new(skip_bad, tally.clone()));
             let examples = LocalExamples {
                 source,
                 shape: Shape::default(),
                 read,
                 records: None,
-                sieve: Sieve::new(skip_bad, tally),
+                sieve: RecordFilter::new(skip_bad, tally),
                 is_over: false,
             };
             let read: Result<Vec<Example>, DatasetError> = examples.collect();

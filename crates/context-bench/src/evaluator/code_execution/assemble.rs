@@ -26,7 +26,7 @@ pub enum AssembleError {
     /// The function to call is not named by a name.
     #[error("the entry point `{0}` is not a name")]
     EntryPoint(String),
-    /// The tests are a function that nobody calls.
+    /// The tests are a function that is never called.
     #[error("the tests are never called: the example has no entry point")]
     NeverCalled,
 }

@@ -82,7 +82,7 @@ impl CodeExecution {
         }
     }
 
-    /// Runs a program and tells how it ended, and in what it was contained.
+    /// Runs a program and reports how it ended, and what contained it.
     async fn run(&self, program: Program) -> Result<(Verdict, SandboxLevel), EvaluatorError> {
         // The semaphore is never closed, so this cannot fail.
         let _slot = self.slots.acquire().await;

@@ -1,6 +1,6 @@
 //! Python text as a list of top-level statements, roughly.
 //!
-//! This is no parser: it knows strings, brackets and indentation well enough to
+//! This is not a parser: it knows strings, brackets and indentation well enough to
 //! say where a function ends, what it is called and whether a line is code or
 //! prose. Whether text is valid Python is for Python to say.
 

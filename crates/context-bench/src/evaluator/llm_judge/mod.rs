@@ -4,7 +4,7 @@
 //! judge that fails or gives no clear verdict leaves the row unscored, never at 0.
 //! What it costs is counted apart from what the system costs.
 
-mod asking;
+mod judge_model;
 mod prompt;
 mod settings;
 mod template;
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 pub use settings::{JudgeMode, LlmJudgeError, LlmJudgeSettings, Reference};
 pub use template::{JudgeTemplate, TemplateError};
 
-pub(super) use asking::{Asking, Question, unreadable};
+pub(super) use judge_model::{JudgeModel, Question, unreadable};
 
 use super::{Evaluator, EvaluatorError, has_field};
 use crate::chat::ChatReply;
@@ -32,7 +32,7 @@ use template::Place;
 ///
 /// An empty response scores 0 without a request.
 pub struct LlmJudge {
-    asking: Asking,
+    asking: JudgeModel,
     settings: LlmJudgeSettings,
     /// For examples with a reference, and for those without.
     templates: (JudgeTemplate, JudgeTemplate),
@@ -47,7 +47,7 @@ impl LlmJudge {
     ///
     /// When the URL, the key or the template cannot be used.
     pub fn new(settings: LlmJudgeSettings) -> Result<Self, LlmJudgeError> {
-        let asking = Asking::new(&settings)?;
+        let asking = JudgeModel::new(&settings)?;
         let templates = templates(&settings)?;
         let scale = match settings.mode {
             JudgeMode::Rating { scale } => Some(scale),
@@ -112,7 +112,7 @@ impl LlmJudge {
         let (reply, usage) = self.ask(self.prompt(example, [response, ""])).await;
         let scores = reply.map(|reply| {
             let text = python_str(&reply.content);
-            let cut = asking::was_cut(&reply);
+            let cut = judge_model::was_cut(&reply);
             let score = match verdict::rating(&text, scale) {
                 // The last number of a reply that was cut may be any number.
                 Ok(rating) if rating.announced || !cut => {

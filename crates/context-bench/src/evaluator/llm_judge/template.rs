@@ -119,7 +119,7 @@ impl JudgeTemplate {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TemplateError {
-    /// A name in braces that is no place.
+    /// A name in braces that is not a placeholder.
     #[error("the judge's template has an unknown placeholder `{{{0}}}`")]
     Unknown(String),
     /// Two braces where one does it.

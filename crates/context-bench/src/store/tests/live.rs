@@ -39,7 +39,7 @@ fn what_somebody_else_removed_is_not_said_to_be_kept() {
     let rows: Vec<RunRow> = (0..3)
         .map(|position| {
             let case = Case::new(position);
-            let wanted = Wanted {
+            let wanted = ResponseQuery {
                 response: case.key,
                 scorers: &[],
             };

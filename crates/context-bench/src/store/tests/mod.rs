@@ -39,8 +39,8 @@ fn system() -> SystemEntry {
     }
 }
 
-fn scorers() -> [ScorerEntry; 2] {
-    [("answer_quality", 1), ("judge", 3)].map(|(name, version)| ScorerEntry {
+fn scorers() -> [EvaluatorEntry; 2] {
+    [("answer_quality", 1), ("judge", 3)].map(|(name, version)| EvaluatorEntry {
         name: name.into(),
         version,
         settings: json!({"name": name}),
@@ -138,7 +138,7 @@ impl Case {
     /// How much of it the store has; fails when anything is not as it was put.
     fn check(&self, store: &Store) -> Present {
         let scorers = scorer_keys();
-        let wanted = Wanted {
+        let wanted = ResponseQuery {
             response: self.key,
             scorers: &scorers,
         };

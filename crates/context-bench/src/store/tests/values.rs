@@ -48,18 +48,18 @@ fn a_change_of_anything_finds_nothing() {
         },
     ];
     for response in changed {
-        let wanted = Wanted {
+        let wanted = ResponseQuery {
             response,
             scorers: &[],
         };
         assert_eq!(store.find(&[wanted]).unwrap(), [None]);
     }
-    let newer = ScorerEntry {
+    let newer = EvaluatorEntry {
         version: 2,
         ..scorers()[0].clone()
     };
     let keys = [newer.key(), scorer_keys()[1]];
-    let wanted = Wanted {
+    let wanted = ResponseQuery {
         response: case.key,
         scorers: &keys,
     };
@@ -76,7 +76,7 @@ fn an_example_in_another_order_is_the_same_and_keeps_its_own_order() {
     let store = open(dir.path());
     let case = Case::new(0);
     let turned: Example = case.example.fields().clone().into_iter().rev().collect();
-    let wanted = Wanted {
+    let wanted = ResponseQuery {
         response: ResponseKey::new(Key::example(&turned), system().key(), 0),
         scorers: &[],
     };
@@ -126,7 +126,7 @@ fn scores_can_follow_much_later() {
     drop(store);
     let store = open(dir.path());
     let scorers = scorer_keys();
-    let wanted = Wanted {
+    let wanted = ResponseQuery {
         response: case.key,
         scorers: &scorers,
     };
@@ -258,9 +258,9 @@ fn look_ups_in_any_order_find_just_what_is_there() {
         for chunk in order.chunks(700) {
             let asked: Vec<(usize, usize)> =
                 chunk.iter().flat_map(|i| [(*i, 0), (*i, 1)]).collect();
-            let wanted: Vec<Wanted<'_>> = asked
+            let wanted: Vec<ResponseQuery<'_>> = asked
                 .iter()
-                .map(|(i, s)| Wanted {
+                .map(|(i, s)| ResponseQuery {
                     response: key(*i, &systems[*s]),
                     scorers: &[],
                 })

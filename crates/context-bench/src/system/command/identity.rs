@@ -48,7 +48,7 @@ pub(super) fn of(settings: &CommandSettings) -> Identity {
     Identity::new("command", 1, settings)
 }
 
-/// The content of a file as a digest; `None` for what is no readable file.
+/// The content of a file as a digest; `None` for anything that is not a readable file.
 fn content(path: &Path) -> Option<Value> {
     let metadata = std::fs::metadata(path).ok()?;
     if !metadata.is_file() {

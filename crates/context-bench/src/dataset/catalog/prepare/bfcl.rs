@@ -28,7 +28,7 @@ pub(super) fn prepare(rows: Rows, tables: Tables) -> Result<Rows, DatasetError> 
             Value::Array(_) => own,
             _ => joined().cloned().unwrap_or(Value::Null),
         };
-        // The replies of web services that `rest` expects are no calls.
+        // The replies of web services that `rest` expects are not calls.
         let calls = if calls.is_array() { calls } else { Value::Null };
         let functions = row.get("function");
         let answer = match calls.as_array().and_then(|calls| calls.first()) {

@@ -56,7 +56,7 @@ fn summaries(row: &Row) -> Vec<Value> {
     own.filter(|text| !text.is_null()).cloned().collect()
 }
 
-/// `test_7` of `test_7_2`; `None` of an id that tells no summary, such as `train_7`.
+/// `test_7` of `test_7_2`; `None` for an id without a number of a summary, such as `train_7`.
 fn shared_id(id: &Value) -> Option<String> {
     let (shared, nth) = id.as_str()?.rsplit_once('_')?;
     let (_, dialogue) = shared.rsplit_once('_')?;
@@ -76,7 +76,7 @@ mod tests {
             json!({"id": "test_0_1", "dialogue": "a", "summary": "one"}),
             json!({"id": "test_1_1", "dialogue": "b", "summary": "else"}),
             json!({"id": "test_0_2", "dialogue": "a", "summary": "two"}),
-            // Another dialogue under the same id is no summary of the first.
+            // Another dialogue under the same id is not a summary of the first.
             json!({"id": "test_1_2", "dialogue": "c", "summary": "other"}),
             json!({"id": "train_7", "dialogue": "d", "summary": "alone"}),
             json!({"fname": "test_9", "dialogue": "e", "summary1": "x", "summary2": "y"}),

@@ -2,7 +2,7 @@
 //!
 //! An answer is a number, a date or one or more spans. The copy with `answer` and
 //! `validated_answers` tells annotators apart; the one with `answers_spans` mixes the spans
-//! of one answer with those of other annotators, so nobody can tell there whether all of
+//! of one answer with those of other annotators, so it is unclear there whether all of
 //! them are needed or any of them does.
 
 use serde_json::Value;

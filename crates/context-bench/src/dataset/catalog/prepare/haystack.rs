@@ -161,7 +161,7 @@ mod tests {
             let found = (n_tokens(snippet.before), n_tokens(snippet.after));
             assert_eq!(found, (before, after), "{nth}");
         }
-        // Depths that are no whole lines: the snippet begins inside a line of the book.
+        // Depths that are not whole lines: the snippet begins inside a line of the book.
         let haystack = Haystack::new(&book(1000), 404);
         let snippet = haystack.snippet(1, 5);
         assert_eq!(n_tokens(snippet.before), 101);

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use super::{Row, Rows, Tables, each};
 use crate::dataset::DatasetError;
-use crate::dataset::catalog::choices::Options;
 use crate::dataset::catalog::load::OPTION_SEED;
+use crate::dataset::catalog::shuffled_options::Options;
 use crate::text::stringify::python_str;
 
 /// What a right answer to a question about something never said contains, as
@@ -51,9 +51,9 @@ pub(super) fn prepare(rows: Rows, _: Tables) -> Result<Rows, DatasetError> {
     }))
 }
 
-struct Conversation(Vec<Said>);
+struct Conversation(Vec<Utterance>);
 
-struct Said {
+struct Utterance {
     speaker: String,
     content: String,
     /// The words alone, and the picture that came with them.
@@ -98,7 +98,8 @@ impl Conversation {
     /// Sessions with their date, and who said what.
     fn transcript(&self) -> String {
         let mut text = String::new();
-        let same = |a: &Said, b: &Said| (&a.session, &a.timestamp) == (&b.session, &b.timestamp);
+        let same =
+            |a: &Utterance, b: &Utterance| (&a.session, &a.timestamp) == (&b.session, &b.timestamp);
         for session in self.0.chunk_by(same) {
             if !text.is_empty() {
                 text.push('\n');
@@ -137,7 +138,7 @@ impl Conversation {
             let space = if text.is_empty() { "" } else { " " };
             content += &format!("{space}[shares {caption}]");
         }
-        self.0.push(Said {
+        self.0.push(Utterance {
             speaker: speaker.to_owned(),
             content,
             words: text.to_owned(),
@@ -211,7 +212,7 @@ fn preprocessed<'a>(texts: impl Iterator<Item = &'a str>) -> Conversation {
             match (speaker(line), n, said.0.last_mut()) {
                 (Some((name, words)), ..) => said.say(name, (words, None), time, None),
                 (None, 0, _) => time = Some(line),
-                // What is no turn of its own goes on with the one before.
+                // Text that is not a turn of its own continues the one before.
                 (None, _, Some(last)) => {
                     last.content += &format!("\n{line}");
                     last.words += &format!("\n{line}");

@@ -11,11 +11,11 @@ use serde_json::{Value, json};
 use super::haystack::Haystack;
 use super::{Row, Rows, Tables};
 use crate::dataset::DatasetError;
-use crate::dataset::catalog::choices::Dice;
 use crate::dataset::catalog::error::DatasetCatalogError;
+use crate::dataset::catalog::shuffled_options::DigestRandom;
 use crate::text::stringify::python_str;
 
-/// Who lives where the needle says when a set names nobody.
+/// Who lives where the needle says when a set names no one.
 const SOMEONE: &str = "Alice";
 
 /// How many depths there are, evenly from the beginning to the end.
@@ -152,7 +152,7 @@ impl Test {
     /// The test at a depth of a book, with a name that is drawn for this placement.
     fn hidden(&self, book: &Haystack, nth_book: usize, nth_depth: usize) -> Row {
         let placement = json!([nth_book, nth_depth]);
-        let mut dice = Dice::of(SEED, "nolima", &[self.id.as_str().into(), placement]);
+        let mut dice = DigestRandom::of(SEED, "nolima", &[self.id.as_str().into(), placement]);
         let names = texts(self.set.get("character_set"));
         let name = match names.len() {
             0 => SOMEONE,
@@ -220,7 +220,7 @@ mod tests {
         assert_eq!(ids.len(), made.len());
         let forms = |form: &str| made.iter().filter(|row| row.get("form") == form).count();
         assert_eq!((forms("onehop"), forms("twohop")), (104 / 2, 104 / 2));
-        // The name is drawn anew for each placement, and is what the needle says.
+        // A new name is drawn for each placement, and is what the needle says.
         let mut names = std::collections::BTreeSet::new();
         for row in &made {
             let name = row.get("answers")[0].as_str().unwrap();

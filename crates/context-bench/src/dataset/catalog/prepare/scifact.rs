@@ -87,11 +87,11 @@ impl Iterator for Claims {
 #[derive(Default)]
 struct Claim {
     cited: Vec<String>,
-    evidence: Vec<Decided>,
+    evidence: Vec<AbstractVerdict>,
 }
 
 /// What one abstract says about a claim.
-struct Decided {
+struct AbstractVerdict {
     document: String,
     label: String,
     /// Sets of sentences, each of which is enough.
@@ -140,7 +140,7 @@ impl Claim {
         let mut known = known.filter(|one| one.document == document && one.label == label);
         match known.next() {
             Some(known) => known.sets.extend(set),
-            None => self.evidence.push(Decided {
+            None => self.evidence.push(AbstractVerdict {
                 document: document.to_owned(),
                 label: label.to_owned(),
                 sets: set.into_iter().collect(),

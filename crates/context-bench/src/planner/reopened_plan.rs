@@ -1,7 +1,7 @@
-//! Stored runs: their results made again as they were, from the store.
+//! `ReopenedPlan`: a stored run with its plan, and its result as it was.
 //!
-//! The plan is kept with the run, and the run is summed up by the very plan that it
-//! had, whatever became of its files. No system is called.
+//! The plan is stored with the run, and the run is summed up by that very plan, even if
+//! its files have changed since. No system is called.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,8 +9,8 @@ use std::sync::Arc;
 use context_bench_tasks::options::Chat;
 use context_bench_tasks::{Host, Leaf, Options, Task, Tree};
 
-use super::earlier;
-use super::gathered::scorer;
+use super::benchmark_collector::scorer;
+use super::earlier_versions;
 use super::known::task_data;
 use super::prompts::prompt_of;
 use super::run::scored;
@@ -23,19 +23,21 @@ use crate::benchmark::{
 use crate::chat::Pace;
 use crate::evaluate::evaluate;
 use crate::evaluator::Evaluator;
-use crate::plan::{BenchmarkKind, PLAN_VERSION, PlannedBenchmark, PlannedChat, RunPlan, RunRecord};
-use crate::replay::Replay;
+use crate::plan::{
+    BenchmarkKind, PLAN_VERSION, PlannedBenchmark, PlannedChat, RunManifest, RunPlan,
+};
+use crate::reopened_run::ReopenedRun;
 use crate::result::EvalResult;
 use crate::store::{Store, StoreError, StoredRun};
 use crate::text::suggest;
 
 /// A stored run, with what was asked and decided.
-pub struct Reopened {
+pub struct ReopenedPlan {
     /// The run.
-    pub replay: Replay,
+    pub stored: ReopenedRun,
     /// What was asked and decided. Runs of programs that plan nothing have a plan that
     /// says what their rows say.
-    pub record: RunRecord,
+    pub manifest: RunManifest,
 }
 
 /// Which run is the last one.
@@ -57,7 +59,7 @@ fn last_run(store: &Store, which: Last) -> Result<Option<String>, StoreError> {
     Ok(runs.last().map(|run| run.run.id().to_string()))
 }
 
-/// There is no such run; perhaps one with a similar id.
+/// The error for a run that does not exist, with a similar id if there is one.
 fn unknown(store: &Store, error: StoreError) -> PlanError {
     let StoreError::UnknownRun { id } = &error else {
         return error.into();
@@ -70,7 +72,7 @@ fn unknown(store: &Store, error: StoreError) -> PlanError {
     }
 }
 
-impl Reopened {
+impl ReopenedPlan {
     /// Finds a run by its id, the beginning of it, or `last` (also `latest`).
     ///
     /// # Errors
@@ -80,8 +82,8 @@ impl Reopened {
         Self::open_last(store, id, Last::Any)
     }
 
-    /// Finds a run to be scored anew. `last` is then the last one that asked systems:
-    /// one that was made by scoring another anew must be named by its id.
+    /// Finds a run to rescore. `last` is then the last one that asked systems: one that
+    /// is itself a rescore must be named by its id.
     ///
     /// # Errors
     ///
@@ -98,18 +100,18 @@ impl Reopened {
             })?,
             id => id.to_owned(),
         };
-        let replay = Replay::open(store, &id).map_err(|error| match error {
+        let stored = ReopenedRun::open(store, &id).map_err(|error| match error {
             StoreError::UnknownRun { .. } => unknown(store, error),
             error => error.into(),
         })?;
-        let record = match RunRecord::of(&replay.run.config) {
-            Some(record) if record.plan.version > PLAN_VERSION => {
-                return Err(Self::later(&replay.run, record.plan.version));
+        let manifest = match RunManifest::of(&stored.run.config) {
+            Some(manifest) if manifest.plan.version > PLAN_VERSION => {
+                return Err(Self::later(&stored.run, manifest.plan.version));
             }
-            Some(record) => record,
-            None => earlier::record(&replay)?,
+            Some(manifest) => manifest,
+            None => earlier_versions::manifest(&stored)?,
         };
-        Ok(Self { replay, record })
+        Ok(Self { stored, manifest })
     }
 
     /// A run that a later version planned.
@@ -125,13 +127,13 @@ impl Reopened {
     ///
     /// When the store cannot be read.
     pub fn result(&self, around: &Surroundings, keep_text: bool) -> Result<EvalResult, PlanError> {
-        let plan = &self.record.plan;
-        let stored = self.replay.evaluators();
+        let plan = &self.manifest.plan;
+        let stored = self.stored.evaluators();
         let suite = self.suite_as_it_was(&stored, around);
         // All of them, in their order: stored scores are found by it.
         let run = evaluate().evaluators(stored).keep_text(keep_text);
-        let run = scored(run, suite, plan, self.replay.run.systems.len());
-        let mut result = run.record(self.record.clone()).recall(&self.replay)?;
+        let run = scored(run, suite, plan, self.stored.run.systems.len());
+        let mut result = run.manifest(self.manifest.clone()).reopen(&self.stored)?;
         for used in &mut result.datasets {
             let planned = plan.benchmarks.iter().find(|one| one.tag == used.name);
             if let Some(planned) = planned {
@@ -143,7 +145,7 @@ impl Reopened {
     }
 
     fn suite_as_it_was(&self, stored: &[Arc<dyn Evaluator>], around: &Surroundings) -> Suite {
-        let (spec, plan) = (&self.record.spec, &self.record.plan);
+        let (spec, plan) = (&self.manifest.spec, &self.manifest.plan);
         let host = (around.host)(&spec.python);
         let planner = Planner {
             spec,

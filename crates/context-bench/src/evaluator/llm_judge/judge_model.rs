@@ -1,4 +1,4 @@
-//! `Asking`: the one way in which judges ask their model.
+//! `JudgeModel`: the one way in which judges ask their model.
 //!
 //! It knows the endpoint, the model and what is merged into every request; what is asked
 //! and how the reply is read is for the judges.
@@ -15,7 +15,7 @@ use crate::model::JudgeUsage;
 const EXCERPT: usize = 80;
 
 /// A model that is asked for verdicts, a few at a time.
-pub(crate) struct Asking {
+pub(crate) struct JudgeModel {
     client: ChatClient,
     model: String,
     temperature: Option<f64>,
@@ -23,7 +23,7 @@ pub(crate) struct Asking {
     in_flight: Semaphore,
 }
 
-impl Asking {
+impl JudgeModel {
     pub(crate) fn new(settings: &LlmJudgeSettings) -> Result<Self, LlmJudgeError> {
         let client = ChatClient::new(ClientSettings {
             api_key: settings.api_key.clone(),

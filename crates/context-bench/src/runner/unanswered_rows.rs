@@ -1,22 +1,22 @@
-//! `Recorded`: what a stored run says of rows that are no answers.
+//! `UnansweredRows`: the rows without an answer in a run that is rescored.
 //!
-//! A replay gives these rows as they are. No system is asked about them, so they
-//! tell nothing about whether a system works.
+//! Rescoring leaves these rows as they are. No system is asked about them, so they
+//! say nothing about whether a system works.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use super::reuse::Held;
+use super::reuse::StoreLookup;
 use crate::model::{CallStats, Failure, FailureKind};
 use crate::store::Key;
 
 /// The rows of a stored run without an answer, by system and position.
 #[derive(Debug, Default)]
-pub(crate) struct Recorded {
-    failed: HashMap<(usize, usize), Arc<Lapse>>,
+pub(crate) struct UnansweredRows {
+    failed: HashMap<(usize, usize), Arc<StoredFailure>>,
     absent: HashSet<(usize, usize)>,
-    /// What the examples are found by in the store, in their order. A store keeps the fields
-    /// of an example and not how it was asked, which is part of that.
+    /// The keys of the examples, in their order. They cannot be computed again: a key covers how
+    /// an example was asked, and the store keeps only its fields.
     keys: Vec<Key>,
     /// Examples that turned out to be damaged while they were read.
     damaged: Mutex<HashSet<usize>>,
@@ -24,7 +24,7 @@ pub(crate) struct Recorded {
 
 /// A call that failed in an earlier run.
 #[derive(Debug)]
-pub(crate) struct Lapse {
+pub(crate) struct StoredFailure {
     pub(crate) failure: Failure,
     /// Seconds inside the system.
     pub(crate) latency: f64,
@@ -32,20 +32,20 @@ pub(crate) struct Lapse {
     pub(crate) call: Option<CallStats>,
 }
 
-impl Recorded {
-    /// Notes what the examples are found by, in their order.
+impl UnansweredRows {
+    /// Notes the keys of the examples, in their order.
     pub(crate) fn found_by(&mut self, keys: Vec<Key>) {
         self.keys = keys;
     }
 
-    /// What an example is found by.
+    /// The key of an example.
     pub(super) fn key(&self, position: usize) -> Option<Key> {
         self.keys.get(position).copied()
     }
 
     /// Notes that a system failed at an example.
-    pub(crate) fn failed(&mut self, system: usize, position: usize, lapse: Lapse) {
-        self.failed.insert((system, position), Arc::new(lapse));
+    pub(crate) fn failed(&mut self, system: usize, position: usize, stored: StoredFailure) {
+        self.failed.insert((system, position), Arc::new(stored));
     }
 
     /// Notes that the run has no row of a system for an example.
@@ -58,17 +58,17 @@ impl Recorded {
         self.damages().insert(position);
     }
 
-    /// What is recorded of a system and an example, if it is no answer.
-    pub(super) fn held(&self, system: usize, position: usize) -> Option<Held> {
+    /// What is stored for a system and an example, if that is not an answer.
+    pub(super) fn lookup(&self, system: usize, position: usize) -> Option<StoreLookup> {
         let at = (system, position);
         if self.absent.contains(&at) {
-            return Some(Held::NoRow);
+            return Some(StoreLookup::NoRow);
         }
-        if let Some(lapse) = self.failed.get(&at) {
-            return Some(Held::Failure(Arc::clone(lapse)));
+        if let Some(stored) = self.failed.get(&at) {
+            return Some(StoreLookup::Failure(Arc::clone(stored)));
         }
         self.damages().contains(&position).then(|| {
-            Held::Failure(Arc::new(Lapse {
+            StoreLookup::Failure(Arc::new(StoredFailure {
                 failure: Failure::new(
                     FailureKind::BadExample,
                     "the stored example is damaged or no longer there",

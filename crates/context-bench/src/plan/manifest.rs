@@ -1,4 +1,4 @@
-//! `RunRecord`: what was asked and what was decided, as a store keeps them.
+//! `RunManifest`: the spec and the plan of a run, as stored with it.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -8,15 +8,15 @@ use crate::benchmark::SuiteEvaluator;
 
 /// What was asked, and what was decided. The spec is without secrets.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct RunRecord {
+pub struct RunManifest {
     /// What was asked.
     pub spec: RunSpec,
     /// What was decided.
     pub plan: RunPlan,
 }
 
-impl RunRecord {
-    /// The record in the settings of a stored run; `None` for runs of earlier versions
+impl RunManifest {
+    /// The manifest in the settings of a stored run; `None` for runs of earlier versions
     /// and of programs that plan nothing.
     pub fn of(config: &Map<String, Value>) -> Option<Self> {
         let read = |key: &str| config.get(key).cloned();
@@ -26,7 +26,7 @@ impl RunRecord {
         })
     }
 
-    /// Puts the record into the settings of a run that is to be stored.
+    /// Puts the manifest into the settings of a run that is to be stored.
     pub(crate) fn put(&self, config: &mut Map<String, Value>) {
         // Plain data always has a JSON form.
         let spec = serde_json::to_value(&self.spec).unwrap_or_default();
@@ -69,7 +69,7 @@ impl RunRecord {
             out.insert("tasks".into(), json!(tasks));
         }
         out.insert("repeats".into(), json!(scoring.repeats));
-        // Who answered: a reader that is no language model must not pass for one.
+        // Who answered: a reader that is not a language model must not pass for one.
         if !self.plan.harness.models.is_empty() {
             out.insert("answered_by".into(), json!(self.plan.harness.models));
         }
@@ -119,11 +119,11 @@ impl RunRecord {
         named.map(|one| (one.tag.clone(), how(one))).collect()
     }
 
-    /// Takes the record out of the settings of a stored run, which results show.
+    /// Takes the manifest out of the settings of a stored run, which results show.
     pub(crate) fn take(config: &mut Map<String, Value>) -> Option<Self> {
-        let record = Self::of(config);
+        let manifest = Self::of(config);
         config.shift_remove("spec");
         config.shift_remove("plan");
-        record
+        manifest
     }
 }

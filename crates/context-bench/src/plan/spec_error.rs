@@ -33,7 +33,7 @@ pub(super) enum Step {
     Entry(usize),
 }
 
-/// The places of values in a file; JSON that is no YAML has none.
+/// The places of values in a file; JSON that is not also YAML has none.
 pub(super) struct Places<'a> {
     pub(super) name: &'a str,
     pub(super) root: Option<Arc<Node>>,

@@ -1,9 +1,9 @@
-//! Replay: a stored run, to be looked at as it was or to be scored again,
-//! without calling anything.
+//! `ReopenedRun`: a stored run, to look at as it was (reopen) or to score again (rescore).
+//! Neither calls anything.
 //!
-//! Looking at a run reads its rows as they were stored. Scoring it again is a run
-//! of its own: the systems have the identity of those that answered, so the
-//! runner finds their responses in the store; what failed stays failed.
+//! Reopening a run reads its rows as they were stored. Rescoring it is a run of its
+//! own: the systems have the identity of those that answered, so the runner finds
+//! their responses in the store; what failed stays failed.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::Value;
 
-use crate::dataset::{Dataset, DatasetError, Used};
+use crate::dataset::{Dataset, DatasetError, UsedDatasets};
 use crate::evaluator::{Evaluator, EvaluatorError};
 use crate::model::Answer;
 use crate::model::{
@@ -21,11 +21,11 @@ use crate::model::{
 };
 use crate::result::Unfinished;
 use crate::runner::{
-    Lapse, Outcome, Recorded, Wiring, is_inapplicable, read_token_scores, unscored,
+    Outcome, StoredFailure, UnansweredRows, Wiring, is_inapplicable, read_token_scores, unscored,
     without_reasoning,
 };
 use crate::store::{
-    Origin, ScorerEntry, SourceRun, Store, StoreError, StoredOutcome, StoredRow, StoredRun,
+    EvaluatorEntry, Origin, SourceRun, Store, StoreError, StoredOutcome, StoredRow, StoredRun,
     SystemEntry,
 };
 use crate::system::{System, SystemError};
@@ -35,15 +35,15 @@ const LOST: &str = "the stored answer is damaged, or was removed together with a
 /// Why a row of a stored run has no score of one of its evaluators.
 const NO_SCORE: &str = "gave no whole score in that run, or does not apply to the example";
 
-/// A stored run; see [`Evaluate::recall`](crate::Evaluate::recall) and
-/// [`Evaluate::replay`](crate::Evaluate::replay).
-pub struct Replay {
+/// A stored run; see [`Evaluate::reopen`](crate::Evaluate::reopen) and
+/// [`Evaluate::rescore`](crate::Evaluate::rescore).
+pub struct ReopenedRun {
     /// The run.
     pub run: StoredRun,
     store: Store,
 }
 
-impl Replay {
+impl ReopenedRun {
     /// Finds a run by its id or the beginning of it.
     ///
     /// # Errors
@@ -64,8 +64,8 @@ impl Replay {
         }
     }
 
-    /// The run that did not finish and is all that there is here: this one, or the one
-    /// whose answers it scored. `None` when both went through to their end.
+    /// The run that did not finish: this one, or the one whose answers it scored. `None`
+    /// when both finished.
     pub fn unfinished(&self) -> Option<Unfinished> {
         if let Some(source) = self.run.origin().source
             && let Some(how) = source.unfinished
@@ -80,7 +80,7 @@ impl Replay {
         })
     }
 
-    /// What a run that scores this one anew is made of.
+    /// The origin of a run that rescores this one.
     pub(crate) fn as_origin(&self) -> Origin {
         let unfinished = self.unfinished();
         Origin {
@@ -104,7 +104,7 @@ impl Replay {
     pub(crate) fn systems(&self) -> Vec<Arc<dyn System>> {
         let entries = self.run.systems.iter();
         entries
-            .map(|entry| Arc::new(Replayed(entry.clone())) as _)
+            .map(|entry| Arc::new(StoredSystem(entry.clone())) as _)
             .collect()
     }
 
@@ -118,18 +118,18 @@ impl Replay {
             .map_or(&[][..], |(_, rest)| rest);
         scorers
             .iter()
-            .map(|entry| Arc::new(StoredScores(entry.clone())) as _)
+            .map(|entry| Arc::new(StoredEvaluator(entry.clone())) as _)
             .collect()
     }
 
     /// The rows of the run as they are stored, and the datasets they are from.
     /// The evaluators of the wiring are those of the run, in their order.
     /// `planned` is how many rows each system should have, where that is known.
-    pub(crate) fn recall(
+    pub(crate) fn read_rows(
         &self,
         wiring: &Wiring,
         planned: Option<usize>,
-    ) -> Result<(Outcome, Used), StoreError> {
+    ) -> Result<(Outcome, UsedDatasets), StoreError> {
         let n_systems = self.run.systems.len();
         let names: Vec<Arc<str>> = self.run.systems.iter().map(|s| (*s.name).into()).collect();
         let mut rows = vec![Vec::new(); n_systems];
@@ -138,12 +138,12 @@ impl Replay {
         let mut examples = BTreeMap::new();
         for stored in self.store.run_rows(&self.run) {
             let stored = stored?;
-            // The store vouches for the number of the system.
+            // The store has checked the number of the system.
             let (Some(name), Some(rows)) = (names.get(stored.system), rows.get_mut(stored.system))
             else {
                 continue;
             };
-            let mut row = recalled(Arc::clone(name), &stored, wiring);
+            let mut row = result_row(Arc::clone(name), &stored, wiring);
             counts[stored.system].add(&row);
             let holds_answers = wiring.holds_answers(&stored.dataset);
             if holds_answers || wiring.keeps_text() {
@@ -160,14 +160,14 @@ impl Replay {
             let light = without_scores(stored);
             examples.entry(light.position).or_insert(light);
         }
-        let used = Used::of(&Dataset::from(Vec::new()));
+        let used = UsedDatasets::of(&Dataset::from(Vec::new()));
         for row in examples.values() {
             if let Some(example) = self.store.example(row)? {
                 used.note(&example);
             }
         }
         let n_examples = examples.len();
-        // A row that is damaged itself is missing above; it was planned all the same.
+        // A damaged row is missing above, but it was planned too.
         let n_rows = usize::try_from(self.run.n_rows).unwrap_or(usize::MAX);
         let planned = planned
             .unwrap_or(0)
@@ -189,7 +189,7 @@ impl Replay {
         Ok((outcome, used))
     }
 
-    /// What was asked and answered in a row; `None` when that is not there any more.
+    /// What was asked and answered in a row; `None` when it is gone.
     fn answer(&self, row: &StoredRow) -> Result<Option<Answer>, StoreError> {
         let StoredOutcome::Response { response, .. } = &row.outcome else {
             return Ok(None);
@@ -204,7 +204,7 @@ impl Replay {
         }))
     }
 
-    /// What was asked and answered in a row, in words; of a failed one what was asked.
+    /// The texts of a row: what was asked and answered; for a failed row only what was asked.
     fn text(
         &self,
         row: &StoredRow,
@@ -219,15 +219,14 @@ impl Replay {
         })
     }
 
-    /// The examples of the run in their order, and what became of those that
-    /// were not answered.
-    pub(crate) fn examples(&self) -> Result<(Dataset, Arc<Recorded>), StoreError> {
+    /// The examples of the run in their order, and its rows without an answer.
+    pub(crate) fn examples(&self) -> Result<(Dataset, Arc<UnansweredRows>), StoreError> {
         let mut examples: BTreeMap<usize, StoredRow> = BTreeMap::new();
         let mut seen: Vec<Vec<usize>> = vec![Vec::new(); self.run.systems.len()];
         let mut failed = Vec::new();
         for row in self.store.run_rows(&self.run) {
             let mut row = row?;
-            // The store vouches for the number of the system.
+            // The store has checked the number of the system.
             let Some(seen) = seen.get_mut(row.system) else {
                 continue;
             };
@@ -238,49 +237,49 @@ impl Replay {
                 call,
             } = &mut row.outcome
             {
-                let lapse = Lapse {
+                let stored = StoredFailure {
                     failure: failure.clone(),
                     latency: *latency,
                     call: *call,
                 };
-                failed.push((row.system, row.position, lapse));
+                failed.push((row.system, row.position, stored));
             }
             let light = without_scores(row);
             examples.entry(light.position).or_insert(light);
         }
-        // The runner counts positions anew: those that the run lacks are no gaps.
+        // The runner numbers positions from 0: positions that the run does not have leave no gaps.
         let numbers: BTreeMap<usize, usize> = examples.keys().copied().zip(0..).collect();
-        let mut recorded = Recorded::default();
-        recorded.found_by(examples.values().map(|row| row.example_key).collect());
-        for (system, position, lapse) in failed {
-            recorded.failed(system, numbers[&position], lapse);
+        let mut unanswered = UnansweredRows::default();
+        unanswered.found_by(examples.values().map(|row| row.example_key).collect());
+        for (system, position, stored) in failed {
+            unanswered.failed(system, numbers[&position], stored);
         }
         for (system, seen) in seen.iter().enumerate() {
             for (position, number) in &numbers {
                 // The rows of a system come in the order of their positions.
                 if seen.binary_search(position).is_err() {
-                    recorded.absent(system, *number);
+                    unanswered.absent(system, *number);
                 }
             }
         }
-        let recorded = Arc::new(recorded);
-        let (store, record) = (self.store.clone(), Arc::clone(&recorded));
+        let unanswered = Arc::new(unanswered);
+        let (store, rows) = (self.store.clone(), Arc::clone(&unanswered));
         let len = examples.len();
         let examples = examples.into_values().zip(0..);
         let examples = examples.map(move |(row, number)| match store.example(&row) {
             Ok(Some(example)) => Ok(example),
             Ok(None) => {
-                record.damaged(number);
+                rows.damaged(number);
                 Ok(stand_in(&row))
             }
             Err(error) => Err(DatasetError::Custom(error.to_string())),
         });
-        Ok((Dataset::from_results(examples).with_len(len), recorded))
+        Ok((Dataset::from_results(examples).with_len(len), unanswered))
     }
 }
 
 /// A row of a result, from one of the store.
-fn recalled(system: Arc<str>, stored: &StoredRow, wiring: &Wiring) -> EvalRow {
+fn result_row(system: Arc<str>, stored: &StoredRow, wiring: &Wiring) -> EvalRow {
     let mut row = EvalRow::new(
         system,
         stored.example_id.clone(),
@@ -349,13 +348,13 @@ fn recalled(system: Arc<str>, stored: &StoredRow, wiring: &Wiring) -> EvalRow {
     row
 }
 
-/// A row that is kept to find its example by.
+/// A row that is only needed to find its example.
 fn without_scores(mut row: StoredRow) -> StoredRow {
     row.outcome = StoredOutcome::Lost;
     row
 }
 
-/// What takes the place of an example that cannot be read.
+/// Takes the place of an example that cannot be read.
 fn stand_in(row: &StoredRow) -> Example {
     let id: Value = match &row.example_id {
         ExampleId::Int(number) => (*number).into(),
@@ -369,10 +368,10 @@ fn stand_in(row: &StoredRow) -> Example {
 }
 
 /// A system whose answers are in the store.
-struct Replayed(SystemEntry);
+struct StoredSystem(SystemEntry);
 
 #[async_trait]
-impl System for Replayed {
+impl System for StoredSystem {
     fn name(&self) -> &str {
         &self.0.name
     }
@@ -385,16 +384,16 @@ impl System for Replayed {
     }
 
     async fn process(&self, _: &Example) -> Result<Output, SystemError> {
-        // Asked only about what the runner did not find.
+        // Only asked about what the runner did not find.
         Err(LOST.into())
     }
 }
 
 /// An evaluator whose scores are in the store.
-struct StoredScores(ScorerEntry);
+struct StoredEvaluator(EvaluatorEntry);
 
 #[async_trait]
-impl Evaluator for StoredScores {
+impl Evaluator for StoredEvaluator {
     fn name(&self) -> &str {
         &self.0.name
     }
@@ -404,7 +403,7 @@ impl Evaluator for StoredScores {
     }
 
     fn identity(&self) -> Option<Identity> {
-        let ScorerEntry {
+        let EvaluatorEntry {
             name,
             version,
             settings,

@@ -1,7 +1,7 @@
-//! `Asked`: what is asked about an example, and how its answer is generated.
+//! `RequestContent`: the messages about an example, and how its answer is generated.
 //!
-//! The prompt of an example says both, where it has one; what the run says about every
-//! answer stands over that. Nothing is sent here.
+//! The prompt of an example says both, if it has one; settings of the run for every answer
+//! override it. Nothing is sent here.
 
 use crate::model::generation::{max_tokens, trimmed};
 use serde_json::{Map, Value};
@@ -14,14 +14,14 @@ use crate::model::{Example, FailureKind, PROMPT_CUT, PromptError, RenderedPrompt
 
 /// What an example asks for.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Asked {
+pub(crate) struct RequestContent {
     /// What its prompt makes of it.
     prompt: Option<RenderedPrompt>,
     /// What its fields say about generation.
     own: Map<String, Value>,
 }
 
-impl Asked {
+impl RequestContent {
     /// What an example asks for with its prompt, if it has one.
     ///
     /// # Errors
@@ -57,7 +57,7 @@ impl Asked {
         self.prompt.as_ref()?.system.as_deref()
     }
 
-    /// The messages: those of the prompt, else what the fields say as `layout` has it.
+    /// The messages: those of the prompt, else the fields, arranged by `layout`.
     pub(crate) fn messages(
         &self,
         example: &Example,
@@ -140,7 +140,7 @@ pub fn asked(
     system_prompt: Option<&str>,
     layout: Layout,
 ) -> Result<(Vec<Value>, Map<String, Value>), SystemError> {
-    let asked = Asked::of(example)?;
+    let asked = RequestContent::of(example)?;
     let messages = asked.messages(example, system_prompt, layout);
     Ok((messages, asked.generation()))
 }
@@ -160,12 +160,12 @@ mod tests {
     use super::*;
     use crate::model::Prompt;
 
-    fn asked(parts: Value, fields: Value) -> (Example, Asked) {
+    fn asked(parts: Value, fields: Value) -> (Example, RequestContent) {
         let parts = serde_json::from_value(parts).expect("parts");
         let prompt = Prompt::new(parts).expect("templates");
         let example = Example::try_from(fields).expect("a map");
         let example = example.with_prompt(Some(Arc::new(prompt)));
-        let asked = Asked::of(&example).expect("rendered");
+        let asked = RequestContent::of(&example).expect("rendered");
         (example, asked)
     }
 
@@ -228,6 +228,6 @@ mod tests {
         ] {
             assert_eq!(asked.cut(answer), expected);
         }
-        assert_eq!(Asked::default().cut(json!("a1")), json!("a1"));
+        assert_eq!(RequestContent::default().cut(json!("a1")), json!("a1"));
     }
 }

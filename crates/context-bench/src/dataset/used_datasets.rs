@@ -1,4 +1,4 @@
-//! `Used`: which datasets a run read, and a digest of the examples it read.
+//! `UsedDatasets`: which datasets a run read, and a digest of the examples it read.
 //!
 //! Two results can be compared when their digests are equal, whatever the
 //! datasets were called and wherever they came from.
@@ -44,7 +44,7 @@ pub struct UsedDataset {
 
 /// The datasets of a run, while it reads them; clones see the same.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Used(Arc<Mutex<IndexMap<String, Tally>>>);
+pub(crate) struct UsedDatasets(Arc<Mutex<IndexMap<String, Tally>>>);
 
 #[derive(Debug, Default)]
 struct Tally {
@@ -53,7 +53,7 @@ struct Tally {
     hasher: Sha256,
 }
 
-impl Used {
+impl UsedDatasets {
     /// Nothing read so far of this dataset.
     pub(crate) fn of(dataset: &Dataset) -> Self {
         let tallies = dataset.origins.iter().map(|(name, origin)| {

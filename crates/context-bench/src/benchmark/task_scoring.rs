@@ -1,4 +1,4 @@
-//! `TaskScorer`: scores of a task, from rows or from answers.
+//! `TaskScoring`: scores of a task, from rows or from answers.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -35,12 +35,12 @@ pub(super) fn documents<'a>(rows: &[Answered<'a>]) -> Vec<Document<'a>> {
 }
 
 /// A task with who runs its Python: everything that scoring takes.
-pub(super) struct TaskScorer {
+pub(super) struct TaskScoring {
     pub(super) task: Arc<Task>,
     pub(super) host: Arc<dyn Host>,
 }
 
-impl TaskScorer {
+impl TaskScoring {
     /// How many answers each document gets.
     pub(super) fn repeats(&self) -> usize {
         match self.task.output_type {

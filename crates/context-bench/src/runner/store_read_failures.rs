@@ -1,9 +1,9 @@
-//! `Unread`: what becomes of examples when the store cannot be read.
+//! `StoreReadFailures`: what happens to examples when the store cannot be read.
 //!
 //! A re-run pays only for what is missing, and what cannot be looked up may well
 //! be there. So its systems are not asked: the rows fail, and the next run finds
 //! them in the store or asks. Locks of other processes are waited for below, in the
-//! store's connections; what arrives here is no matter of moments.
+//! store's connections; an error that arrives here will not pass in a moment.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -17,14 +17,14 @@ const MAX_IN_A_ROW: u32 = 3;
 
 /// What could not be read of a store in one run.
 #[derive(Debug, Default)]
-pub(super) struct Unread {
+pub(super) struct StoreReadFailures {
     in_a_row: AtomicU32,
     examples: AtomicU64,
     /// The first reason, and the failure of all rows concerned.
     first: OnceLock<(String, Arc<Failure>)>,
 }
 
-impl Unread {
+impl StoreReadFailures {
     /// What `read` finds in the store, or the failure that stands for it.
     pub(super) fn read<T>(
         &self,
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn a_store_that_stays_broken_is_left_alone_and_one_that_recovers_is_used() {
-        let unread = Unread::default();
+        let unread = StoreReadFailures::default();
         for _ in 0..5 {
             assert!(unread.read(broken).is_err());
             assert!(unread.read(|| Ok(())).is_ok());

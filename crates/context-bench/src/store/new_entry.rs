@@ -8,19 +8,19 @@ use serde_json::{Map, Value};
 
 use super::delta::OutputDelta;
 use super::key::{Key, ResponseKey};
-use super::queue::Haste;
+use super::queue::Urgency;
 use super::run::Run;
 use crate::model::{CallStats, Example, ExampleId, Failure, Scores};
 
 /// Where a stored response is. Comes from a look-up; its numbers mean nothing outside its store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Located {
+pub struct StoredResponseId {
     pub(super) key: ResponseKey,
     pub(super) response: i64,
     pub(super) example: i64,
 }
 
-impl Located {
+impl StoredResponseId {
     /// The content address of the response.
     pub fn key(&self) -> ResponseKey {
         self.key
@@ -33,7 +33,7 @@ pub enum ResponseRef {
     /// A response that was put before, by this process.
     Put(ResponseKey),
     /// A response that was found in the store.
-    Found(Located),
+    Found(StoredResponseId),
 }
 
 impl ResponseRef {
@@ -51,15 +51,15 @@ impl From<ResponseKey> for ResponseRef {
     }
 }
 
-impl From<Located> for ResponseRef {
-    fn from(located: Located) -> Self {
+impl From<StoredResponseId> for ResponseRef {
+    fn from(located: StoredResponseId) -> Self {
         Self::Found(located)
     }
 }
 
 /// One thing to be stored.
 #[derive(Debug, Clone)]
-pub enum Record {
+pub enum NewEntry {
     /// What a system answered.
     Response(Box<NewResponse>),
     /// What an evaluator said about a response.
@@ -68,19 +68,19 @@ pub enum Record {
     Row(Box<RunRow>),
 }
 
-impl From<NewResponse> for Record {
+impl From<NewResponse> for NewEntry {
     fn from(response: NewResponse) -> Self {
         Self::Response(Box::new(response))
     }
 }
 
-impl From<NewScores> for Record {
+impl From<NewScores> for NewEntry {
     fn from(scores: NewScores) -> Self {
         Self::Scores(scores)
     }
 }
 
-impl From<RunRow> for Record {
+impl From<RunRow> for NewEntry {
     fn from(row: RunRow) -> Self {
         Self::Row(Box::new(row))
     }
@@ -163,16 +163,16 @@ pub enum NewOutcome {
     },
 }
 
-impl Record {
+impl NewEntry {
     /// A row of an answer that was stored before can be made again for nothing.
-    pub(super) fn haste(&self) -> Haste {
+    pub(super) fn urgency(&self) -> Urgency {
         match self {
-            Self::Row(row) if row.cached => Haste::Sometime,
-            _ => Haste::Soon,
+            Self::Row(row) if row.cached => Urgency::Sometime,
+            _ => Urgency::Soon,
         }
     }
 
-    /// Bytes that the record keeps alive, roughly. The queue is bounded by it.
+    /// Bytes that the entry keeps alive, roughly. The queue is bounded by it.
     pub(super) fn weight(&self) -> usize {
         const FIXED: usize = 512;
         FIXED

@@ -1,5 +1,5 @@
-//! One file for several tasks: each must find its own records in it, unless they ask about
-//! the same data anyway.
+//! `SharedFiles`: one file for several tasks. Each must find its own records in it, unless the
+//! tasks are about the same data anyway.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -7,15 +7,15 @@ use std::sync::{Mutex, PoisonError};
 use context_bench_tasks::{Error, Result, Task};
 use serde_json::{Map, Value, json};
 
-/// So many records tell whether two tasks got the same ones.
+/// This many records are enough to see whether two tasks got the same ones.
 const COMPARED: usize = 64;
 
-/// What was read so far of files that the user gave.
+/// What was read so far from files that the user gave.
 #[derive(Debug, Default)]
-pub(super) struct Apart(Mutex<Vec<Served>>);
+pub(super) struct SharedFiles(Mutex<Vec<ServedRecords>>);
 
 #[derive(Debug, PartialEq, Eq)]
-struct Served {
+struct ServedRecords {
     file: PathBuf,
     task: String,
     /// The data that the task is about.
@@ -23,8 +23,8 @@ struct Served {
     digest: String,
 }
 
-impl Apart {
-    /// Notes which records a task got of a file.
+impl SharedFiles {
+    /// Notes which records of a file a task got.
     pub(super) fn note<'a>(
         &self,
         file: &Path,
@@ -40,14 +40,14 @@ impl Apart {
         if text.is_empty() {
             return Ok(());
         }
-        let new = Served {
+        let new = ServedRecords {
             file: file.to_owned(),
             task: task.to_owned(),
             about,
             digest: crate::digest::hex(&text),
         };
         let mut served = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_same = |old: &&Served| {
+        let is_same = |old: &&ServedRecords| {
             old.file == new.file && old.digest == new.digest && old.about != new.about
         };
         if let Some(old) = served.iter().find(is_same) {

@@ -11,11 +11,11 @@ use crate::benchmark::{
 use crate::dataset::Skipped;
 use crate::evaluator::Evaluator;
 use crate::plan::{BenchmarkKind, PlannedBenchmark};
-use crate::store::ScorerEntry;
+use crate::store::EvaluatorEntry;
 
 /// Benchmarks while they are gathered.
 #[derive(Default)]
-pub(super) struct Gathered {
+pub(super) struct BenchmarkCollector {
     pub(super) nodes: Vec<Node>,
     pub(super) benchmarks: Vec<Arc<dyn Benchmark>>,
     pub(super) planned: Vec<PlannedBenchmark>,
@@ -28,7 +28,7 @@ pub(super) struct Gathered {
     pub(super) has_files: bool,
 }
 
-impl Gathered {
+impl BenchmarkCollector {
     pub(super) fn add_dataset(&mut self, benchmark: DatasetBenchmark) {
         self.fields.extend(benchmark.score_field.clone());
         let evaluators = benchmark.evaluators.iter();
@@ -104,6 +104,6 @@ pub(super) fn scorers(evaluators: &[Arc<dyn Evaluator>]) -> Vec<String> {
 pub(super) fn scorer(evaluator: &dyn Evaluator) -> String {
     let entry = evaluator
         .identity()
-        .map(|identity| ScorerEntry::new(evaluator.name(), identity));
+        .map(|identity| EvaluatorEntry::new(evaluator.name(), identity));
     entry.map_or_else(String::new, |entry| entry.key().to_string())
 }

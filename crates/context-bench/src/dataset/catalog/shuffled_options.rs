@@ -1,4 +1,5 @@
-//! Options to choose from: their letters, and an order that gives nothing away.
+//! Options of multiple-choice questions (GPQA and others): their letters, and the shuffled
+//! order that keeps the place of the right one from giving it away.
 
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
@@ -16,10 +17,10 @@ impl Options {
     /// and the options themselves, so that it is the same in every run and for
     /// every slice of the data.
     pub(super) fn shuffle(&mut self, seed: u64, dataset: &str) {
-        let mut dice = Dice::of(seed, dataset, &self.texts);
+        let mut random = DigestRandom::of(seed, dataset, &self.texts);
         let mut order: Vec<usize> = (0..self.texts.len()).collect();
         for last in (1..order.len()).rev() {
-            order.swap(last, dice.below(last + 1));
+            order.swap(last, random.below(last + 1));
         }
         self.texts = order.iter().map(|&at| self.texts[at].clone()).collect();
         self.correct = self
@@ -33,7 +34,7 @@ impl Options {
         letter.map(String::from).unwrap_or_default()
     }
 
-    /// `A) text  B) text`, on one line as the original tool has it.
+    /// `A) text  B) text`, on one line, as in the original tool.
     pub(super) fn listed(&self) -> String {
         let mut listed = String::new();
         for (at, text) in self.texts.iter().enumerate() {
@@ -55,12 +56,12 @@ fn letter(at: usize) -> Option<char> {
 }
 
 /// Numbers drawn from a digest: the same on every machine and in every version.
-pub(super) struct Dice {
+pub(super) struct DigestRandom {
     digest: [u8; 32],
     draws: u64,
 }
 
-impl Dice {
+impl DigestRandom {
     pub(super) fn of(seed: u64, dataset: &str, texts: &[Value]) -> Self {
         let mut hasher = Sha256::new();
         hasher.update(seed.to_le_bytes());

@@ -7,24 +7,30 @@ use serde_json::Value;
 
 use super::{PlanError, defaults};
 use crate::benchmark::{SCORE, dataset_leaf};
-use crate::plan::{BenchmarkKind, PlannedBenchmark, RunPlan, RunRecord, RunSpec};
-use crate::replay::Replay;
+use crate::plan::{BenchmarkKind, PlannedBenchmark, RunManifest, RunPlan, RunSpec};
+use crate::reopened_run::ReopenedRun;
 use crate::store::StoreError;
 
-/// The record of a run that has none.
-pub(super) fn record(replay: &Replay) -> Result<RunRecord, StoreError> {
-    let text = |key: &str| said(replay, key).and_then(Value::as_str).map(str::to_owned);
+/// The manifest of a run that has none.
+pub(super) fn manifest(reopened: &ReopenedRun) -> Result<RunManifest, StoreError> {
+    let text = |key: &str| {
+        said(reopened, key)
+            .and_then(Value::as_str)
+            .map(str::to_owned)
+    };
     let mut plan = RunPlan::default();
     let scoring = &mut plan.scoring;
-    scoring.threshold = said(replay, "threshold")
+    scoring.threshold = said(reopened, "threshold")
         .and_then(Value::as_f64)
         .unwrap_or(crate::metric::DEFAULT_THRESHOLD);
     scoring.score_field = text("score_field");
     scoring.is_common = scoring.score_field.as_deref() == Some(SCORE);
-    scoring.repeats = said(replay, "repeats").and_then(Value::as_u64).unwrap_or(1);
+    scoring.repeats = said(reopened, "repeats")
+        .and_then(Value::as_u64)
+        .unwrap_or(1);
     scoring.tokenizer = text("tokenizer").unwrap_or_default();
     scoring.bootstrap_iters = defaults::BOOTSTRAP_ITERS;
-    if let Some(fields) = said(replay, "text_fields").and_then(Value::as_array) {
+    if let Some(fields) = said(reopened, "text_fields").and_then(Value::as_array) {
         let fields = fields.iter().filter_map(Value::as_str).map(str::to_owned);
         scoring.text_fields = Some(fields.collect());
     }
@@ -32,22 +38,22 @@ pub(super) fn record(replay: &Replay) -> Result<RunRecord, StoreError> {
         scoring.metrics = Some(Vec::new());
     }
     let repeats = usize::try_from(scoring.repeats).unwrap_or(1);
-    plan.benchmarks = benchmarks(replay, repeats)?;
-    plan.scoring.per_dataset = !is_of_tasks(replay) && plan.benchmarks.len() > 1;
+    plan.benchmarks = benchmarks(reopened, repeats)?;
+    plan.scoring.per_dataset = !is_of_tasks(reopened) && plan.benchmarks.len() > 1;
     let nodes = plan.benchmarks.iter().map(|one| dataset_leaf(&one.key));
     plan.tree = Tree {
         nodes: nodes.collect(),
     };
-    Ok(RunRecord {
+    Ok(RunManifest {
         spec: RunSpec::default(),
         plan,
     })
 }
 
 /// Tasks are scored in their own way, which earlier versions did not keep.
-pub(super) fn check(replay: &Replay, spec: &RunSpec) -> Result<(), PlanError> {
-    let is_planned = RunRecord::of(&replay.run.config).is_some();
-    if is_planned || !is_of_tasks(replay) || spec.scoring.evaluators.is_some() {
+pub(super) fn check(reopened: &ReopenedRun, spec: &RunSpec) -> Result<(), PlanError> {
+    let is_planned = RunManifest::of(&reopened.run.config).is_some();
+    if is_planned || !is_of_tasks(reopened) || spec.scoring.evaluators.is_some() {
         return Ok(());
     }
     Err(PlanError::new(
@@ -60,17 +66,17 @@ pub(super) fn check(replay: &Replay, spec: &RunSpec) -> Result<(), PlanError> {
 }
 
 /// What a run says about itself.
-fn said<'a>(replay: &'a Replay, key: &str) -> Option<&'a Value> {
-    replay.run.config.get("provenance")?.get(key)
+fn said<'a>(reopened: &'a ReopenedRun, key: &str) -> Option<&'a Value> {
+    reopened.run.config.get("provenance")?.get(key)
 }
 
-fn is_of_tasks(replay: &Replay) -> bool {
-    said(replay, "tasks").is_some()
+fn is_of_tasks(reopened: &ReopenedRun) -> bool {
+    said(reopened, "tasks").is_some()
 }
 
 /// The datasets of a run: those that it says how it scored or, where it does not, those
 /// of its rows, which all its evaluators scored.
-fn benchmarks(replay: &Replay, repeats: usize) -> Result<Vec<PlannedBenchmark>, StoreError> {
+fn benchmarks(reopened: &ReopenedRun, repeats: usize) -> Result<Vec<PlannedBenchmark>, StoreError> {
     let of = |tag: &str, evaluators: Vec<String>, field: Option<&str>| PlannedBenchmark {
         key: tag.to_owned(),
         tag: tag.to_owned(),
@@ -80,7 +86,7 @@ fn benchmarks(replay: &Replay, repeats: usize) -> Result<Vec<PlannedBenchmark>, 
         repeats,
         ..PlannedBenchmark::default()
     };
-    if let Some(wired) = said(replay, "scoring").and_then(Value::as_object) {
+    if let Some(wired) = said(reopened, "scoring").and_then(Value::as_object) {
         let wired = wired.iter().map(|(tag, how)| {
             let names = how.get("evaluators").and_then(Value::as_array);
             let names = names.into_iter().flatten().filter_map(Value::as_str);
@@ -90,12 +96,12 @@ fn benchmarks(replay: &Replay, repeats: usize) -> Result<Vec<PlannedBenchmark>, 
         return Ok(wired.collect());
     }
     let mut tags = IndexSet::new();
-    for row in replay.store().run_rows(&replay.run) {
+    for row in reopened.store().run_rows(&reopened.run) {
         tags.insert(row?.dataset.to_string());
     }
-    let evaluators = replay.evaluators();
+    let evaluators = reopened.evaluators();
     let names: Vec<String> = evaluators.iter().map(|one| one.name().to_owned()).collect();
-    let field = said(replay, "score_field").and_then(Value::as_str);
+    let field = said(reopened, "score_field").and_then(Value::as_str);
     let field = field.filter(|field| *field != SCORE);
     let tags = tags.iter();
     Ok(tags.map(|tag| of(tag, names.clone(), field)).collect())
