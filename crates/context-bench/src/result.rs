@@ -1,7 +1,7 @@
 //! `EvalResult`: what a run found, ready to be read, filtered and exported.
 //!
 //! The members that users know (rows, summary, timing, config) keep their names
-//! and shapes; what honesty adds (counts, statistics) stands beside them.
+//! and shapes; what honest reporting adds (counts, statistics) stands beside them.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -43,11 +43,11 @@ pub struct EvalResult {
     pub provenance: Map<String, Value>,
     /// Systems that were given up, with the failure that their calls had in common.
     pub gave_up: IndexMap<String, Failure>,
-    /// What the store has to say, when there was one.
+    /// What was stored, and what could not be; `None` without a store.
     pub store: Option<StoreSummary>,
     /// Whether the run was stopped before its plan was done.
     pub interrupted: bool,
-    /// The stored run that all of this is made of, when that did not finish.
+    /// The stored run that these results come from, if it did not finish.
     pub unfinished: Option<Unfinished>,
 }
 
@@ -61,7 +61,7 @@ pub struct Unfinished {
     pub how: String,
 }
 
-/// How a run was kept in a store.
+/// What was stored of a run, and what could not be.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
@@ -74,13 +74,13 @@ pub struct StoreSummary {
     /// Why not everything could be kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
-    /// What is to be done about that.
+    /// What to do about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure_hint: Option<String>,
-    /// Why the store could be read and nothing be kept in it.
+    /// Why the store could only be read, not written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_only: Option<String>,
-    /// Stored records that were found damaged and were not used.
+    /// Stored entries that were found damaged and were not used.
     #[serde(skip_serializing_if = "is_zero")]
     pub damaged: u64,
     /// Examples that could not be looked up; nothing was asked about them.
@@ -89,7 +89,7 @@ pub struct StoreSummary {
     /// Why the first of them could not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unread_reason: Option<String>,
-    /// Records that could not be stored.
+    /// Entries that could not be stored.
     #[serde(skip_serializing_if = "is_zero")]
     pub dropped: u64,
 }
@@ -106,7 +106,7 @@ impl StoreSummary {
         self.failure_hint = error.hint();
     }
 
-    /// Whether something that was to be kept was not.
+    /// Whether something could not be stored that should have been.
     pub fn is_incomplete(&self) -> bool {
         self.failure.is_some() || self.dropped > 0
     }
@@ -150,7 +150,8 @@ impl EvalResult {
         }
     }
 
-    /// Of what all this is only a part, and how much of it is missing; `None` for a whole.
+    /// Which run these results are only a part of, and how much of it is missing; `None` when
+    /// they are complete.
     ///
     /// ```
     /// # use context_bench::{EvalResult, Counts};
@@ -192,8 +193,8 @@ impl EvalResult {
         answered.get(system)?.as_str()
     }
 
-    /// By which rule each dataset of the catalog is scored, and what the scores of this
-    /// run are of it.
+    /// By which rule each dataset of the catalog is scored, and how the scores of
+    /// this run relate to that rule.
     pub fn rules(&self) -> Map<String, Value> {
         let mut rules = Map::new();
         for report in self.tasks.values() {

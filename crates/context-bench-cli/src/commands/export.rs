@@ -37,7 +37,7 @@ pub(crate) fn main(args: &ExportArgs, registry: &Registry) -> Result<Exit, Failu
     let damaged = store.damaged();
     if damaged > 0 {
         output::warning(&format!(
-            "{damaged} stored records are damaged; their contents are missing here"
+            "{damaged} stored entries are damaged; their contents are missing here"
         ));
     }
     output::notices(planner::unfinished(&result).as_slice());

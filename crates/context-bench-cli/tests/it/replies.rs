@@ -213,7 +213,7 @@ fn every_output_says_who_answered() {
         table.stdout.contains("answered by baseline-reader"),
         "{table}"
     );
-    assert!(table.stderr.contains("no language model"), "{table}");
+    assert!(table.stderr.contains("not a language model"), "{table}");
     let markdown = run(&[&layer[..], &["--output", "markdown"]].concat());
     assert!(markdown.stdout.contains("baseline-reader"), "{markdown}");
     let json = json_of(&run(&[&layer[..], &["--output", "json"]].concat()));
@@ -230,7 +230,7 @@ fn every_output_says_who_answered() {
     let relay = ["--relay", &url, "--model", "tiny-1"];
     let table = run(&[&layer[..], &relay[..]].concat());
     assert!(table.stdout.contains("answered by tiny-1"), "{table}");
-    assert!(!table.stderr.contains("no language model"), "{table}");
+    assert!(!table.stderr.contains("not a language model"), "{table}");
 }
 
 #[test]

@@ -51,7 +51,7 @@ enum Kind {
     },
 }
 
-/// What became of the documents of a class.
+/// What happened to the documents of a class.
 pub(super) struct ClassOutcome {
     pub(super) result: TaskResult,
     /// Documents with all their responses, which are scored.

@@ -76,11 +76,11 @@ pub struct TaskReport {
     /// The lines of the table of groups.
     #[serde(skip)]
     pub group_rows: Vec<Row>,
-    /// What became of the documents of each task.
+    /// What happened to the documents of each task.
     pub counts: IndexMap<String, DocumentCounts>,
     /// What is quoted of each dataset, and by which rule.
     pub datasets: IndexMap<String, DatasetReport>,
-    /// Why tasks and metrics have no value, each with advice; all others have theirs.
+    /// Why tasks and metrics have no value, each with a hint; all others have theirs.
     pub failed: Vec<(String, Option<String>)>,
     /// What was noticed.
     pub warnings: Vec<String>,

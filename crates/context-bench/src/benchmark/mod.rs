@@ -96,7 +96,7 @@ pub trait Benchmark: Send + Sync {
     }
 
     /// Everything that can change what [`score`](Self::score) gives; `None` when
-    /// that cannot be told, as of code.
+    /// that is not known, as for code.
     fn scoring(&self) -> Option<Value> {
         None
     }

@@ -33,7 +33,7 @@ pub struct BenchmarkOutcome {
 pub struct SuiteOutcome {
     /// Scores of tasks and groups.
     pub results: Results,
-    /// What became of the documents of each task.
+    /// What happened to the documents of each task.
     pub counts: IndexMap<String, DocumentCounts>,
     /// What is quoted of each dataset, and by which rule.
     pub datasets: IndexMap<String, DatasetReport>,
@@ -45,7 +45,7 @@ pub struct SuiteOutcome {
     pub warnings: Vec<Warning>,
 }
 
-/// What became of the documents of a task.
+/// What happened to the documents of a task.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DocumentCounts {
@@ -57,7 +57,7 @@ pub struct DocumentCounts {
     pub failed: usize,
     /// Documents with an answer that could not be scored.
     pub unscored: usize,
-    /// Documents with an answer that no evaluator applies to, such as for lack of a
+    /// Documents with an answer that no evaluator applies to, such as for want of a
     /// gold answer.
     pub not_applicable: usize,
     /// Documents that no system was asked about.

@@ -32,7 +32,7 @@ pub(super) fn response(ask: &Ask, output: &Output) -> Result<Response, String> {
 pub(super) fn answer(settings: &Map<String, Value>, output: &Output) -> String {
     let thought = settings.get("think_end_token").and_then(Value::as_str);
     let said = match output.get("response") {
-        // A model that says nothing says no `None`.
+        // A model that says nothing does not say `None`.
         None | Some(Value::Null) => return String::new(),
         Some(_) => output.response(),
     };

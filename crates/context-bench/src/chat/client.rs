@@ -1,4 +1,5 @@
-//! `ChatClient`: sends a request until it is answered, refused or too late.
+//! `ChatClient`: sends a request, and again after a 429 or another passing failure, until it
+//! is answered, refused or too late.
 //!
 //! One call is one loop of attempts. Each attempt reads the whole reply, so a
 //! reply that breaks off is a failed attempt and not a failed call. This file
@@ -92,7 +93,7 @@ struct Failed {
     asked: Option<Duration>,
 }
 
-/// What an attempt brought, before anyone looked into it.
+/// What an attempt received, before it is read.
 enum Received {
     Streamed(Box<ChatReply>),
     Whole(Vec<u8>),
@@ -487,7 +488,7 @@ impl fmt::Debug for ChatClient {
     }
 }
 
-/// Tells the call that this request is part of, which may be given up before it ends.
+/// Reports to the call that this request is part of, which may be given up before it ends.
 fn note(sent: impl FnOnce(&mut CallStats)) {
     if let Some(watch) = Stopwatch::current() {
         watch.sent(sent);

@@ -1,4 +1,4 @@
-//! Why a call to a chat endpoint gave no reply, and how that reads.
+//! Why a call to a chat endpoint gave no reply, and the message about it.
 //!
 //! Texts begin as those of the reference implementation do, so that scripts
 //! which look for them go on working. Whatever came from outside has gone

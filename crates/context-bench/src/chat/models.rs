@@ -15,7 +15,7 @@ use super::{Endpoint, Secret, http};
 const PATIENCE: Duration = Duration::from_secs(3);
 /// The longest list that is read.
 const MAX_LIST: usize = 8_000_000;
-/// Longer names are none.
+/// Anything longer is not a name.
 const MAX_NAME: usize = 200;
 
 impl Endpoint {

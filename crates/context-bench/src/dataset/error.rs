@@ -175,10 +175,10 @@ impl Hint for DatasetError {
             }
             Self::Unreadable { .. } => return None,
             Self::BadFile { .. } => {
-                "mend the file; bad records can be skipped, a broken file cannot".into()
+                "fix the file; bad records can be skipped, a broken file cannot".into()
             }
             Self::BadRecord { .. } | Self::BadExample { .. } => {
-                "mend the record, or pass `--skip-bad-lines` to leave bad ones out and count them"
+                "fix the record, or pass `--skip-bad-lines` to leave bad ones out and count them"
                     .into()
             }
             Self::BadField(field) => {

@@ -15,7 +15,7 @@ use crate::model::Summary;
 use crate::result::EvalResult;
 use crate::runner::{Outcome, Wiring};
 
-/// Per system: the answers that were to be held, by place of their row.
+/// Per system: the answers that benchmarks need, by the number of their row.
 pub(super) type Answers = Vec<HashMap<usize, Answer>>;
 
 /// Moves what the run produced into the result, but for answers that benchmarks need

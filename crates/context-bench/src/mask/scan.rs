@@ -11,7 +11,7 @@ use super::names::{
     may_count, names_variable,
 };
 
-/// What sort of text is looked at.
+/// What kind of text is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TextKind {
     /// Something that the user set: what is called like a secret is one.

@@ -84,7 +84,7 @@ impl RunSpec {
         yaml::emit(&yaml::from_json(&value))
     }
 
-    /// This spec with another on top: lists are replaced, all else is merged key by key.
+    /// This spec with another on top: lists are replaced, everything else is merged key by key.
     #[must_use]
     pub fn with(self, over: &Self) -> Self {
         let value = |spec: &Self| serde_json::to_value(spec).unwrap_or_default();

@@ -62,7 +62,7 @@ impl RunPlan {
 pub struct PlannedSystem {
     /// What reports call it.
     pub name: String,
-    /// What sort of system it is: `endpoint`, `layer`, `command` or `given`.
+    /// What kind of system it is: `endpoint`, `layer`, `command` or `given`.
     pub kind: String,
     /// Where it is asked, without credentials; of a layer, who answers for it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -74,7 +74,7 @@ pub struct PlannedSystem {
     pub settings: Value,
 }
 
-/// What sort of benchmark something is.
+/// What kind of benchmark something is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BenchmarkKind {
@@ -95,7 +95,7 @@ pub struct PlannedBenchmark {
     pub key: String,
     /// The tag of its examples.
     pub tag: String,
-    /// What sort it is.
+    /// What kind it is.
     pub kind: BenchmarkKind,
     /// What tables show.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -103,7 +103,7 @@ pub struct PlannedBenchmark {
     /// The evaluators that score it, by name; none for tasks, which score themselves.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub evaluators: Vec<String>,
-    /// What the store finds their scores by, in their order: one name may be there with
+    /// Their keys in the store, in their order: one name may be there with
     /// several settings in one run. Empty where an evaluator has no such key.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub scorers: Vec<String>,

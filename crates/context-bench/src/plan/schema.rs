@@ -111,7 +111,7 @@ fn keys(schema: &Value) -> String {
     table
 }
 
-/// What sort of value a key takes.
+/// What kind of value a key takes.
 fn kind(property: &Value) -> String {
     if let Some((_, many)) = refers_to(property) {
         return if many { "list" } else { "mapping" }.into();

@@ -16,9 +16,9 @@ const AUTO_UP_TO: usize = 1024;
 /// A number of calls in flight, or `auto` to find it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Workers {
-    /// So many.
+    /// This many.
     Number(usize),
-    /// As many as the endpoints bear.
+    /// As many as the endpoints can take.
     Auto,
 }
 

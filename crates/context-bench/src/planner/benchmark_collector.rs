@@ -1,4 +1,4 @@
-//! The benchmarks of a run while they are gathered, and what the plan says of each.
+//! `BenchmarkCollector`: the benchmarks of a run while they are put together, and the plan of each.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::evaluator::Evaluator;
 use crate::plan::{BenchmarkKind, PlannedBenchmark};
 use crate::store::EvaluatorEntry;
 
-/// Benchmarks while they are gathered.
+/// Collects the benchmarks of a run.
 #[derive(Default)]
 pub(super) struct BenchmarkCollector {
     pub(super) nodes: Vec<Node>,
@@ -95,12 +95,12 @@ impl BenchmarkCollector {
     }
 }
 
-/// What the store finds the scores of evaluators by.
+/// The keys of evaluators in the store.
 pub(super) fn scorers(evaluators: &[Arc<dyn Evaluator>]) -> Vec<String> {
     evaluators.iter().map(|one| scorer(&**one)).collect()
 }
 
-/// What the store finds the scores of an evaluator by; empty when they cannot be kept.
+/// The key of an evaluator in the store; empty when its scores cannot be reused.
 pub(super) fn scorer(evaluator: &dyn Evaluator) -> String {
     let entry = evaluator
         .identity()

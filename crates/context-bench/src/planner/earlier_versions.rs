@@ -60,7 +60,7 @@ pub(super) fn check(reopened: &ReopenedRun, spec: &RunSpec) -> Result<(), PlanEr
         "the run is one of tasks, and an earlier version did not keep how they score",
     )
     .with_hint(
-        "`run --tasks` with the same `--cache-dir` scores stored answers anew and sends nothing; \
+        "`run --tasks` with the same `--cache-dir` scores stored answers again and sends nothing; \
          or name an `--evaluator`",
     ))
 }

@@ -1,4 +1,4 @@
-//! Plain files of examples: whether they hold what systems ask about, told before the
+//! Plain files of examples: whether they hold what systems ask about, reported before the
 //! first request.
 
 use context_bench_error::suggest::quoted_list;
@@ -135,7 +135,7 @@ pub(super) fn review(
     Ok(notices)
 }
 
-/// That a key looks like one that systems or evaluators know, and is none.
+/// That a key looks like one that systems or evaluators know, but is not.
 fn unread(
     tag: &str,
     first: &First,

@@ -1,5 +1,5 @@
 //! Context layers before tasks and official prompts: which part of the prompts they change,
-//! or that there is none, told before anything is sent.
+//! or that there is none, reported before anything is sent.
 
 use std::collections::HashMap;
 

@@ -101,7 +101,7 @@ fn n_documents(object: &dyn Object, limit: Limit, leaf: &Leaf) -> Result<usize, 
         (Limit::Count(n), _) => Ok(n),
         (limit, Some(all)) => Ok(limit.apply(all)),
         (Limit::Share(_), None) => Err(PlanError::new(format!(
-            "task `{}` does not tell how many documents it has",
+            "task `{}` does not say how many documents it has",
             leaf.name
         ))
         .with_hint("give `--limit` as a number of documents")),

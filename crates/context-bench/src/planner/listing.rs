@@ -10,7 +10,7 @@ use crate::store::{Store, SystemEntry};
 use crate::system::OpenAiProxySettings;
 use crate::text::suggest::{near_matches, quoted_list};
 
-/// So many names are shown when none is near.
+/// This many names are shown when none is near.
 const SHOWN: usize = 5;
 
 /// A model, and who knows whether it is there.
@@ -40,7 +40,7 @@ impl Listing {
         self.endpoint == other.endpoint && self.key == other.key
     }
 
-    /// What is to be said when the model is not among these.
+    /// The notice for when the model is not among these.
     fn missing_in(&self, known: &[String], systems: &[&str]) -> Option<Notice> {
         let typed = self.model.as_str();
         // Some servers list names with a prefix or a tag that they do not ask for.

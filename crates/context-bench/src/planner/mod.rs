@@ -482,7 +482,7 @@ pub fn nothing_loaded() -> PlanError {
         .with_hint("check the `--dataset` arguments and `--max-examples`")
 }
 
-/// Nobody runs Python.
+/// Python is not allowed or not available.
 pub(crate) fn no_host() -> Arc<dyn Host> {
     Arc::new(context_bench_tasks::NoHost)
 }

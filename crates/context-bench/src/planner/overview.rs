@@ -21,7 +21,7 @@ pub struct Overview {
     pub systems: Vec<SystemOverview>,
 }
 
-/// What became of one system in a run.
+/// What happened to one system in a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SystemOverview {
     /// The system.

@@ -195,7 +195,7 @@ pub(super) fn prompted(
     if let Some(first) = first {
         prompt.render(&first).map_err(|error| {
             PlanError::new(format!("dataset `{tag}`: {error}"))
-                .with_hint("mend `prompt` in the file of the dataset, or say `--prompt plain`")
+                .with_hint("fix `prompt` in the file of the dataset, or pass `--prompt plain`")
         })?;
     }
     Ok(dataset.with_prompt(prompt))

@@ -32,7 +32,7 @@ impl Notice {
     }
 }
 
-/// From so many answers of an endpoint on, asking one after the other is worth a word.
+/// From this many answers of an endpoint on, asking one after the other is worth a notice.
 const MANY: usize = 200;
 
 /// Prompts are data and are kept as they were asked, whatever a setting put into them.
@@ -72,7 +72,7 @@ pub(super) fn one_by_one(plan: &RunPlan, systems: &Systems, spec: &RunSpec) -> O
     })
 }
 
-/// What is to be said about the examples of a run, once they are read.
+/// Notices about the examples of a run, once they are read.
 pub fn examples_read(skipped: &Skipped, repeated: &RepeatedIds) -> Vec<Notice> {
     let mut notices = Vec::new();
     let total = skipped.total();
@@ -106,13 +106,13 @@ pub fn note_skipped(result: &mut EvalResult, skipped: &Skipped) {
     }
 }
 
-/// What is to be said about the result of a run: what was noticed when it was summed up,
-/// what is missing in it and why, what was not kept.
+/// Notices about the result of a run: what was noticed when it was summed up,
+/// what is missing and why, and what could not be stored.
 pub fn remarks(plan: &RunPlan, result: &EvalResult) -> Vec<Notice> {
     let noticed = shown_tasks(result).flat_map(|(_, report)| &report.warnings);
     let mut notices = Notice::shown(&noticed.map(Notice::new).collect::<Vec<_>>());
     let nothing_ran = result.rows.iter().all(|row| !row.is_completed());
-    // Why a system was given up says it all.
+    // Why a system was given up explains everything.
     if !nothing_ran || result.gave_up.is_empty() {
         notices.extend(lost(result));
     }
@@ -203,7 +203,7 @@ fn lost(result: &EvalResult) -> Vec<Notice> {
     if let Some(more) = notices.len().checked_sub(SHOWN).filter(|more| *more > 0) {
         notices.truncate(SHOWN);
         notices.push(Notice::new(format!(
-            "{more} more tasks lack documents; `counts` of the JSON has all"
+            "{more} more tasks are missing documents; `counts` in the JSON has all of them"
         )));
     }
     notices
@@ -233,7 +233,7 @@ fn keeping(kept: &StoreSummary) -> Vec<Notice> {
     let path = kept.path.display();
     if kept.damaged > 0 {
         notices.push(Notice::new(format!(
-            "{} stored records are damaged and were not used; what they held was done again",
+            "{} stored entries are damaged and were not used; what they held was done again",
             kept.damaged
         )));
     }
@@ -251,7 +251,7 @@ fn keeping(kept: &StoreSummary) -> Vec<Notice> {
             _ => "",
         };
         let notice = Notice::new(format!(
-            "{failure}; the run went on in memory, {} records are not kept in `{path}`",
+            "{failure}; the run went on in memory, {} entries are not kept in `{path}`",
             kept.dropped
         ));
         let hint = kept.failure_hint.as_deref();
@@ -259,7 +259,7 @@ fn keeping(kept: &StoreSummary) -> Vec<Notice> {
         notices.push(notice.with_hint(format!("{hint}{complete}")));
     } else if kept.dropped > 0 && kept.read_only.is_none() {
         let notice = Notice::new(format!(
-            "{} records are not kept in `{path}`: they are too long, or another process removed \
+            "{} entries are not kept in `{path}`: they are too long, or another process removed \
              what they refer to",
             kept.dropped
         ));
@@ -305,7 +305,7 @@ fn odd(system: &str, counts: &Counts) -> Vec<Notice> {
     let hint = |what: &str| match what {
         what if what.contains("cut") => Some("raise `--max-tokens` (`max_tokens` in Python)"),
         what if what.contains("empty") => Some(
-            "the rows say which: `finish_reason` and `reasoning` tell whether the model had no \
+            "the rows say which: `finish_reason` and `reasoning` show whether the model had no \
              tokens left to answer",
         ),
         what if what.contains("tools") => Some("the model waits for a tool; ask it without any"),
@@ -324,7 +324,7 @@ fn odd(system: &str, counts: &Counts) -> Vec<Notice> {
 fn reader(plan: &RunPlan) -> Option<Notice> {
     let is_read = |one: &PlannedSystem| one.kind == "layer" && one.endpoint.is_none();
     let notice = Notice::new(format!(
-        "`{BASELINE_READER}` answered for the built-in systems: it picks sentences and is no \
+        "`{BASELINE_READER}` answered for the built-in systems: it picks sentences and is not a \
          language model"
     ));
     plan.systems.iter().any(is_read).then(|| {

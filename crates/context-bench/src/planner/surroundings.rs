@@ -58,7 +58,7 @@ impl Surroundings {
         Self {
             registry,
             variable: Arc::new(|_| None),
-            hub: Arc::new(|| Err(PlanError::new("there is no way to the hub here"))),
+            hub: Arc::new(|| Err(PlanError::new("the hub is not available here"))),
             host: Arc::new(|_| super::no_host()),
             task_index: Arc::new(|include| TaskIndexSettings {
                 include: include.to_vec(),

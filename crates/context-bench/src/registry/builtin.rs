@@ -249,7 +249,7 @@ fn evaluators(registry: &mut Registry) {
     );
     add(
         "patch_overlap",
-        "overlap of a patch with the gold one, which is no score of SWE-bench: patch_overlap",
+        "overlap of a patch with the gold one, which is not a score of SWE-bench: patch_overlap",
         |_| Ok(Arc::new(PatchOverlap)),
     );
     add(SwebenchReport::NAME, swebench::ABOUT, swebench::make);

@@ -181,7 +181,7 @@ fn read(
     Ok((settings, files))
 }
 
-/// What every judge can be told: whom to ask, and how.
+/// The parameters of every judge: whom to ask, and how.
 fn asked(params: &mut Params, of: &str, settings: &mut LlmJudgeSettings) -> Result<(), BuildError> {
     if let Some(url) = params.take("url") {
         settings.base_url = url;
@@ -273,7 +273,7 @@ fn object(of: &str, text: &str, place: &str) -> Result<Map<String, Value>, Build
     match serde_json::from_str(text) {
         Ok(Value::Object(object)) => Ok(object),
         Ok(_) => Err(wrong(format!(
-            "{place}: the extra body of `{of}` is no JSON object"
+            "{place}: the extra body of `{of}` is not a JSON object"
         ))),
         Err(error) => Err(wrong(format!("{place}: {error}"))),
     }

@@ -77,7 +77,7 @@ pub struct DatasetRequest {
 /// What a system factory may use besides its parameters.
 #[derive(Clone)]
 pub struct SystemContext {
-    /// The name that reports shall show.
+    /// The name that reports show.
     pub name: String,
     /// Answers questions from the context that a context layer leaves.
     pub answerer: Arc<dyn System>,
@@ -145,7 +145,7 @@ pub enum BuildError {
     /// The dataset cannot be read.
     #[error(transparent)]
     Dataset(#[from] DatasetError),
-    /// Anything else that a factory has to say.
+    /// Any other error of a factory.
     #[error("{what}")]
     Other {
         /// What is wrong.

@@ -13,7 +13,7 @@ use crate::text::suggest;
 /// A system as typed: `[label=]name[:key=value,…]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SystemRef {
-    /// What reports shall call it: the label, else the whole reference as typed.
+    /// What reports call it: the label, else the whole reference as typed.
     pub label: String,
     /// The name to look up.
     pub name: String,
@@ -166,7 +166,7 @@ pub enum ParamError {
         /// What it should be.
         expected: &'static str,
     },
-    /// Nobody knows that key.
+    /// No parameter has that key.
     #[error("`{of}` has no parameter `{key}`")]
     Unknown {
         /// Whose parameter.

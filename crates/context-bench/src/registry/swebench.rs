@@ -153,7 +153,7 @@ fn patches(file: &Path, outcomes: &mut Outcomes) -> Result<(), BuildError> {
     {
         let number = at + 1;
         let line: Value = serde_json::from_str(line)
-            .map_err(|error| wrong(format!("line {number} is no JSON: {error}")))?;
+            .map_err(|error| wrong(format!("line {number} is not JSON: {error}")))?;
         let member = |key: &str| line.get(key).and_then(Value::as_str).map(str::to_owned);
         let Some(id) = member("instance_id") else {
             return Err(wrong(format!("line {number} has no `instance_id`")));

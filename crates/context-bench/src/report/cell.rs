@@ -34,7 +34,7 @@ pub(super) fn usual(measurement: &Measurement) -> String {
     }
 }
 
-/// `12/0`: rows that are scored and rows that are not, for an error. Of a part also how
+/// `12/0`: rows that are scored and rows that are not, for an error. For a part, also how
 /// many there should be: `12/0 of 20`.
 pub(super) fn counts(counts: &Counts) -> String {
     let done = format!("{}/{}", counts.scored, counts.errors());

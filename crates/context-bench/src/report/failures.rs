@@ -64,7 +64,7 @@ pub(super) fn lines(result: &EvalResult) -> Vec<String> {
         }
         if counts.not_applicable > 0 {
             lines.push(format!(
-                "{system}: {} of {} not applicable: the examples lack what the evaluators compare \
+                "{system}: {} of {} not applicable: the examples do not have what the evaluators compare \
                  with (such as `answer`)",
                 counts.not_applicable, counts.planned
             ));
@@ -92,7 +92,7 @@ pub(super) fn lines(result: &EvalResult) -> Vec<String> {
     lines
 }
 
-/// What is to be known about answers that were scored, with how many they are.
+/// Notices about answers that were scored, with how many there are.
 pub(crate) fn odd_answers(counts: &Counts) -> Vec<(usize, &'static str)> {
     let odd = [
         (counts.empty, "are empty"),

@@ -204,7 +204,7 @@ pub(super) fn rules(result: &EvalResult) -> Vec<String> {
         .collect();
     if more > 0 {
         lines.push(format!(
-            "{more} more rules: `context-bench show NAME` tells that of a dataset"
+            "{more} more rules: `context-bench show NAME` shows that of a dataset"
         ));
     }
     lines

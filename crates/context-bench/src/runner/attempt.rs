@@ -1,4 +1,4 @@
-//! One example through one system, timed.
+//! One example through one system, timed: the latency of a row.
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
@@ -114,7 +114,7 @@ async fn call(system: &dyn System, example: &Example) -> Result<Output, SystemEr
     }
 }
 
-/// The text of a panic, as far as there is one.
+/// The text of a panic, if it has one.
 pub(super) fn panic_message(panic: &(dyn Any + Send)) -> &str {
     panic
         .downcast_ref::<&str>()

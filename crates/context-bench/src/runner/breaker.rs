@@ -4,7 +4,7 @@
 //! calls of a system have all failed like that, the rest is not tried: one clear
 //! message instead of thousands, and nothing more to pay. The same goes for an
 //! endpoint that dies on the way: when for some time no call has got through,
-//! the rest is left for a re-run, which does just what is missing.
+//! the rest is left for another run, which does only what is missing.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard};
@@ -23,8 +23,8 @@ const LOST_FOR: Duration = Duration::from_secs(10);
 #[derive(Debug, Default)]
 pub(super) struct Breaker {
     open: AtomicBool,
-    /// Whether the last call got through, so that the next one that does has
-    /// nothing to take note of.
+    /// Whether the last call got through, so that there is nothing to note when the next
+    /// one does too.
     calm: AtomicBool,
     streak: Mutex<Streak>,
 }
@@ -35,7 +35,7 @@ struct Streak {
     failure: Option<Failure>,
     length: usize,
     since: Option<Instant>,
-    /// A call told that the configuration can work.
+    /// A call showed that the configuration can work.
     proven: bool,
 }
 
@@ -111,7 +111,7 @@ impl Breaker {
     }
 }
 
-/// Failures that another example will not mend.
+/// Failures that would be the same for every example.
 fn is_configuration(kind: FailureKind) -> bool {
     matches!(
         kind,

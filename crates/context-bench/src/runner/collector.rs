@@ -32,7 +32,7 @@ pub(super) struct Finished {
 /// Gathers rows as they finish.
 pub(super) struct Collector {
     rows: Vec<Vec<(usize, EvalRow)>>,
-    /// Answers that are to be held, by position.
+    /// Answers that benchmarks need at the end, by position.
     answers: Vec<HashMap<usize, Answer>>,
     counts: Vec<Counts>,
     spans: Vec<Option<(Instant, Instant)>>,

@@ -33,7 +33,7 @@ use crate::tokens::{TextFields, TokenCounter};
 /// scoring is slower than the systems.
 const SCORING_BACKLOG: usize = 1024;
 
-/// A run with nothing left open.
+/// The settings of a run, all decided.
 pub(crate) struct RunSettings {
     pub(crate) systems: Vec<Arc<dyn System>>,
     pub(crate) dataset: Dataset,
@@ -57,7 +57,7 @@ pub(crate) struct RunSettings {
 pub(crate) struct Outcome {
     /// Per system: its rows in dataset order.
     pub(crate) rows: Vec<Vec<EvalRow>>,
-    /// Per system: the answers that were to be held, by place of their row.
+    /// Per system: the answers that benchmarks need, by the number of their row.
     pub(crate) answers: Vec<HashMap<usize, Answer>>,
     /// Per system: how many rows were planned, and what happened to them.
     pub(crate) counts: Vec<Counts>,
@@ -150,7 +150,7 @@ pub(crate) async fn run(settings: RunSettings) -> std::io::Result<Outcome> {
         .zip(&outcome.counts)
         .zip(&settings.given_up)
     {
-        // Nothing was left undone for it: what was not asked is stored.
+        // Nothing is missing because of it: everything that was not asked is stored.
         let answered = counts.planned > counts.failed;
         if counts.not_run() == 0 && (answered || in_advance.is_some()) {
             *gave_up = None;

@@ -1,7 +1,7 @@
 //! The feed: reads the dataset on a thread of its own, a few examples ahead.
 //!
-//! The thread may block, so this is also where the store is asked what it
-//! already holds for each example.
+//! The thread may block, so this is also where stored answers are looked up
+//! for each example.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
@@ -21,7 +21,7 @@ const AHEAD_BYTES: usize = 32 << 20;
 /// How many examples are looked up in the store at once, in the beginning …
 const LOOK_UP: usize = 64;
 /// … and once everything is found. Between two look-ups others may write to the
-/// store, and a reader then forgets all that it had read.
+/// store, and a reader then forgets everything that it had read.
 const MAX_LOOK_UP: usize = 4096;
 /// Examples of this size together are looked up without waiting for more.
 const LOOK_UP_BYTES: usize = 8 << 20;
@@ -126,8 +126,8 @@ struct Batch {
     broken: Option<DatasetError>,
 }
 
-/// Looks batches up in the store and hands them on. The queue ends with it, be
-/// it by a panic of the dataset.
+/// Looks batches up in the store and hands them on. The queue ends with it, even
+/// when the dataset panics.
 struct Delivery {
     reuse: Option<Arc<Reuse>>,
     wiring: Arc<Wiring>,

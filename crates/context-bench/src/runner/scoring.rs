@@ -291,7 +291,7 @@ pub(super) struct Row {
     pub(super) row: EvalRow,
     /// What judging it cost.
     pub(super) judged: JudgeUsage,
-    /// What was asked and answered, where the run is to hold that.
+    /// What was asked and answered, if benchmarks need it at the end.
     pub(super) answer: Option<Box<Answered>>,
 }
 
@@ -313,8 +313,8 @@ pub(crate) fn without_reasoning(output: &Output) -> Cow<'_, Output> {
     }
 }
 
-/// Completes what was reported about tokens by what is counted here. Of an endpoint that
-/// reports nothing, nobody knows what went to its model.
+/// Completes the reported token counts with what is counted here. If an endpoint reports
+/// nothing, it is not known what went to its model.
 fn take_tokens(tokens: &mut TokenUse, counted: &Counted, made_requests: bool) {
     tokens.given = Some(counted.given);
     if !tokens.reported && !made_requests {
@@ -372,8 +372,8 @@ fn checked(evaluator: &dyn Evaluator, mut scores: Scores) -> Scores {
     scores
 }
 
-/// All scores of an evaluator that failed. One whose names are not known in
-/// advance leaves a mark under its own name, so that the row counts as unscored.
+/// All scores of an evaluator that failed. If the names of its scores are not known in
+/// advance, a mark under its own name makes the row count as unscored.
 pub(crate) fn unscored(evaluator: &dyn Evaluator, reason: &str) -> Scores {
     let score = Score::unscored(format!("{}: {reason}", evaluator.name()));
     let names = evaluator.score_names();
@@ -436,7 +436,7 @@ impl ScoringRuntime {
     }
 
     pub(super) fn spawn(&self, row: impl Future<Output = ()> + Send + 'static) {
-        // Fails only when the runtime is gone, and with it all that waits for rows.
+        // Fails only when the runtime is gone, and with it everyone who waits for rows.
         let _ = self.rows.send(Box::pin(row));
     }
 }

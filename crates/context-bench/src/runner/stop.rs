@@ -75,12 +75,12 @@ impl Stop {
         });
     }
 
-    /// Waits until the run shall start nothing new.
+    /// Waits until the run should start nothing new.
     pub(super) async fn draining(&self) {
         self.reached(Level::Drain).await;
     }
 
-    /// Waits until work in flight shall be dropped.
+    /// Waits until work in flight should be dropped.
     pub(super) async fn aborted(&self) {
         self.reached(Level::Abort).await;
     }

@@ -11,11 +11,11 @@ use std::sync::{Arc, OnceLock};
 use crate::model::{Failure, FailureKind};
 use crate::store::StoreError;
 
-/// After so many failed reads in a row the store is not asked again in this run:
+/// After this many failed reads in a row the store is not asked again in this run:
 /// each may have waited for seconds.
 const MAX_IN_A_ROW: u32 = 3;
 
-/// What could not be read of a store in one run.
+/// What could not be read from the store in one run.
 #[derive(Debug, Default)]
 pub(super) struct StoreReadFailures {
     in_a_row: AtomicU32,

@@ -15,7 +15,7 @@ use crate::stopwatch::Stopwatch;
 pub(super) enum CallEnd {
     /// It took longer than its limit, pauses apart.
     Late,
-    /// The run was stopped while the call waited for something of ours.
+    /// The run was stopped while the call waited for one of our own limits.
     Stopped,
 }
 
@@ -84,7 +84,7 @@ mod tests {
     use tokio::time::sleep;
 
     const TICK: Duration = Duration::from_millis(40);
-    /// So long that no machine needs it.
+    /// Longer than any machine needs.
     const HOUR: Duration = Duration::from_secs(3600);
 
     async fn ends(
@@ -120,7 +120,7 @@ mod tests {
         let stop = Stop::new();
         stop.drain();
         assert_eq!(ends(sleep(TICK), HOUR, &stop).await, Ok(()));
-        // Without a stop it would end well, some day.
+        // Without the stop it would end well at some point.
         let waits = pausing(sleep(HOUR));
         assert_eq!(ends(waits, HOUR, &stop).await, Err(CallEnd::Stopped));
     }

@@ -1,7 +1,7 @@
 //! `Wiring`: which evaluators score which examples.
 //!
-//! An evaluator scores an example that has the fields it needs; of a dataset
-//! with evaluators of its own, only if it is one of them.
+//! An evaluator scores an example that has the fields it needs; if the dataset
+//! has evaluators of its own, it must be one of them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -49,7 +49,7 @@ impl Wiring {
         self.by_dataset.insert(dataset, own);
     }
 
-    /// Holds the answers to the examples of a dataset until the run is summed up.
+    /// Keeps the answers to the examples of a dataset in memory until the run is summed up.
     pub(crate) fn hold_answers(&mut self, dataset: &str) {
         let own = self.by_dataset.get_mut(dataset);
         if let Some(own) = own {
@@ -57,7 +57,7 @@ impl Wiring {
         }
     }
 
-    /// Whether the answers to the examples of a dataset are held.
+    /// Whether the answers to the examples of a dataset are kept in memory.
     pub(crate) fn holds_answers(&self, dataset: &str) -> bool {
         self.by_dataset
             .get(dataset)

@@ -1,7 +1,7 @@
 //! What is to be done next: every example for every system, in order.
 //!
-//! Systems take turns example by example (A, B, A, B …), so that an endpoint
-//! that drifts hurts all of them alike.
+//! Systems take turns example by example (A, B, A, B …), so that their latencies are
+//! paired: an endpoint that becomes slower or faster affects all of them alike.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -114,7 +114,7 @@ impl Work {
         (cursor.n_examples, cursor.error.take())
     }
 
-    /// A system that the runner gave up on still gets what is stored of it.
+    /// A system that the runner gave up on still gets what is stored for it.
     fn wants(&self, system: usize, prepared: &Prepared) -> bool {
         match prepared.lookups.get(system) {
             Some(StoreLookup::Answer(_) | StoreLookup::Failure(_) | StoreLookup::Unread(_)) => true,

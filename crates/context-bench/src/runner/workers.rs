@@ -1,8 +1,8 @@
-//! How many calls may be in flight: a fixed number, or one that finds itself.
+//! How many calls may be in flight: a fixed number, or one that adapts.
 //!
 //! The adaptive limit doubles while that brings more throughput, then grows
 //! slowly; it shrinks at once when the endpoint says that it has too much to do
-//! (429, 503), and takes a step back that only made each call slower.
+//! (429, 503), and undoes a step that only made each call slower.
 
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
@@ -12,9 +12,9 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 /// How many calls may be in flight over all systems.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MaxWorkers {
-    /// Exactly so many; 0 counts as 1.
+    /// Exactly this many; 0 counts as 1.
     Fixed(usize),
-    /// As many as the endpoint bears, at most this many.
+    /// As many as the endpoint can take, but at most this many.
     Auto {
         /// The most that may be in flight.
         up_to: usize,

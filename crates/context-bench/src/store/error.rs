@@ -21,10 +21,10 @@ pub enum StoreError {
         path: PathBuf,
         /// What the system said.
         problem: String,
-        /// What sort of trouble that is.
+        /// What kind of problem that is.
         cause: Cause,
     },
-    /// The store can be read and not written.
+    /// The store can be read but not written.
     #[error("the store `{}` can only be read: {reason}", path.display())]
     ReadOnly {
         /// The file.
@@ -40,12 +40,12 @@ pub enum StoreError {
         /// Its format number.
         found: i64,
     },
-    /// The store no longer takes records.
+    /// The store no longer takes entries.
     #[error("the store takes no more records: {reason}")]
     Failed {
         /// What made it stop.
         reason: String,
-        /// What sort of trouble that is.
+        /// What kind of problem that is.
         cause: Cause,
     },
     /// A query did not work.
@@ -53,7 +53,7 @@ pub enum StoreError {
     Query {
         /// What the database said.
         problem: String,
-        /// What sort of trouble that is.
+        /// What kind of problem that is.
         cause: Cause,
     },
     /// A query of the user cannot be answered.
@@ -68,7 +68,7 @@ pub enum StoreError {
         /// What was asked for.
         id: String,
     },
-    /// The run goes on; removing it would take away what it is keeping.
+    /// The run is still going; removing it would remove what it is storing.
     #[error("run {id} is still going on")]
     Live {
         /// The run.
@@ -116,7 +116,7 @@ impl Hint for StoreError {
 }
 
 impl StoreError {
-    /// What sort of trouble it is.
+    /// What kind of problem it is.
     pub fn cause(&self) -> Cause {
         match self {
             Self::Unusable { cause, .. }
@@ -137,13 +137,13 @@ impl From<rusqlite::Error> for StoreError {
     }
 }
 
-/// What sort of trouble a store has: each needs something else to be done.
+/// What kind of problem a store has; each needs a different remedy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Cause {
     /// There is no room left, or no more may be written.
     DiskFull,
-    /// It may be read and not written.
+    /// It may be read but not written.
     ReadOnly,
     /// It may not be opened, or is not a file.
     Forbidden,
@@ -153,7 +153,7 @@ pub enum Cause {
     Damaged,
     /// The device does not read or write.
     Io,
-    /// It holds something that contradicts what is to be kept.
+    /// It holds something that contradicts what is to be stored.
     Constraint,
     /// Anything else.
     Other,
@@ -193,7 +193,7 @@ impl Cause {
         }
     }
 
-    /// What is to be done about it.
+    /// What to do about it.
     pub fn hint(self) -> &'static str {
         match self {
             Self::DiskFull => "free some space, or choose another `--cache-dir`",
@@ -223,7 +223,7 @@ impl Cause {
     }
 }
 
-/// A record that is not what was written.
+/// An entry that is not what was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Damaged;
 

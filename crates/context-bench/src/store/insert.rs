@@ -40,7 +40,7 @@ pub(super) struct Ids {
     doubts_found: bool,
 }
 
-/// What became of an entry.
+/// What happened to an entry.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum InsertOutcome {
     Yes,

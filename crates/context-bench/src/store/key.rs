@@ -1,4 +1,6 @@
-//! Content addresses: what an example, a system, a response and a scorer are.
+//! Keys: what a stored answer, its example, its system and its evaluators are found by.
+//!
+//! A key is a content address: it follows from content and settings alone.
 //!
 //! A key is the first 128 bits of a SHA-256 over an unambiguous encoding: every
 //! value begins with a type tag, everything of variable length with its length,
@@ -12,7 +14,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::model::Example;
 
-/// The content address of an example, a system or a scorer.
+/// The content address of an example, a system or an evaluator.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Key([u8; 16]);
 

@@ -1,6 +1,6 @@
 //! `Lease`: shows that the process of a run lives.
 //!
-//! A killed run stays `running` in the store, so its status cannot tell. An empty
+//! A killed run stays `running` in the store, so its status does not show it. An empty
 //! database beside the store serves as the lock, as the store's own lock does: the
 //! system frees it when the process dies, whatever it dies of.
 
@@ -21,12 +21,12 @@ pub(super) struct Lease {
 }
 
 impl Lease {
-    /// Takes the lease of a run that nobody else knows yet. Where there can be no lock
+    /// Takes the lease of a run that no other process knows yet. Where there can be no lock
     /// the run does without: it then looks like one that was killed.
     pub(super) fn take(store: &Path, run: &RunId) -> Option<Self> {
         let path = path(store, run);
         let connection = Connection::open(&path).ok()?;
-        // Nothing is ever written, so nothing of it shall lie around.
+        // Nothing is ever written, so no file of it should be left behind.
         let lock = "PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE";
         let connection = connection.execute_batch(lock).is_ok().then_some(connection);
         Some(Self { connection, path })

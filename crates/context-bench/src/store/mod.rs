@@ -66,14 +66,14 @@ use writer::{Job, Shared, Writer};
 
 /// Idle reading connections that are kept for the next look-up.
 const IDLE_READERS: usize = 4;
-/// So many responses are worth a thread of their own when they are looked up.
+/// This many responses are worth a thread of their own when they are looked up.
 const MANY: usize = 512;
 
 /// An open store. Cheap to clone; the last clone to go commits what is left.
 #[derive(Clone)]
 pub struct Store(Arc<Inner>);
 
-/// A store that was just opened, and what there is to say about it.
+/// A store that was just opened, and notices about it.
 #[non_exhaustive]
 pub struct Opened {
     /// The store.
@@ -161,8 +161,8 @@ impl Store {
         })
     }
 
-    /// Why the store can be read and not written, if that is so. What is put into such a
-    /// store is not kept; answers among it are counted in [`dropped`](Self::dropped).
+    /// Why the store can only be read, if that is so. Entries put into such a store are
+    /// discarded; answers among them are counted in [`dropped`](Self::dropped).
     pub fn read_only(&self) -> Option<&str> {
         let read_only = self.0.read_only.as_ref();
         read_only.map(|read_only| read_only.reason.as_str())
@@ -196,7 +196,7 @@ impl Store {
         queue.push_blocking(Job::Entry(entry), weight, urgency);
     }
 
-    /// Whether an entry goes nowhere, because the store can only be read.
+    /// Whether an entry is discarded, because the store can only be read.
     fn cannot_keep(&self, entry: &NewEntry) -> bool {
         let cannot = self.0.read_only.is_some();
         if cannot && matches!(entry, NewEntry::Response(_)) {
@@ -238,12 +238,12 @@ impl Store {
         failure.map(|(reason, _)| reason.clone())
     }
 
-    /// Records that were put and could not be stored.
+    /// Entries that could not be stored.
     pub fn dropped(&self) -> u64 {
         self.0.shared.dropped.load(Ordering::Relaxed)
     }
 
-    /// Records that were met and are not what was written. They count as absent.
+    /// Entries that were read and are not what was written. They count as absent.
     pub fn damaged(&self) -> u64 {
         self.0.damaged.load(Ordering::Relaxed)
     }
@@ -438,7 +438,7 @@ impl Store {
         Ok(self.alive_or_killed(runs))
     }
 
-    /// Tells runs that somebody works on from those whose process is gone.
+    /// Distinguishes runs that are still going from those whose process is gone.
     fn alive_or_killed(&self, mut runs: Vec<StoredRun>) -> Vec<StoredRun> {
         for run in &mut runs {
             if run.status == RunStatus::Running && !self.is_live(&run.run) {

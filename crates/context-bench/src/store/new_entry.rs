@@ -117,7 +117,7 @@ pub struct NewScores {
     pub scores: Scores,
 }
 
-/// A row of a run: which example, what became of it.
+/// A row of a run: which example, and what happened.
 #[derive(Debug, Clone)]
 pub struct RunRow {
     /// The run, from [`Store::begin_run`](super::Store::begin_run).

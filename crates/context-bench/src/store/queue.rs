@@ -16,7 +16,7 @@ const BATCH: usize = 4096;
 const DELAY: Duration = Duration::from_millis(5);
 /// … unless losing it costs nothing, as for a row that is made of what is stored.
 const LONG_DELAY: Duration = Duration::from_millis(100);
-/// Records that may wait, those being written included.
+/// Entries that may wait, those being written included.
 const MAX_RECORDS: usize = 16_384;
 /// Bytes that may wait, those being written included. One entry always fits.
 const MAX_BYTES: usize = 64 << 20;
@@ -37,17 +37,17 @@ struct State<T> {
     bytes: usize,
     pushed: u64,
     settled: u64,
-    /// Everything up to this number is wanted now.
+    /// Everything up to this number is asked for now.
     wanted: u64,
     closed: bool,
 }
 
-/// How long a job may wait for company.
+/// How soon a job must be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Urgency {
     /// Losing it would cost something.
     Soon,
-    /// It can be had again for nothing.
+    /// It can be made again for nothing.
     Sometime,
 }
 

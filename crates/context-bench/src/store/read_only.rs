@@ -66,7 +66,7 @@ impl ReadOnly {
             return Ok((reader(&copy.path().join("store.sqlite"))?, false));
         }
         let usual = reader(&self.path).and_then(|connection| {
-            // Only a look shows whether log and shared memory can be had.
+            // Only trying shows whether log and shared memory are available.
             connection.query_row("SELECT count(*) FROM sqlite_master", (), |_| Ok(()))?;
             Ok(connection)
         });

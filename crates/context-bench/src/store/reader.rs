@@ -1,4 +1,4 @@
-//! Looking things up: many at a time, on any thread, without loading outputs.
+//! Looking up stored answers and scores: many at a time, on any thread, without loading outputs.
 //!
 //! Everything read is checked against its checksum. What does not pass counts as
 //! absent and is counted as damage; it is never handed out.
@@ -86,7 +86,7 @@ impl StoredResponse {
     }
 }
 
-/// A reading connection with what it has learnt.
+/// A reading connection, with ids and texts it has seen.
 pub(super) struct Reader {
     pub(super) connection: Connection,
     /// Whether it relies on nobody else having the file open.
@@ -106,7 +106,7 @@ pub(super) struct KnownIds {
 /// How much damage a look-up met.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Damage {
-    /// Records that are not what was written.
+    /// Entries that are not what was written.
     pub(super) entries: u64,
     /// Whether the file itself is broken, beyond single entries.
     pub(super) file: bool,
@@ -138,7 +138,7 @@ impl Reader {
         (&self.connection, &mut self.known)
     }
 
-    /// Looks up all that is wanted, in its order.
+    /// Looks up everything asked for, in that order.
     pub(super) fn find(
         &mut self,
         wanted: &[ResponseQuery<'_>],

@@ -42,13 +42,13 @@ pub struct StoredRow {
     pub output_tokens: u64,
     /// Whether the response came from an earlier run.
     pub cached: bool,
-    /// What became of it.
+    /// What happened.
     pub outcome: StoredOutcome,
     pub(super) example: i64,
     pub(crate) example_key: Key,
 }
 
-/// What became of a stored row.
+/// What happened in a stored row.
 #[derive(Debug, Clone, PartialEq)]
 pub enum StoredOutcome {
     /// The system answered.

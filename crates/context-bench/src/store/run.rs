@@ -52,7 +52,7 @@ impl Run {
 /// A system as the store knows it: `kind` and `settings` make its key.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SystemEntry {
-    /// The name that reports show; no part of the key.
+    /// The name that reports show; not part of the key.
     pub name: String,
     /// The kind of system, such as `openai`.
     pub kind: String,
@@ -106,7 +106,7 @@ impl EvaluatorEntry {
     }
 }
 
-/// What begins a run.
+/// What is stored when a run begins.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct RunStart {
     /// The command line, without keys.
@@ -368,7 +368,7 @@ pub(super) fn finish(tx: &Transaction<'_>, run: &Run, status: RunStatus) -> rusq
 /// All columns of a run.
 pub(super) const COLUMNS: &str = RunColumns::LIST;
 
-/// A run that is what was written, as far as it can be told without its rows.
+/// A run that is what was written, as far as can be checked without its rows.
 pub(super) struct Whole {
     pub(super) run: Run,
     pub(super) status: RunStatus,

@@ -1,4 +1,4 @@
-//! Salvage: what can be read of a damaged file, in a fresh one.
+//! Salvage: everything that can still be read in a damaged file goes into a fresh one.
 //!
 //! Every row carries a checksum over all of its columns and the keys it belongs to, so
 //! each can be vouched for alone, whatever the pages around it look like. Rows keep their
@@ -30,7 +30,7 @@ const LEAST_ROW: u64 = 32;
 #[derive(Debug, Default)]
 pub(super) struct SalvagedRows {
     answers: u64,
-    /// Answers that there were and that cannot be read.
+    /// Answers that cannot be read any more.
     lost: u64,
     runs: u64,
     /// Runs that are missing rows or answers now.
@@ -57,7 +57,7 @@ impl fmt::Display for SalvagedRows {
             0 => Ok(()),
             torn => write!(
                 f,
-                "; {torn} of the runs lack rows now and count as interrupted"
+                "; {torn} of the runs are missing rows now and count as interrupted"
             ),
         }
     }
@@ -87,7 +87,7 @@ pub(super) fn put_in_place(path: &Path) -> std::io::Result<()> {
     }
 }
 
-/// Saves all that can be read of a file into a fresh store, which is then to be
+/// Saves everything that can be read of a file into a fresh store, which is then to be
 /// [put in place](put_in_place).
 pub(super) fn save(path: &Path, mut fresh: Connection) -> Result<SalvagedRows, StoreError> {
     let made = PathBuf::from(fresh.path().unwrap_or_default());

@@ -99,7 +99,7 @@ impl Posting {
         let sent = String::from_utf8_lossy(&request.body);
         let body = match serde_json::from_str(&sent) {
             Ok(Value::Object(members)) => {
-                // What is asked is data; all else are settings.
+                // What is asked is data; everything else is settings.
                 let masked = members.iter().map(|(name, value)| {
                     let is_asked = ["messages", "prompt"].contains(&name.as_str());
                     let one = Map::from_iter([(name.clone(), value.clone())]);

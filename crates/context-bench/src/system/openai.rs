@@ -272,7 +272,7 @@ impl OpenAiProxy {
         Ok((reply, remarks))
     }
 
-    /// What stands before the turns of a conversation.
+    /// What goes before the turns of a conversation.
     fn opening(&self, asked: &RequestContent) -> Vec<Value> {
         let texts = [self.settings.system_prompt.as_deref(), asked.system()];
         let texts = texts.into_iter().flatten();
@@ -281,7 +281,7 @@ impl OpenAiProxy {
 
     /// What is asked about an example, and how its answer is generated.
     fn asked(&self, example: &Example) -> Result<(Vec<Value>, RequestContent), SystemError> {
-        // Whoever makes messages of their own asks in their own way altogether.
+        // A function that makes the messages decides everything about them.
         if let Some(build) = &self.settings.build_messages {
             return Ok((build(example), RequestContent::plain(example)));
         }
@@ -321,7 +321,7 @@ pub fn messages(example: &Example, system_prompt: Option<&str>, layout: Layout) 
     messages
 }
 
-/// What the run says before all that is asked.
+/// What the run puts before everything that is asked.
 pub(super) fn instructions(example: &Example, system_prompt: Option<&str>) -> Vec<Value> {
     let own = example.get(SYSTEM_INSTRUCTION);
     let own = own.filter(|text| !text.is_null()).cloned();
@@ -349,7 +349,7 @@ impl System for OpenAiProxy {
     }
 
     fn identity(&self) -> Option<Identity> {
-        // Messages made by code that we cannot see cannot be told apart.
+        // Messages made by code that we cannot see have no identity.
         if self.settings.build_messages.is_some() {
             return None;
         }
@@ -360,13 +360,13 @@ impl System for OpenAiProxy {
             "extra_body": Mask::Digest.map(&self.settings.extra_body),
             "stream": self.settings.stream,
         });
-        // What is not sent is not named, so that answers from before stay usable.
+        // What is not sent is not named, so that earlier stored answers stay usable.
         let mut put = |key: &str, value: Option<Value>| {
             if let (Value::Object(settings), Some(value)) = (&mut settings, value) {
                 settings.insert(key.to_owned(), value);
             }
         };
-        // One way to say it, whoever said it: answers of both are the same.
+        // One form, wherever it was said: the answers are the same.
         let mut generation = self.settings.generation.clone();
         if self.settings.usual_temperature {
             generation
@@ -385,7 +385,7 @@ impl System for OpenAiProxy {
             .collect();
         let headers = (!headers.is_empty()).then(|| Mask::Digest.map(&headers));
         put("headers", headers.map(Value::from));
-        // Answers from before there were layouts are answers to the usual one.
+        // Answers stored before there were layouts belong to the default layout.
         let layout = Some(self.settings.layout).filter(|layout| *layout != Layout::default());
         put(
             "layout",

@@ -1,4 +1,4 @@
-//! The context part of a prompt: what of it a context layer may change.
+//! The context part of a prompt: the text that a context layer may change.
 //!
 //! The prompt of a task is one text, or messages, made of instructions, examples and the
 //! question. What it is asked about is found by its record: the first of its fields with a

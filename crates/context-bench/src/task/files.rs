@@ -119,7 +119,7 @@ impl Origin<'_> {
     fn of_local(&self, path: &Path, split: &str, most: Option<usize>) -> Result<RawRecords> {
         if !path.is_dir() {
             let shown = path.display();
-            return Err(Error::new(format!("`{shown}` is no folder")).with_hint(
+            return Err(Error::new(format!("`{shown}` is not a folder")).with_hint(
                 "for single files write `dataset_path: json` with `data_files` by split",
             ));
         }

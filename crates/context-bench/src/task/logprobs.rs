@@ -128,7 +128,7 @@ impl<'r> Echo<'r> {
     fn sum(&self, range: Range<usize>) -> Result<Likelihood, MissingLogprobs> {
         if range.is_empty() {
             return Err(MissingLogprobs::Unreadable(
-                "there is no token to tell the likelihood of".into(),
+                "there is no token whose likelihood could be given".into(),
             ));
         }
         let mut sum = 0.0;

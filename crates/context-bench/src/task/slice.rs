@@ -27,7 +27,7 @@ impl<'s> Slice<'s> {
     /// Takes apart what stands in a task file.
     pub(super) fn parse(text: &'s str) -> Result<Self> {
         let wrong = || {
-            Error::new(format!("`{text}` is no split")).with_hint(
+            Error::new(format!("`{text}` is not a split")).with_hint(
                 "write a name, or a part of a split such as `train[:100]` or `train[10%:]`",
             )
         };
@@ -214,7 +214,10 @@ mod tests {
             "train[1:2:3]",
         ] {
             let error = Slice::parse(text).unwrap_err();
-            assert!(error.to_string().contains("is no split"), "{text}: {error}");
+            assert!(
+                error.to_string().contains("is not a split"),
+                "{text}: {error}"
+            );
         }
     }
 }

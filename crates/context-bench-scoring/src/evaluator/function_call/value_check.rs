@@ -1,4 +1,4 @@
-//! One argument against the accepted values of its parameter, as BFCL's
+//! BFCL's type rules: one argument against the accepted values of its parameter, as BFCL's
 //! `ast_checker` compares them; errors are its error types.
 
 use super::value::{Type, Value};

@@ -74,7 +74,7 @@ pub enum DatasetCatalogError {
         dataset: String,
     },
     /// A dataset is made in the length asked for, and what was asked is not a length.
-    #[error("`{typed}` is no length of `{dataset}`")]
+    #[error("`{typed}` is not a length of `{dataset}`")]
     BadLength {
         /// The dataset.
         dataset: String,

@@ -77,7 +77,7 @@ impl Reader<'_> {
             for (name, figure) in &variant.summary {
                 let mut fields = figure.fields().into_iter().chain(figure.weight());
                 if let Some(field) = fields.find(|field| !known.contains(field)) {
-                    let what = format!("figure `{name}` goes by `{field}`, which is no field");
+                    let what = format!("figure `{name}` goes by `{field}`, which is not a field");
                     let near = suggest::did_you_mean(field, known.iter().copied());
                     let all = || format!("fields: {}", known.join(", "));
                     return Err(self.wrong(node, what).hinted(near.unwrap_or_else(all)));

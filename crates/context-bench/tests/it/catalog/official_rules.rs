@@ -404,7 +404,10 @@ async fn nolima() {
         assert_eq!(found, 0.0, "{thought}");
     }
     let error = load(&format!("nolima@test={}", folder.display())).unwrap_err();
-    assert!(error.contains("`test` is no length of `nolima`"), "{error}");
+    assert!(
+        error.contains("`test` is not a length of `nolima`"),
+        "{error}"
+    );
     assert!(error.contains("hint: write a number of tokens"), "{error}");
 }
 

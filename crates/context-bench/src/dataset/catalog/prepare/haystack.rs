@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::tokens::Tokenizer;
 
-/// So many bytes of a book are cut into tokens for each token of a snippet, and so many
+/// This many bytes of a book are cut into tokens for each token of a snippet, and so many
 /// more for the way to a line break: more than any snippet needs.
 const BYTES_PER_TOKEN: usize = 8;
 const SPARE_BYTES: usize = 1 << 16;
