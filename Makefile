@@ -3,15 +3,18 @@
 
 CARGO ?= cargo
 PYTHON ?= python3
-SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
-# Debian has this part of Python in a package of its own.
-CAN_VENV := $(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || $(SUDO) apt-get install --yes --quiet python3-venv
+# Debian has this part of Python in a package of its own. Root gets it installed (containers,
+# CI); for everyone else `make` says what to install and stops. It never calls sudo.
+CAN_VENV := $(PYTHON) -c 'import ensurepip, venv' 2>/dev/null \
+	|| { [ "$$(id -u)" = 0 ] && apt-get install --yes --quiet python3-venv; } \
+	|| { echo "error: $(PYTHON) cannot create virtual environments; install its venv module (Debian, Ubuntu: apt-get install python3-venv)" >&2; exit 1; }
+MSRV := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 MODEL := target/model-venv
 PROXIES := target/proxies-venv
 EXAMPLES := $(basename $(notdir $(wildcard crates/context-bench/examples/*.rs)))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-model compare-proxies build python test test-rust test-python agreement attack fuzz bench bench-python lint public-api notices fuzz-yaml fmt doc clean
+.PHONY: help demo demo-model compare-proxies build python test test-rust test-python agreement attack fuzz bench bench-python lint check-release check-packages check-msrv public-api notices fuzz-yaml fmt doc clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -118,16 +121,28 @@ lint: ## Check formatting, lints and documentation
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --workspace --all-targets -- --deny warnings
 	RUSTDOCFLAGS="--deny warnings" $(CARGO) doc --locked --workspace --no-deps --quiet
-	@! $(CARGO) tree --locked --workspace --invert aws-lc-sys >/dev/null 2>&1 || { echo "aws-lc-sys is back in the tree: a dependency enables reqwest's default TLS"; exit 1; }
+	$(PYTHON) scripts/check_dependencies.py
 	$(PYTHON) scripts/notices.py --check
 	$(PYTHON) scripts/public_api.py --check
-	@# What the crates promise: scoring without a runtime, a library without its features.
-	@! $(CARGO) tree --locked --package context-bench-scoring --prefix none | grep -E '^(tokio|reqwest|rusqlite|parquet) ' || { echo "context-bench-scoring must not need these"; exit 1; }
+	@# The library does without its features.
 	@for features in "" tasks; do $(CARGO) clippy --locked --quiet --package context-bench --lib --no-default-features --features "$$features" -- --deny warnings || exit 1; done
 
 public-api: ## Write docs/reference/public-api: what each published crate shows
 	$(CARGO) doc --locked --workspace --no-deps --quiet
 	$(PYTHON) scripts/public_api.py
+
+check-release: check-msrv ## Check what a release needs: the package of every crate, advisories and the minimum Rust version where the tools are installed
+	@# Without compiling them again: `make check-packages` does that.
+	$(CARGO) publish --locked --workspace --dry-run --no-verify --allow-dirty
+	@if $(CARGO) deny --version >/dev/null 2>&1; then $(CARGO) deny --locked check; else echo "cargo-deny is not installed: no advisories checked"; fi
+
+check-packages: ## Compile every crate from its package, as crates.io would serve it (minutes)
+	$(CARGO) publish --locked --workspace --dry-run --allow-dirty
+
+check-msrv: ## Compile with the minimum Rust version, where rustup has it
+	@if rustup toolchain list 2>/dev/null | grep -q '^$(MSRV)[.-]'; then \
+		rustup run $(MSRV) cargo check --locked --workspace --exclude context-bench-python --all-targets --target-dir target/msrv; \
+	else echo "Rust $(MSRV) is not installed: nothing compiled with it (rustup toolchain install $(MSRV))"; fi
 
 notices: ## Write THIRD-PARTY-NOTICES.md: the licences of all that is linked in
 	$(PYTHON) scripts/notices.py
