@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
+use context_bench_http::{asked_wait, is_retryable};
 use reqwest::header::{IF_RANGE, RANGE};
 use url::Url;
 
@@ -20,7 +21,6 @@ use crate::file::{Checksum, Summing};
 use crate::http::{Ask, Http};
 use crate::progress::{Event, Progress};
 use crate::reply::Reply;
-use crate::retry::{asked_wait, is_retryable};
 use crate::words::size;
 
 /// An attempt that got this much further gives the next ones a fresh count.
@@ -100,7 +100,7 @@ pub(crate) fn download(
                 if collected(job)?.saturating_sub(before) >= GOOD_PROGRESS {
                     retry = 0;
                 }
-                let Some(wait) = http.policy.wait(retry, asked) else {
+                let Some(wait) = http.wait(retry, asked, Duration::ZERO) else {
                     return Err(*error);
                 };
                 retry += 1;

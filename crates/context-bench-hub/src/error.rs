@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use context_bench_error::Hint;
+use context_bench_http::{is_retryable, plain_reason};
 
-use crate::words::{after, did_you_mean, free_text, listed, plain_reason, size};
+use crate::words::{after, did_you_mean, free_text, listed, size};
 
 /// Why the hub could not do what was asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -329,7 +330,7 @@ impl HubError {
     pub fn is_temporary(&self) -> bool {
         match self {
             Self::Unreachable { .. } | Self::RateLimited { .. } => true,
-            Self::Status { code, .. } => crate::retry::is_retryable(*code),
+            Self::Status { code, .. } => is_retryable(*code),
             _ => false,
         }
     }

@@ -2,13 +2,17 @@
 //!
 //! Calls block, and may come from any thread: the client has a runtime of its
 //! own and goes to a fresh thread when the caller is inside another one.
-//! HTTP/1.1 only and without compression, so that sizes and ranges are those of
-//! the files. What a status means is said in `reply`.
+//! Without compression, so that sizes and ranges are those of the files. What a
+//! status means is said in `reply`.
 
 use std::future::Future;
 use std::sync::OnceLock;
 use std::time::{Duration, SystemTime};
 
+use context_bench_http::{
+    Decision, Jitter, RetryPolicy, RootCertificates, asked_wait, client_builder, is_loopback,
+    is_retryable, plain_reason, root_cause,
+};
 use reqwest::header::{
     ACCEPT_ENCODING, AUTHORIZATION, HeaderMap, HeaderName, HeaderValue, LOCATION,
 };
@@ -18,10 +22,8 @@ use url::Url;
 
 use crate::error::HubError;
 use crate::reply::Reply;
-use crate::retry::{RetryPolicy, asked_wait, is_retryable};
 use crate::secret::Token;
 use crate::settings::HubSettings;
-use crate::words::plain_reason;
 
 const MAX_REDIRECTS: usize = 8;
 /// A redirect with more than this to say costs its connection.
@@ -95,7 +97,8 @@ pub(crate) struct Http {
     authorization: Option<HeaderValue>,
     answer_timeout: Duration,
     stall_timeout: Duration,
-    pub(crate) policy: RetryPolicy,
+    policy: RetryPolicy,
+    jitter: Jitter,
 }
 
 impl Http {
@@ -131,6 +134,7 @@ impl Http {
             answer_timeout: settings.answer_timeout,
             stall_timeout: settings.stall_timeout,
             policy: settings.retry,
+            jitter: Jitter::new(),
         })
     }
 
@@ -156,23 +160,33 @@ impl Http {
         let mut retry = 0;
         let mut waited = Duration::ZERO;
         loop {
-            let (wait, error) = match self.attempt(ask) {
+            let (asked, error) = match self.attempt(ask) {
                 Ok(reply) if is_retryable(reply.status) => {
                     let asked = asked_wait(&reply.headers, SystemTime::now());
-                    let wait = self.policy.wait(retry, asked);
-                    (wait, self.refused(reply, asked))
+                    (asked, self.refused(reply, asked))
                 }
                 Ok(reply) => return Ok(reply),
-                Err(failed) => (self.policy.wait(retry, None), failed.into()),
+                Err(failed) => (None, failed.into()),
             };
-            match wait.filter(|wait| waited + *wait <= self.policy.longest_asked) {
-                Some(wait) => {
-                    waited += wait;
-                    std::thread::sleep(wait);
-                }
-                None => return Err(error),
-            }
+            let Some(wait) = self.wait(retry, asked, waited) else {
+                return Err(error);
+            };
+            std::thread::sleep(wait);
+            waited += wait;
             retry += 1;
+        }
+    }
+
+    /// The wait before retry number `retry` (from 0), or nothing to give up.
+    pub(crate) fn wait(
+        &self,
+        retry: u32,
+        asked: Option<Duration>,
+        waited: Duration,
+    ) -> Option<Duration> {
+        match self.policy.decide(retry, asked, waited, self.jitter.next()) {
+            Decision::Wait(wait) => Some(wait),
+            Decision::Stop(_) => None,
         }
     }
 
@@ -243,7 +257,7 @@ impl Http {
         let limit = self.answer_timeout;
         self.wait_for(async { tokio::time::timeout(limit, request.send()).await })
             .map_err(|_| failed(format!("no answer within {} s", limit.as_secs_f64())))?
-            .map_err(|error| failed(root_cause(&error)))
+            .map_err(|error| failed(reason(&error)))
     }
 
     /// The next bytes of a body; nothing at its end.
@@ -259,7 +273,7 @@ impl Http {
         let limit = self.stall_timeout;
         self.wait_for(async { tokio::time::timeout(limit, response.chunk()).await })
             .map_err(|_| failed(format!("nothing came for {} s", limit.as_secs_f64())))?
-            .map_err(|error| failed(format!("it broke off: {}", root_cause(&error))))
+            .map_err(|error| failed(format!("it broke off: {}", reason(&error))))
     }
 
     fn wait_for<T>(&self, future: impl Future<Output = T>) -> T {
@@ -270,24 +284,22 @@ impl Http {
         let is_local = is_loopback(url);
         let slot = if is_local { &self.local } else { &self.distant };
         let made = slot.get_or_init(|| {
-            // An error means that a provider is installed already, which is fine.
-            let _ = rustls::crypto::ring::default_provider().install_default();
-            let builder = || {
-                Client::builder()
-                    .http1_only()
-                    .gzip(false)
-                    .pool_idle_timeout(POOL_IDLE)
-                    .tcp_nodelay(true)
-                    .connect_timeout(CONNECT_TIMEOUT.min(self.answer_timeout))
-                    .redirect(reqwest::redirect::Policy::none())
-                    .user_agent(concat!("context-bench/", env!("CARGO_PKG_VERSION")))
+            let roots = match (is_local, url.scheme()) {
+                (true, "http") => RootCertificates::None,
+                _ => RootCertificates::System,
             };
-            let made = match (is_local, url.scheme()) {
-                (true, "http") => builder().no_proxy().tls_certs_only([]).build(),
-                (true, _) => builder().no_proxy().build(),
-                (false, _) => builder().build(),
+            let builder =
+                client_builder(roots).map_err(|error| plain_reason(&error.to_string()))?;
+            let builder = builder
+                .gzip(false)
+                .pool_idle_timeout(POOL_IDLE)
+                .connect_timeout(CONNECT_TIMEOUT.min(self.answer_timeout))
+                .redirect(reqwest::redirect::Policy::none());
+            let builder = match is_local {
+                true => builder.no_proxy(),
+                false => builder,
             };
-            made.map_err(|error| root_cause(&error))
+            builder.build().map_err(|error| reason(&error))
         });
         made.as_ref().map_err(Clone::clone)
     }
@@ -342,23 +354,10 @@ pub(crate) fn shown(url: &Url) -> String {
     format!("{}{}", host(url), url.path())
 }
 
-fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(url::Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
-        Some(url::Host::Ipv4(address)) => address.is_loopback(),
-        Some(url::Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
+/// Why there was no answer, in plain words.
+fn reason(error: &reqwest::Error) -> String {
+    match error.is_timeout() && error.is_connect() {
+        true => "no connection in time".to_owned(),
+        false => root_cause(error),
     }
-}
-
-/// The innermost reason of an error; the layers around it repeat the address.
-fn root_cause(error: &reqwest::Error) -> String {
-    if error.is_timeout() && error.is_connect() {
-        return "no connection in time".to_owned();
-    }
-    let mut cause: &dyn std::error::Error = error;
-    while let Some(inner) = cause.source() {
-        cause = inner;
-    }
-    plain_reason(&cause.to_string())
 }

@@ -11,9 +11,10 @@ use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use bytes::{Bytes, BytesMut};
+use context_bench_http::{asked_wait, is_retryable};
 use reqwest::header::{IF_RANGE, RANGE};
 use url::Url;
 
@@ -21,7 +22,6 @@ use crate::error::{At as _, HubError};
 use crate::file::RemoteFile;
 use crate::http::{Ask, Http, outside, shown};
 use crate::reply::Reply;
-use crate::retry::{asked_wait, is_retryable};
 use crate::tree::file_url;
 use crate::web;
 
@@ -296,7 +296,7 @@ impl RangedFile {
                     }
                 }
             };
-            let Some(wait) = http.policy.wait(retry, asked) else {
+            let Some(wait) = http.wait(retry, asked, Duration::ZERO) else {
                 return Err(error);
             };
             retry += 1;

@@ -6,13 +6,24 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use context_bench_http::RetryPolicy;
+
 use crate::error::HubError;
-use crate::retry::RetryPolicy;
 use crate::secret::Token;
 
 const DEFAULT_ENDPOINT: &str = "https://huggingface.co";
 /// The time the Python client gives an answer to begin, and a download to go on.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
+/// A download counts only retries since it last got further, so that a long one survives
+/// many short breaks.
+const DEFAULT_RETRY: RetryPolicy = RetryPolicy {
+    max_retries: 5,
+    base_delay: Duration::from_secs(1),
+    max_delay: Duration::from_secs(8),
+    // The hub counts requests in windows of five minutes.
+    deadline: Duration::from_secs(300),
+    jitter: true,
+};
 const DEFAULT_PARALLEL: usize = 6;
 /// Who serves large files says how large they are; what is made on request is small.
 const DEFAULT_UNANNOUNCED: u64 = 4 << 30;
@@ -56,7 +67,7 @@ impl HubSettings {
             offline: false,
             answer_timeout: DEFAULT_TIMEOUT,
             stall_timeout: DEFAULT_TIMEOUT,
-            retry: RetryPolicy::default(),
+            retry: DEFAULT_RETRY,
             parallel: DEFAULT_PARALLEL,
             longest_unannounced: DEFAULT_UNANNOUNCED,
         }

@@ -1,20 +1,8 @@
-//! Numbers, names and reasons as messages say them.
+//! Numbers and names as messages say them.
 
 use std::time::Duration;
 
 use context_bench_error::suggest::near_matches;
-
-/// `Connection refused (os error 111)` as `connection refused`.
-pub(crate) fn plain_reason(text: &str) -> String {
-    let text = text.split(" (os error ").next().unwrap_or(text);
-    let mut letters = text.chars();
-    match (letters.next(), letters.clone().next()) {
-        (Some(first), Some(second)) if !second.is_uppercase() => {
-            first.to_lowercase().chain(letters).collect()
-        }
-        _ => text.to_owned(),
-    }
-}
 
 /// A number of bytes as people say it.
 pub(crate) fn size(bytes: u64) -> String {

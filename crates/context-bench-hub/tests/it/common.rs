@@ -17,7 +17,8 @@ pub(crate) fn settings(fake: &FakeHub, cache: &Path) -> HubSettings {
         max_retries: 2,
         base_delay: Duration::from_millis(5),
         max_delay: Duration::from_millis(20),
-        longest_asked: Duration::from_secs(2),
+        deadline: Duration::from_secs(2),
+        jitter: true,
     };
     settings
 }

@@ -9,6 +9,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use context_bench_http::{Decision, GaveUp, Jitter, RetryPolicy, asked_wait, root_cause};
 use indexmap::IndexMap;
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION};
 use serde_json::{Map, Value};
@@ -20,7 +21,6 @@ use super::error::{ChatError, ChatFailure, seconds};
 use super::headers::{authorization, from_cache, headers};
 use super::http;
 use super::pace::Pace;
-use super::retry::{Chance, Decision, GaveUp, RetryPolicy, TIMEOUT, asked_wait};
 use super::secret::{Secret, Secrets};
 use super::sse::EventParser;
 use super::wire::{self, ChatReply, ChatRequest, JsonReply, StreamedReply};
@@ -36,6 +36,10 @@ const MAX_ERROR_BODY: usize = 64 * 1024;
 
 /// How long the end of a body is waited for once all its events have come.
 const END_OF_BODY: Duration = Duration::from_millis(5);
+
+/// How long one attempt may take where nobody says: as long as a model on a small machine
+/// needs for a long prompt.
+pub const TIMEOUT: Duration = Duration::from_secs(300);
 
 /// How to reach an endpoint.
 #[derive(Debug, Clone)]
@@ -84,7 +88,7 @@ pub struct ChatClient {
     connect_timeout: Duration,
     policy: RetryPolicy,
     pace: Option<Arc<Pace>>,
-    chance: Chance,
+    jitter: Jitter,
 }
 
 /// A failed attempt, and how long the server asks to wait before the next one.
@@ -154,9 +158,8 @@ impl ChatClient {
         let connect_timeout = http::CONNECT_TIMEOUT.min(settings.timeout);
         let http = match settings.http {
             Some(http) => http,
-            None => http::build(&endpoint, connect_timeout).map_err(|error| ClientError::Http {
-                reason: http::root_cause(&error),
-            })?,
+            None => http::build(&endpoint, connect_timeout)
+                .map_err(|reason| ClientError::Http { reason })?,
         };
         let key = settings.api_key.filter(|key| !key.is_empty());
         let authorization = authorization(&http, &endpoint, key.as_ref())?;
@@ -180,7 +183,7 @@ impl ChatClient {
             connect_timeout,
             policy: settings.policy,
             pace: settings.pace,
-            chance: Chance::new(),
+            jitter: Jitter::new(),
         })
     }
 
@@ -258,7 +261,7 @@ impl ChatClient {
                 sent.timeouts += late;
             });
             let decision = if failure.is_retryable() {
-                let (retry, chance) = (call.attempts - 1, self.chance.next());
+                let (retry, chance) = (call.attempts - 1, self.jitter.next());
                 self.policy.decide(retry, asked, started.elapsed(), chance)
             } else {
                 Decision::Stop(GaveUp::Pointless)
@@ -463,7 +466,7 @@ impl ChatClient {
             let limit = seconds(self.connect_timeout);
             format!("no connection within {limit} s")
         } else {
-            self.secrets.redact(&http::root_cause(error))
+            self.secrets.redact(&root_cause(error))
         };
         ChatFailure::Connect {
             url: self.endpoint.to_string(),
@@ -473,7 +476,7 @@ impl ChatClient {
 
     fn broken_off(&self, error: &reqwest::Error) -> ChatFailure {
         ChatFailure::BrokenOff {
-            reason: self.secrets.redact(&http::root_cause(error)),
+            reason: self.secrets.redact(&root_cause(error)),
         }
     }
 }

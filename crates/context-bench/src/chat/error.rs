@@ -7,7 +7,8 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::retry::{GaveUp, is_retryable};
+use context_bench_http::{GaveUp, is_retryable};
+
 use crate::model::{CallStats, FailureKind};
 
 /// What went wrong in the last attempt of a call.

@@ -2,7 +2,7 @@
 //!
 //! `endpoint` says where, `client` sends through `http` and waits as long as
 //! `clock` allows and as fast as `pace` lets it, `connecting` opens connections in turn,
-//! `retry` decides about the next attempt, `wire` and `sse` read replies, `models` asks
+//! `context-bench-http` decides about the next attempt, `wire` and `sse` read replies, `models` asks
 //! which models there are, `secret` keeps keys out of every text. Nothing here knows
 //! examples or scores.
 
@@ -16,17 +16,16 @@ mod http;
 mod models;
 mod pace;
 mod reach;
-mod retry;
 mod secret;
 mod sse;
 mod wire;
 
-pub use client::{ChatClient, ClientError, ClientSettings};
+pub use client::{ChatClient, ClientError, ClientSettings, TIMEOUT};
+pub use context_bench_http::{GaveUp, RetryPolicy};
 pub use endpoint::{Endpoint, EndpointError, derive_name};
 pub use error::{ChatError, ChatFailure, Limit};
 pub use pace::Pace;
 pub use reach::Unreachable;
-pub use retry::{GaveUp, RetryPolicy, TIMEOUT};
 pub use secret::{Secret, Secrets};
 pub use wire::{ChatReply, ChatRequest, JsonReply};
 

@@ -28,7 +28,9 @@ impl Endpoint {
         let connecting = tokio::net::TcpStream::connect((host, port));
         match tokio::time::timeout(PATIENCE, connecting).await {
             Ok(Ok(_)) => Ok(()),
-            Ok(Err(error)) => Err(unreachable(super::http::plain_reason(&error.to_string()))),
+            Ok(Err(error)) => Err(unreachable(context_bench_http::plain_reason(
+                &error.to_string(),
+            ))),
             Err(_) => Err(unreachable(format!(
                 "no answer within {} s",
                 PATIENCE.as_secs()

@@ -1,21 +1,14 @@
 //! When to try again and how long to wait before it.
 //!
-//! Decisions are pure functions of the policy, the failure and the time that
-//! has passed; `client` does the waiting. The only chance in here is the
-//! jitter, and its source is small and our own.
+//! Decisions are pure functions of the policy, the failure and the time that has been
+//! spent; the clients do the waiting. The only chance in here is the [`Jitter`].
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, SystemTime};
-
-use reqwest::header::HeaderMap;
+use std::time::Duration;
 
 /// The most that jitter adds to a delay, as a share of it.
-const JITTER: f64 = 0.25;
-
-/// How long one attempt may take where nobody says: as long as a model on a small machine
-/// needs for a long prompt.
-pub const TIMEOUT: Duration = Duration::from_secs(300);
+const MOST_JITTER: f64 = 0.25;
 
 /// How often and for how long a call is tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,7 +20,8 @@ pub struct RetryPolicy {
     pub base_delay: Duration,
     /// The longest delay of our own choice; a server may ask for longer ones.
     pub max_delay: Duration,
-    /// Attempts and waits of one call end here, counted from its start.
+    /// A wait that would end later than this is not begun. A chat call counts from its
+    /// start; the hub, whose downloads may take hours, counts only the waits.
     pub deadline: Duration,
     /// Whether delays are up to a quarter longer by chance, so that calls which
     /// failed together do not come back together. They are never shorter.
@@ -48,7 +42,7 @@ impl Default for RetryPolicy {
 
 /// What to do after a failed attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Decision {
+pub enum Decision {
     /// Try again after this long.
     Wait(Duration),
     /// Give up.
@@ -78,34 +72,35 @@ impl RetryPolicy {
     /// The delay before retry number `retry` (from 0): base · 2^retry, longer by
     /// `chance` (0 to 1) of the jitter, at most `max_delay`, and at least what
     /// the server asked for.
-    pub(crate) fn delay(&self, retry: u32, asked: Option<Duration>, chance: f64) -> Duration {
+    fn delay(&self, retry: u32, asked: Option<Duration>, chance: f64) -> Duration {
         let doubled = 2_u32
             .checked_pow(retry)
             .and_then(|factor| self.base_delay.checked_mul(factor))
             .unwrap_or(Duration::MAX);
         let capped = doubled.min(self.max_delay);
         let jittered = if self.jitter {
-            capped.saturating_add(capped.mul_f64(JITTER * chance.clamp(0.0, 1.0)))
+            capped.saturating_add(capped.mul_f64(MOST_JITTER * chance.clamp(0.0, 1.0)))
         } else {
             capped
         };
         jittered.min(self.max_delay).max(asked.unwrap_or_default())
     }
 
-    /// Decides after the failure of attempt number `retry` (from 0), which could
-    /// be retried, when `elapsed` has passed since the call began.
-    pub(crate) fn decide(
+    /// Decides after attempt number `retry` (from 0), whose failure may be temporary.
+    /// `asked` is the wait that the server asked for, `spent` the time that counts against
+    /// the deadline, `chance` a number from [`Jitter`].
+    pub fn decide(
         &self,
         retry: u32,
         asked: Option<Duration>,
-        elapsed: Duration,
+        spent: Duration,
         chance: f64,
     ) -> Decision {
         if retry >= self.max_retries {
             return Decision::Stop(GaveUp::NoRetriesLeft);
         }
         let wait = self.delay(retry, asked, chance);
-        if elapsed.saturating_add(wait) >= self.deadline {
+        if spent.saturating_add(wait) > self.deadline {
             return Decision::Stop(GaveUp::Deadline {
                 wait,
                 asked: asked == Some(wait),
@@ -117,49 +112,22 @@ impl RetryPolicy {
 }
 
 /// Whether a status says that the same request may succeed later.
-pub(crate) fn is_retryable(status: u16) -> bool {
+pub fn is_retryable(status: u16) -> bool {
     matches!(status, 408 | 425 | 429 | 500 | 502 | 503 | 504 | 529)
-}
-
-/// The wait a server asks for: `retry-after-ms`, or `Retry-After` as seconds
-/// (also fractions) or as a date. A date that has passed asks for nothing.
-pub(crate) fn asked_wait(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
-    let text = |name: &str| Some(headers.get(name)?.to_str().ok()?.trim());
-    let number = |text: &str| text.parse::<f64>().ok();
-    let milliseconds = text("retry-after-ms").and_then(number);
-    if let Some(wait) = milliseconds.and_then(|ms| seconds(ms / 1000.0)) {
-        return Some(wait);
-    }
-    let text = text("retry-after")?;
-    match number(text) {
-        Some(value) => seconds(value),
-        None => {
-            let date = httpdate::parse_http_date(text).ok()?;
-            date.duration_since(now).ok()
-        }
-    }
-}
-
-/// Seconds as a duration; more than fits is the longest one, less than 0 none.
-fn seconds(value: f64) -> Option<Duration> {
-    if value.is_nan() || value < 0.0 {
-        return None;
-    }
-    Some(Duration::try_from_secs_f64(value).unwrap_or(Duration::MAX))
 }
 
 /// A source of chance for jitter (SplitMix64); not fit for secrets.
 #[derive(Debug)]
-pub(crate) struct Chance(AtomicU64);
+pub struct Jitter(AtomicU64);
 
-impl Chance {
+impl Jitter {
     /// Seeded anew in every process by the keys of the standard hasher.
-    pub(crate) fn new() -> Self {
+    pub fn new() -> Self {
         Self(AtomicU64::new(RandomState::new().hash_one(0_u8)))
     }
 
     /// A number from 0 up to but not including 1.
-    pub(crate) fn next(&self) -> f64 {
+    pub fn next(&self) -> f64 {
         const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
         let state = self.0.fetch_add(GAMMA, Ordering::Relaxed);
         let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -167,6 +135,12 @@ impl Chance {
         let mixed = mixed ^ (mixed >> 31);
         // 53 bits are a float of [0, 1) exactly.
         (mixed >> 11) as f64 / (1_u64 << 53) as f64
+    }
+}
+
+impl Default for Jitter {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
@@ -184,16 +158,6 @@ mod tests {
 
     fn secs(seconds: f64) -> Duration {
         Duration::from_secs_f64(seconds)
-    }
-
-    fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
-        pairs
-            .iter()
-            .map(|(name, value)| {
-                let name = reqwest::header::HeaderName::from_static(name);
-                (name, value.parse().expect("a header value"))
-            })
-            .collect()
     }
 
     /// The waits of a call whose attempts all fail with these requests for a wait.
@@ -244,7 +208,7 @@ mod tests {
         assert_eq!(policy.delay(1, None, 1.0), secs(2.5));
         assert_eq!(policy.delay(6, None, 1.0), secs(60.0));
         assert_eq!(policy.delay(0, Some(secs(7.0)), 1.0), secs(7.0));
-        let chance = Chance::new();
+        let chance = Jitter::new();
         let drawn: Vec<f64> = (0..1000).map(|_| chance.next()).collect();
         assert!(drawn.iter().all(|value| (0.0..1.0).contains(value)));
         let mean = drawn.iter().sum::<f64>() / 1000.0;
@@ -272,38 +236,12 @@ mod tests {
                 deadline
             })
         );
-        assert_eq!(
-            EXACT.decide(0, None, secs(298.0), 0.0),
-            Decision::Wait(wait)
-        );
-    }
-
-    #[test]
-    fn waits_are_read_in_all_spellings() {
-        let now = httpdate::parse_http_date("Sun, 06 Nov 1994 08:49:37 GMT").expect("a date");
-        for (pairs, expected) in [
-            (&[][..], None),
-            (&[("retry-after", "7")][..], Some(7.0)),
-            (&[("retry-after", " 0.25 ")], Some(0.25)),
-            (
-                &[("retry-after", "Sun, 06 Nov 1994 08:49:47 GMT")],
-                Some(10.0),
-            ),
-            (&[("retry-after", "Sun, 06 Nov 1994 08:00:00 GMT")], None),
-            (&[("retry-after", "soon")], None),
-            (&[("retry-after", "-1")], None),
-            (&[("retry-after", "NaN")], None),
-            (
-                &[("retry-after-ms", "1500"), ("retry-after", "2")],
-                Some(1.5),
-            ),
-            (&[("retry-after-ms", "x"), ("retry-after", "2")], Some(2.0)),
-        ] {
-            let found = asked_wait(&headers(pairs), now);
-            assert_eq!(found, expected.map(secs), "{pairs:?}");
+        for spent in [298.0, 299.0] {
+            assert_eq!(
+                EXACT.decide(0, None, secs(spent), 0.0),
+                Decision::Wait(wait)
+            );
         }
-        let huge = asked_wait(&headers(&[("retry-after", "1e300")]), now);
-        assert_eq!(huge, Some(Duration::MAX));
     }
 
     #[test]
