@@ -153,7 +153,7 @@ impl RepoCache {
                     continue;
                 };
                 let path = format!("{prefix}{name}");
-                // Follows the link; one without its blob is no file.
+                // Follows the link; one without its blob does not count.
                 match fs::metadata(entry.path()) {
                     Ok(there) if there.is_dir() => {
                         folders.push((entry.path(), format!("{path}/")));

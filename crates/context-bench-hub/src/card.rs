@@ -12,7 +12,7 @@ pub(crate) struct CardConfig {
     pub(crate) is_default: bool,
     /// The folder that the patterns begin in.
     pub(crate) data_dir: Option<String>,
-    /// Splits with their patterns; empty when the layout tells.
+    /// Splits with their patterns; empty when the layout decides.
     pub(crate) splits: Vec<(String, Vec<String>)>,
 }
 

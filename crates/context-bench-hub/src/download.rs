@@ -17,8 +17,8 @@ use url::Url;
 
 use crate::cache::sync_folder;
 use crate::error::{At as _, HubError};
-use crate::file::{Checksum, Summing};
-use crate::http::{Ask, Http};
+use crate::file::{Checksum, ChecksumBuilder};
+use crate::http::{Http, HubRequest};
 use crate::progress::{Event, Progress};
 use crate::reply::Reply;
 use crate::words::size;
@@ -39,7 +39,7 @@ pub(crate) struct Job<'a> {
     pub(crate) target: PathBuf,
     /// The size, when known beforehand.
     pub(crate) size: Option<u64>,
-    /// The most there may be of a file whose size nobody says.
+    /// The most bytes of a file whose size is not announced.
     pub(crate) most: u64,
     /// The checksum, when known beforehand.
     pub(crate) checksum: Option<&'a Checksum>,
@@ -48,11 +48,11 @@ pub(crate) struct Job<'a> {
     pub(crate) if_range: Option<&'a str>,
 }
 
-/// How an answer that is no content becomes an error.
+/// Turns an answer without content into an error.
 pub(crate) type Explain<'a> = &'a (dyn Fn(Reply) -> HubError + Sync);
 
 /// Why an attempt ended without the whole file.
-enum Broken {
+enum DownloadFailure {
     /// Worth another attempt.
     Retry {
         error: Box<HubError>,
@@ -61,7 +61,7 @@ enum Broken {
     Final(Box<HubError>),
 }
 
-impl From<HubError> for Broken {
+impl From<HubError> for DownloadFailure {
     fn from(error: HubError) -> Self {
         Self::Final(Box::new(error))
     }
@@ -95,8 +95,8 @@ pub(crate) fn download(
                 damaged = true;
                 progress.event(&Event::Restarted { path: job.name });
             }
-            Err(Broken::Final(error)) => return Err(*error),
-            Err(Broken::Retry { error, asked }) => {
+            Err(DownloadFailure::Final(error)) => return Err(*error),
+            Err(DownloadFailure::Retry { error, asked }) => {
                 if collected(job)?.saturating_sub(before) >= GOOD_PROGRESS {
                     retry = 0;
                 }
@@ -131,9 +131,9 @@ fn attempt(
     explain: Explain<'_>,
     progress: &dyn Progress,
     stop: &AtomicBool,
-) -> Result<Option<String>, Broken> {
+) -> Result<Option<String>, DownloadFailure> {
     let mut file = open(&job.incomplete)?;
-    let mut sum = Summing::new(job.checksum, job.size.unwrap_or(0));
+    let mut sum = ChecksumBuilder::new(job.checksum, job.size.unwrap_or(0));
     let mut done = before;
     if job.size.is_some_and(|size| done > size) {
         done = 0;
@@ -143,17 +143,19 @@ fn attempt(
         sum_up(&mut file, done, &mut sum).at("read", &job.incomplete)?;
         return Ok(sum.finish());
     }
-    let mut ask = Ask::get(job.url.clone());
+    let mut ask = HubRequest::get(job.url.clone());
     if done > 0 {
         ask = ask.header(RANGE, &format!("bytes={done}-"));
         if let Some(validator) = job.if_range {
             ask = ask.header(IF_RANGE, validator);
         }
     }
-    let mut reply = http.attempt(&ask).map_err(|failed| Broken::Retry {
-        error: Box::new(failed.into()),
-        asked: None,
-    })?;
+    let mut reply = http
+        .attempt(&ask)
+        .map_err(|failed| DownloadFailure::Retry {
+            error: Box::new(failed.into()),
+            asked: None,
+        })?;
     match reply.status {
         200 => done = 0,
         206 => match reply.content_range() {
@@ -166,7 +168,7 @@ fn attempt(
         status if is_retryable(status) => {
             let asked = asked_wait(&reply.headers, SystemTime::now());
             let error = Box::new(http.refused(reply, asked));
-            return Err(Broken::Retry { error, asked });
+            return Err(DownloadFailure::Retry { error, asked });
         }
         _ => return Err(explain(reply).into()),
     }
@@ -189,7 +191,7 @@ fn attempt(
             Ok(Some(piece)) => piece,
             Ok(None) => break,
             Err(failed) => {
-                return Err(Broken::Retry {
+                return Err(DownloadFailure::Retry {
                     error: Box::new(failed.into()),
                     asked: None,
                 });
@@ -217,7 +219,7 @@ fn attempt(
             reason: format!("it sent {done} bytes of {whole}"),
             cached: String::new(),
         };
-        return Err(Broken::Retry {
+        return Err(DownloadFailure::Retry {
             error: Box::new(error),
             asked: None,
         });
@@ -228,7 +230,7 @@ fn attempt(
 
 /// Throws away what was collected, because there is more of it than there can be:
 /// none of it can be trusted, and it must not fill the disk.
-fn endless(job: &Job<'_>, reply: &Reply, whole: Option<u64>) -> Broken {
+fn endless(job: &Job<'_>, reply: &Reply, whole: Option<u64>) -> DownloadFailure {
     if let Err(error) = fs::remove_file(&job.incomplete) {
         return HubError::io("remove", &job.incomplete, &error).into();
     }
@@ -247,13 +249,13 @@ fn endless(job: &Job<'_>, reply: &Reply, whole: Option<u64>) -> Broken {
 }
 
 /// Throws away what was collected, because the server cannot continue it.
-fn anew(job: &Job<'_>, reply: &Reply, reason: &str) -> Broken {
+fn anew(job: &Job<'_>, reply: &Reply, reason: &str) -> DownloadFailure {
     let error = HubError::BadReply {
         url: crate::http::shown(&reply.url),
         reason: reason.to_owned(),
     };
     match fs::remove_file(&job.incomplete) {
-        Ok(()) => Broken::Retry {
+        Ok(()) => DownloadFailure::Retry {
             error: Box::new(error),
             asked: None,
         },
@@ -280,7 +282,7 @@ fn open(path: &Path) -> Result<File, HubError> {
 }
 
 /// Adds what is in the file up to `until` to the sum, and stays there.
-fn sum_up(file: &mut File, until: u64, sum: &mut Summing) -> std::io::Result<()> {
+fn sum_up(file: &mut File, until: u64, sum: &mut ChecksumBuilder) -> std::io::Result<()> {
     file.seek(SeekFrom::Start(0))?;
     let mut left = until;
     let mut buffer = vec![0; 256 * 1024];

@@ -25,7 +25,7 @@ pub enum HubError {
         /// What is wrong with it.
         reason: String,
     },
-    /// No variable tells where the home folder is.
+    /// No variable says where the home folder is.
     #[error("no folder is known for the hub cache")]
     NoHome,
     /// The HTTP side could not be set up.
@@ -230,7 +230,7 @@ pub enum HubError {
         /// Its kind.
         kind: std::io::ErrorKind,
     },
-    /// The address is none that can be fetched.
+    /// The address cannot be fetched.
     #[error("`{url}` is not an address that can be fetched: {reason}")]
     BadUrl {
         /// The address, without credentials and query.

@@ -13,13 +13,13 @@ use crate::lock::Lock;
 use crate::progress::{Event, Progress};
 use crate::settings::HubSettings;
 use crate::tree::file_url;
-use crate::verify::Verified;
+use crate::verify::VerifiedFiles;
 
 /// Fetches files that are not in the cache; gives the paths of all of them.
 pub(crate) fn fetch(
     http: &Http,
     settings: &HubSettings,
-    verified: &Verified,
+    verified: &VerifiedFiles,
     files: &[RemoteFile],
     progress: &dyn Progress,
 ) -> Result<Vec<PathBuf>, HubError> {
@@ -104,7 +104,7 @@ pub(crate) fn remember(settings: &HubSettings, files: &[RemoteFile]) {
 fn one(
     http: &Http,
     cache: &RepoCache,
-    verified: &Verified,
+    verified: &VerifiedFiles,
     file: &RemoteFile,
     progress: &dyn Progress,
     stop: &AtomicBool,

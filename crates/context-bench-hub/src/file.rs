@@ -68,14 +68,14 @@ impl fmt::Display for Checksum {
 }
 
 /// A checksum in the making.
-pub(crate) enum Summing {
+pub(crate) enum ChecksumBuilder {
     Sha256(Sha256),
     GitSha1(Sha1),
     /// Nothing to compare with.
     Nothing,
 }
 
-impl Summing {
+impl ChecksumBuilder {
     /// Begins the sum of a file of this size.
     pub(crate) fn new(like: Option<&Checksum>, size: u64) -> Self {
         match like {
@@ -124,7 +124,7 @@ mod tests {
             "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824",
         ] {
             let known = Checksum::parse(expected).expect("a checksum");
-            let mut sum = Summing::new(Some(&known), 5);
+            let mut sum = ChecksumBuilder::new(Some(&known), 5);
             sum.update(b"hel");
             sum.update(b"lo");
             assert_eq!(sum.finish().as_deref(), Some(expected));

@@ -3,6 +3,8 @@
 //! `*` stays within a folder, `**` is any number of folders, `?` and `[…]` are
 //! one character. Files and folders that begin with a dot, and folders that
 //! begin with two underscores, match only a pattern that names them.
+//!
+//! Written by hand for parity: `globset` does not know the rules for hidden names.
 
 use regex::Regex;
 

@@ -33,13 +33,13 @@ const POOL_IDLE: Duration = Duration::from_secs(30);
 
 /// A request as it is sent, again and again if need be.
 #[derive(Debug, Clone)]
-pub(crate) struct Ask {
+pub(crate) struct HubRequest {
     pub(crate) method: Method,
     pub(crate) url: Url,
     pub(crate) headers: HeaderMap,
 }
 
-impl Ask {
+impl HubRequest {
     pub(crate) fn get(url: Url) -> Self {
         Self {
             method: Method::GET,
@@ -156,7 +156,7 @@ impl Http {
 
     /// Sends a request and follows its redirects, trying again as the policy
     /// says. Any status that is not worth another attempt is an answer.
-    pub(crate) fn send(&self, ask: &Ask) -> Result<Reply, HubError> {
+    pub(crate) fn send(&self, ask: &HubRequest) -> Result<Reply, HubError> {
         let mut retry = 0;
         let mut waited = Duration::ZERO;
         loop {
@@ -203,9 +203,9 @@ impl Http {
     }
 
     /// Sends a request once, following its redirects.
-    pub(crate) fn attempt(&self, ask: &Ask) -> Result<Reply, NoAnswer> {
+    pub(crate) fn attempt(&self, ask: &HubRequest) -> Result<Reply, NoAnswer> {
         let mut url = ask.url.clone();
-        let mut promised = crate::reply::Promised::default();
+        let mut promised = crate::reply::PromisedFile::default();
         for _ in 0..=MAX_REDIRECTS {
             let response = self.once(ask, &url)?;
             promised.note(response.headers());
@@ -238,7 +238,7 @@ impl Http {
         })
     }
 
-    fn once(&self, ask: &Ask, url: &Url) -> Result<reqwest::Response, NoAnswer> {
+    fn once(&self, ask: &HubRequest, url: &Url) -> Result<reqwest::Response, NoAnswer> {
         let failed = |reason: String| NoAnswer {
             host: host(url),
             reason: self.redact(&reason),

@@ -10,15 +10,15 @@ use crate::cache::RepoCache;
 use crate::error::{At as _, HubError};
 use crate::fetch;
 use crate::file::RemoteFile;
-use crate::http::{Ask, Http, outside, shown};
+use crate::http::{Http, HubRequest, outside, shown};
 use crate::listing::{Listing, by_patterns};
 use crate::progress::Progress;
 use crate::ranged::RangedFile;
 use crate::repo::{MAIN, RepoId, check_revision, encode_revision, is_commit};
-use crate::resolve::{ConfigInfo, Plan, Resolved};
+use crate::resolve::{ConfigInfo, Plan, ResolvedSplit};
 use crate::settings::HubSettings;
 use crate::tree;
-use crate::verify::Verified;
+use crate::verify::VerifiedFiles;
 use crate::web;
 use crate::words::size;
 
@@ -30,13 +30,13 @@ const MAX_README: u64 = 64_000_000;
 pub struct Hub {
     http: std::sync::Arc<Http>,
     settings: HubSettings,
-    verified: Verified,
+    verified: VerifiedFiles,
 }
 
 /// What the cache has of a split.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Cached {
+pub struct CachedFiles {
     /// The commit that the revision named when it was last fetched.
     pub commit: Option<String>,
     /// How many files are there.
@@ -49,7 +49,7 @@ pub struct Cached {
     pub of_bytes: Option<u64>,
 }
 
-impl Cached {
+impl CachedFiles {
     /// Whether the split can be read with no request.
     pub fn is_complete(&self) -> bool {
         self.of_files
@@ -69,7 +69,7 @@ impl Hub {
         Ok(Self {
             http,
             settings,
-            verified: Verified::default(),
+            verified: VerifiedFiles::default(),
         })
     }
 
@@ -90,7 +90,7 @@ impl Hub {
         revision: Option<&str>,
         config: Option<&str>,
         split: &str,
-    ) -> Result<Resolved, HubError> {
+    ) -> Result<ResolvedSplit, HubError> {
         let repo = RepoId::parse(repo)?;
         outside(|| Plan::make(self, &repo, revision.unwrap_or(MAIN))?.resolve(config, split))
     }
@@ -226,9 +226,9 @@ impl Hub {
         revision: Option<&str>,
         config: Option<&str>,
         split: &str,
-    ) -> Cached {
+    ) -> CachedFiles {
         let Ok(repo) = RepoId::parse(repo) else {
-            return Cached::default();
+            return CachedFiles::default();
         };
         let revision = revision.unwrap_or(MAIN);
         let offline = self.offline();
@@ -236,31 +236,36 @@ impl Hub {
         let resolved = Plan::make(&offline, &repo, revision).and_then(|p| p.resolve(config, split));
         match resolved {
             Ok(resolved) => self.count(&resolved.files, Some(resolved.commit)),
-            Err(_) => Cached {
+            Err(_) => CachedFiles {
                 commit,
-                ..Cached::default()
+                ..CachedFiles::default()
             },
         }
     }
 
     /// What the cache has of files that paths or patterns name, with no request.
-    pub fn cached_files(&self, repo: &str, revision: Option<&str>, patterns: &[&str]) -> Cached {
+    pub fn cached_files(
+        &self,
+        repo: &str,
+        revision: Option<&str>,
+        patterns: &[&str],
+    ) -> CachedFiles {
         let offline = self.offline();
         match offline.files(repo, revision, patterns) {
             Ok(files) => {
                 let commit = files.first().map(|file| file.commit.clone());
                 self.count(&files, commit)
             }
-            Err(_) => Cached::default(),
+            Err(_) => CachedFiles::default(),
         }
     }
 
-    fn count(&self, files: &[RemoteFile], commit: Option<String>) -> Cached {
+    fn count(&self, files: &[RemoteFile], commit: Option<String>) -> CachedFiles {
         let there: Vec<&RemoteFile> = files
             .iter()
             .filter(|file| self.in_cache(file).is_some())
             .collect();
-        Cached {
+        CachedFiles {
             commit,
             files: there.len(),
             of_files: Some(files.len()),
@@ -277,7 +282,7 @@ impl Hub {
                 offline: true,
                 ..self.settings.clone()
             },
-            verified: Verified::default(),
+            verified: VerifiedFiles::default(),
         }
     }
 
@@ -333,7 +338,7 @@ impl Hub {
     ) -> Result<String, HubError> {
         let rest = format!("revision/{}?expand=sha", encode_revision(revision));
         let url = tree::api_url(&self.http, repo, &rest)?;
-        let reply = match self.http.send(&Ask::get(url)) {
+        let reply = match self.http.send(&HubRequest::get(url)) {
             Ok(reply) => reply,
             Err(HubError::Unreachable { host, reason, .. }) => {
                 let cached = cache.commit(revision).map_or(String::new(), |commit| {

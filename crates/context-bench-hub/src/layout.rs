@@ -142,14 +142,14 @@ fn in_name(word: &str) -> Vec<String> {
 /// A file of the converted branch: config, split, and whether the hub has
 /// converted only a part.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Converted<'a> {
+pub(crate) struct ConvertedFile<'a> {
     pub(crate) config: &'a str,
     pub(crate) split: &'a str,
     pub(crate) is_partial: bool,
 }
 
 /// Reads `{config}/{split}/0000.parquet`, also `{config}/partial-{split}/…`.
-pub(crate) fn converted(path: &str) -> Option<Converted<'_>> {
+pub(crate) fn converted(path: &str) -> Option<ConvertedFile<'_>> {
     let mut parts = path.rsplitn(3, '/');
     let (name, split, config) = (parts.next()?, parts.next()?, parts.next()?);
     let number = name.strip_suffix(".parquet")?;
@@ -157,7 +157,7 @@ pub(crate) fn converted(path: &str) -> Option<Converted<'_>> {
         return None;
     }
     let whole = split.strip_prefix("partial-");
-    Some(Converted {
+    Some(ConvertedFile {
         config,
         split: whole.unwrap_or(split),
         is_partial: whole.is_some(),
@@ -248,7 +248,7 @@ mod tests {
                 ("test", &["main/test-00000-of-00001.parquet"]),
             ],
         );
-        // The format of most files wins; what is no data is left out.
+        // The format of most files wins; what is not data is left out.
         check(
             &["a.parquet", "b.parquet", "c.csv", "d.py", "e.txt"],
             &[("train", &["a.parquet", "b.parquet"])],

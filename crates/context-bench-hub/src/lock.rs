@@ -33,8 +33,8 @@ impl Lock {
             if let Some(file) = attempt(path)? {
                 return Ok(Self { _file: file });
             }
-            if let Some(tell) = waiting.take() {
-                tell();
+            if let Some(report) = waiting.take() {
+                report();
             }
             std::thread::sleep(pause);
             pause = (pause * 2).min(LONGEST_PAUSE);
@@ -62,7 +62,7 @@ fn attempt(path: &Path) -> Result<Option<File>, HubError> {
     }
 }
 
-/// A file that nobody else may open meanwhile is a lock; Python's attempt to
+/// A file that nobody else can open is a lock; Python's attempt to
 /// open it fails as if it were locked.
 #[cfg(windows)]
 fn attempt(path: &Path) -> Result<Option<File>, HubError> {

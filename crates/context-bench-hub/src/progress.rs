@@ -1,4 +1,4 @@
-//! What a fetch tells while it works.
+//! What a fetch reports while it works.
 
 use std::time::Duration;
 
@@ -59,18 +59,18 @@ pub enum Event<'a> {
     },
 }
 
-/// Is told about the progress of a fetch, from several threads at once.
+/// Receives the progress of a fetch, from several threads at once.
 pub trait Progress: Sync {
     /// Something happened. Must return quickly: downloads wait for it.
     fn event(&self, event: &Event<'_>);
 }
 
-/// Tells nobody.
+/// Reports to nobody.
 impl Progress for () {
     fn event(&self, _event: &Event<'_>) {}
 }
 
-/// Any function can be told.
+/// Any function can receive progress.
 impl<F: Fn(&Event<'_>) + Sync> Progress for F {
     fn event(&self, event: &Event<'_>) {
         self(event);

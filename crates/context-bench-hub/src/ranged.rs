@@ -20,7 +20,7 @@ use url::Url;
 
 use crate::error::{At as _, HubError};
 use crate::file::RemoteFile;
-use crate::http::{Ask, Http, outside, shown};
+use crate::http::{Http, HubRequest, outside, shown};
 use crate::reply::Reply;
 use crate::tree::file_url;
 use crate::web;
@@ -117,9 +117,9 @@ impl RangedFile {
         Ok(Self::new(file.size, Source::Remote(Box::new(remote))))
     }
 
-    /// Asks for the end of the file, which also tells how long it is.
+    /// Asks for the end of the file, which also shows how long it is.
     pub(crate) fn of_url(http: Arc<Http>, url: Url) -> Result<Self, HubError> {
-        let ask = Ask::get(url.clone()).header(RANGE, &format!("bytes=-{TAIL}"));
+        let ask = HubRequest::get(url.clone()).header(RANGE, &format!("bytes=-{TAIL}"));
         let mut reply = http.send(&ask)?;
         let Some((start, Some(len))) = reply.content_range().filter(|_| reply.status == 206) else {
             return Err(match reply.status {
@@ -262,7 +262,8 @@ impl RangedFile {
             let place = remote.place();
             let from = start + got.len() as u64;
             let url = place.as_ref().unwrap_or(&remote.origin);
-            let mut ask = Ask::get(url.clone()).header(RANGE, &format!("bytes={from}-{}", end - 1));
+            let mut ask =
+                HubRequest::get(url.clone()).header(RANGE, &format!("bytes={from}-{}", end - 1));
             if let Some(validator) = &remote.validator {
                 ask = ask.header(IF_RANGE, validator);
             }

@@ -15,7 +15,7 @@ const MAX_MESSAGE: usize = 16 * 1024;
 
 /// What the hub says about a file before it redirects to where the file is.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub(crate) struct Promised {
+pub(crate) struct PromisedFile {
     /// The commit that the revision names.
     pub(crate) commit: Option<String>,
     /// The name of the content: SHA-256 of large files, git's SHA-1 of others.
@@ -26,7 +26,7 @@ pub(crate) struct Promised {
     pub(crate) error_code: Option<String>,
 }
 
-impl Promised {
+impl PromisedFile {
     /// Takes in the headers of one answer; the first to say something counts,
     /// because later ones come from other hosts.
     pub(crate) fn note(&mut self, headers: &HeaderMap) {
@@ -58,12 +58,12 @@ pub(crate) struct Reply {
     pub(crate) headers: HeaderMap,
     /// Where the answer came from in the end.
     pub(crate) url: Url,
-    pub(crate) promised: Promised,
+    pub(crate) promised: PromisedFile,
     pub(crate) response: reqwest::Response,
 }
 
 impl Reply {
-    pub(crate) fn new(response: reqwest::Response, url: Url, promised: Promised) -> Self {
+    pub(crate) fn new(response: reqwest::Response, url: Url, promised: PromisedFile) -> Self {
         Self {
             status: response.status().as_u16(),
             headers: response.headers().clone(),
@@ -104,13 +104,13 @@ impl Reply {
         })
     }
 
-    /// A status that is no success and has no meaning of its own.
+    /// The error for an unsuccessful status without a meaning of its own.
     pub(crate) fn into_error(mut self, http: &Http) -> HubError {
         let mut message = self.text_header("x-error-message").map(str::to_owned);
         if message.is_none() {
             let mut body = Vec::new();
             let at = self.url.clone();
-            // The status is known; what is missing of its text is no failure.
+            // The status is known; a missing part of its text is not a failure.
             while let Ok::<_, NoAnswer>(Some(piece)) = http.chunk(&mut self.response, &at) {
                 body.extend_from_slice(&piece);
                 if body.len() > MAX_MESSAGE {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::HubError;
 
-/// The branch that a repo has unless told.
+/// The branch that is used when none is named.
 pub(crate) const MAIN: &str = "main";
 /// The branch with the parquet files that the hub makes of any dataset.
 pub(crate) const CONVERTED: &str = "refs/convert/parquet";

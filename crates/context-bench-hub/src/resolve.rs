@@ -1,8 +1,8 @@
 //! From a config and a split to the files that hold them.
 //!
-//! In this order: what the README declares, what the layout of the repo tells,
+//! In this order: what the README declares, what the layout of the repo shows,
 //! and what the hub has converted to parquet. A repo that only has a loading
-//! script goes straight to the last: we run no code of others.
+//! script goes straight to the last: no code of a repo is ever run.
 
 use crate::card::{self, CardConfig};
 use crate::error::HubError;
@@ -23,7 +23,7 @@ const README: &str = "README.md";
 pub enum Source {
     /// The README declares them.
     Card,
-    /// Their names tell.
+    /// Their names and folders show it.
     Layout,
     /// The hub converted them to parquet.
     Converted,
@@ -32,7 +32,7 @@ pub enum Source {
 /// The files of one split of one config, at one commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Resolved {
+pub struct ResolvedSplit {
     /// The repo as asked for.
     pub repo: RepoId,
     /// The revision that the files are of.
@@ -63,15 +63,15 @@ pub struct ConfigInfo {
     pub splits: Vec<String>,
 }
 
-/// A repo at a commit, understood.
+/// The configs of a repo at a commit.
 pub(crate) struct Plan {
     listing: Listing,
     source: Source,
-    configs: Vec<Planned>,
+    configs: Vec<PlannedConfig>,
 }
 
 /// A config whose patterns are not applied yet.
-struct Planned {
+struct PlannedConfig {
     name: String,
     is_default: bool,
     rule: Rule,
@@ -99,7 +99,7 @@ impl Plan {
             .iter()
             .any(|config| !config.splits.is_empty() || config.data_dir.is_some());
         if has_files || (!has_script && !declared.is_empty()) {
-            let planned = |config: CardConfig| Planned {
+            let planned = |config: CardConfig| PlannedConfig {
                 name: config.name.clone(),
                 is_default: config.is_default,
                 rule: Rule::Card(config),
@@ -137,7 +137,7 @@ impl Plan {
         match hub.listing(&listing.repo, CONVERTED) {
             Ok(converted) => {
                 // No file of this branch will be fetched, which would remember
-                // its commit; all that is needed of it is in the cache now.
+                // its commit; everything needed of it is in the cache now.
                 hub.remember(listing);
                 Self::of_converted(converted)
             }
@@ -150,16 +150,20 @@ impl Plan {
         let paths: Vec<&str> = listing.paths().collect();
         let mut configs = Vec::new();
         if !layout::by_names(&paths).is_empty() {
-            configs.push(Planned {
+            configs.push(PlannedConfig {
                 name: DEFAULT.to_owned(),
                 is_default: true,
                 rule: Rule::Layout(String::new()),
             });
-            configs.extend(config_folders(&paths).into_iter().map(|folder| Planned {
-                name: folder.rsplit('/').next().unwrap_or(&folder).to_owned(),
-                is_default: false,
-                rule: Rule::Layout(format!("{folder}/")),
-            }));
+            configs.extend(
+                config_folders(&paths)
+                    .into_iter()
+                    .map(|folder| PlannedConfig {
+                        name: folder.rsplit('/').next().unwrap_or(&folder).to_owned(),
+                        is_default: false,
+                        rule: Rule::Layout(format!("{folder}/")),
+                    }),
+            );
         }
         Self {
             configs,
@@ -174,9 +178,9 @@ impl Plan {
             .filter_map(|path| layout::converted(path).map(|found| found.config))
             .collect();
         names.dedup();
-        let configs: Vec<Planned> = names
+        let configs: Vec<PlannedConfig> = names
             .into_iter()
-            .map(|name| Planned {
+            .map(|name| PlannedConfig {
                 name: name.to_owned(),
                 is_default: false,
                 rule: Rule::Converted,
@@ -214,7 +218,11 @@ impl Plan {
     }
 
     /// The files of one split.
-    pub(crate) fn resolve(self, config: Option<&str>, split: &str) -> Result<Resolved, HubError> {
+    pub(crate) fn resolve(
+        self,
+        config: Option<&str>,
+        split: &str,
+    ) -> Result<ResolvedSplit, HubError> {
         let repo = self.listing.repo.to_string();
         let config = self.config(config)?;
         let mut splits = self.splits(config);
@@ -245,7 +253,7 @@ impl Plan {
             && files
                 .iter()
                 .any(|file| layout::converted(&file.path).is_some_and(|found| found.is_partial));
-        Ok(Resolved {
+        Ok(ResolvedSplit {
             config: config.name.clone(),
             split,
             source: self.source,
@@ -257,7 +265,7 @@ impl Plan {
         })
     }
 
-    fn default(&self) -> Option<&Planned> {
+    fn default(&self) -> Option<&PlannedConfig> {
         match self.configs.as_slice() {
             [only] => Some(only),
             several => several
@@ -267,7 +275,7 @@ impl Plan {
         }
     }
 
-    fn config(&self, asked: Option<&str>) -> Result<&Planned, HubError> {
+    fn config(&self, asked: Option<&str>) -> Result<&PlannedConfig, HubError> {
         let known = || {
             self.configs
                 .iter()
@@ -293,7 +301,7 @@ impl Plan {
     }
 
     /// The splits of a config, with the indices of their files in the listing.
-    fn splits(&self, config: &Planned) -> Splits {
+    fn splits(&self, config: &PlannedConfig) -> Splits {
         let paths: Vec<&str> = self.listing.paths().collect();
         match &config.rule {
             Rule::Card(card) => {

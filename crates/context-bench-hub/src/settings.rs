@@ -25,7 +25,7 @@ const DEFAULT_RETRY: RetryPolicy = RetryPolicy {
     jitter: true,
 };
 const DEFAULT_PARALLEL: usize = 6;
-/// Who serves large files says how large they are; what is made on request is small.
+/// Servers of large files say how large they are; what is generated on request is small.
 const DEFAULT_UNANNOUNCED: u64 = 4 << 30;
 
 /// How to reach the hub and where to keep its files.
@@ -80,7 +80,7 @@ impl HubSettings {
     ///
     /// # Errors
     ///
-    /// When a variable cannot be understood, or when no variable tells where the
+    /// When a variable cannot be understood, or when no variable says where the
     /// home folder is.
     pub fn from_vars(vars: impl Fn(&str) -> Option<String>) -> Result<Self, HubError> {
         let text = |name: &str| vars(name).filter(|value| !value.trim().is_empty());
@@ -116,7 +116,7 @@ impl HubSettings {
                 .and_then(|token| Token::new(&token))
                 .or_else(|| {
                     let file = path("HF_TOKEN_PATH").or_else(|| Some(hf_home?.join("token")))?;
-                    // As in Python, a file that is absent or unreadable is no token.
+                    // As in Python, a file that is absent or unreadable means no token.
                     Token::new(&std::fs::read_to_string(file).ok()?)
                 });
         }

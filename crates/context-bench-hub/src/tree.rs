@@ -9,7 +9,7 @@ use url::Url;
 use crate::cache::{RepoCache, write_whole};
 use crate::error::HubError;
 use crate::file::{Checksum, RemoteFile};
-use crate::http::{Ask, Http, shown};
+use crate::http::{Http, HubRequest, shown};
 use crate::repo::{RepoId, encode_path, encode_revision, relative};
 
 const FORMAT: u64 = 1;
@@ -126,7 +126,7 @@ pub(crate) fn ask(
     )?);
     let (mut pages, mut bytes) = (0, 0);
     while let Some(url) = next {
-        let reply = http.send(&Ask::get(url))?;
+        let reply = http.send(&HubRequest::get(url))?;
         if reply.status != 200 {
             return Err(reply.into_repo_error(http, repo.as_str(), revision));
         }

@@ -14,16 +14,16 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::cache::RepoCache;
 use crate::error::HubError;
-use crate::file::{Checksum, RemoteFile, Summing};
+use crate::file::{Checksum, ChecksumBuilder, RemoteFile};
 
 /// Larger files are checked when they are downloaded, and not again.
 const LARGEST: u64 = 256 << 20;
 
 /// What one client has looked at.
 #[derive(Debug, Default)]
-pub(crate) struct Verified(Mutex<HashSet<PathBuf>>);
+pub(crate) struct VerifiedFiles(Mutex<HashSet<PathBuf>>);
 
-impl Verified {
+impl VerifiedFiles {
     /// A file of the cache, unless it is damaged: then it is removed, so that it is
     /// fetched again.
     ///
@@ -74,7 +74,7 @@ impl Verified {
 
 fn sum(path: &Path, checksum: &Checksum, size: u64) -> Option<String> {
     let mut file = File::open(path).ok()?;
-    let mut sum = Summing::new(Some(checksum), size);
+    let mut sum = ChecksumBuilder::new(Some(checksum), size);
     let mut buffer = vec![0; 256 * 1024];
     loop {
         match file.read(&mut buffer).ok()? {

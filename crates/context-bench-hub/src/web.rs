@@ -23,7 +23,7 @@ use crate::cache::write_whole;
 use crate::download::{Job, download};
 use crate::error::{At as _, HubError};
 use crate::file::hex;
-use crate::http::{Ask, Http, shown};
+use crate::http::{Http, HubRequest, shown};
 use crate::lock::Lock;
 use crate::progress::{Event, Progress};
 use crate::reply::Reply;
@@ -80,7 +80,7 @@ fn folder(settings: &HubSettings, url: &Url) -> PathBuf {
     settings.url_cache.join(digest(url.as_str()))
 }
 
-/// The last part of the address, which tells the format of the file.
+/// The last part of the address, which says the format of the file.
 fn name(url: &Url) -> String {
     let last = url.path().rsplit('/').next().unwrap_or_default();
     let safe = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
@@ -134,7 +134,7 @@ pub(crate) fn fetch(
             cached: String::new(),
         });
     }
-    let reply = match http.send(&Ask::head(url.clone())) {
+    let reply = match http.send(&HubRequest::head(url.clone())) {
         Err(HubError::Unreachable { host, reason, .. }) => {
             let cached = match cached(settings, url) {
                 Some(_) => "an earlier download is in the cache".to_owned(),
@@ -150,7 +150,7 @@ pub(crate) fn fetch(
     };
     let (validator, strong) = match reply.status {
         200..300 => (validator(&reply.headers), strong_validator(&reply.headers)),
-        // Some servers know no HEAD; the download will tell.
+        // Some servers do not support HEAD; the download will show what is there.
         405 | 501 => (None, None),
         _ => return Err(refused(http, reply)),
     };
@@ -176,7 +176,7 @@ pub(crate) fn fetch(
         if_range: strong.as_deref(),
     };
     if strong.is_none() {
-        // Nothing would tell whether the rest belongs to the beginning.
+        // Nothing would show whether the rest belongs to the beginning.
         let _ = fs::remove_file(&job.incomplete);
     }
     let version_folder = folder.join(&version);

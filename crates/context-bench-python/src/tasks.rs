@@ -10,8 +10,8 @@ use context_bench_tasks::config::{Config, Origin};
 use context_bench_tasks::options::Limit;
 use context_bench_tasks::outcome::Resampling;
 use context_bench_tasks::{
-    Catalog, Error, Group, Index, IndexOptions, Leaf, Node, Options, OutputType, Requests,
-    Response, Task, Warning, select,
+    Error, Group, IndexOptions, Leaf, Node, Options, OutputType, Requests, Response, Task,
+    TaskFileIndex, TaskResolver, Warning, select,
 };
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
@@ -26,7 +26,7 @@ use crate::{convert, task_run};
 pub(crate) struct NativeTasks {
     roots: Vec<PathBuf>,
     cache: Option<PathBuf>,
-    catalog: Catalog,
+    catalog: TaskResolver,
     host: OnceLock<Arc<Here>>,
 }
 
@@ -79,7 +79,7 @@ impl NativeTasks {
                     home: home.clone(),
                     threads: 0,
                 };
-                Index::build(&options).map(|index| Catalog::new(index, home))
+                TaskFileIndex::build(&options).map(|index| TaskResolver::new(index, home))
             }
         });
         Ok(Self {

@@ -2,7 +2,7 @@
 
 #[cfg(feature = "parquet")]
 use crate::parquet::TableBatch;
-use crate::{Found, RecordError};
+use crate::{PositionedRecord, RecordError};
 
 /// Records that were read together: the rows of a Parquet file by the thousand,
 /// others one by one.
@@ -12,13 +12,13 @@ use crate::{Found, RecordError};
 pub struct Batch(Kind);
 
 enum Kind {
-    One(Option<Found>),
+    One(Option<PositionedRecord>),
     #[cfg(feature = "parquet")]
     Table(TableBatch),
 }
 
 impl Batch {
-    pub(crate) fn one(found: Found) -> Self {
+    pub(crate) fn one(found: PositionedRecord) -> Self {
         Self(Kind::One(Some(found)))
     }
 
@@ -58,7 +58,7 @@ impl Batch {
 }
 
 impl Iterator for Batch {
-    type Item = Result<Found, RecordError>;
+    type Item = Result<PositionedRecord, RecordError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         match &mut self.0 {

@@ -49,7 +49,7 @@ pub enum RecordError {
         /// What is wrong with it.
         problem: String,
     },
-    /// The format cannot be told from the name or the first bytes of a file.
+    /// Neither the name nor the first bytes show the format of a file.
     #[error("cannot tell the format of file `{}`", path.display())]
     UnknownFormat {
         /// The file as the user named it.
@@ -145,9 +145,9 @@ impl Hint for RecordError {
             }
             Self::Unreadable { .. } => return None,
             Self::BadFile { .. } => {
-                "mend the file; bad records can be skipped, a broken file cannot".into()
+                "fix the file; bad records can be skipped, a broken file cannot".into()
             }
-            Self::BadRecord { .. } | Self::NotAMap { .. } => "mend the record".into(),
+            Self::BadRecord { .. } | Self::NotAMap { .. } => "fix the record".into(),
         })
     }
 }

@@ -1,4 +1,4 @@
-//! Which format a file has: told from its name, or from its first bytes.
+//! The format of a file, found from its name or its first bytes.
 
 use std::path::Path;
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use crate::error::unreadable;
 use crate::json_record::{JsonRecord, MAX_RECORD_BYTES, too_long};
 use crate::source::Input;
-use crate::{Checked, Found, RecordError, Records};
+use crate::{CheckedRecord, PositionedRecord, RecordError, Records};
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
@@ -84,11 +84,11 @@ impl JsonLines {
 }
 
 impl Records for JsonLines {
-    fn check_next(&mut self, key: &str) -> Option<Result<Checked, RecordError>> {
+    fn check_next(&mut self, key: &str) -> Option<Result<CheckedRecord, RecordError>> {
         Some(self.next_record()?.and_then(|record| record.check(key)))
     }
 
-    fn read_next(&mut self) -> Option<Result<Found, RecordError>> {
+    fn read_next(&mut self) -> Option<Result<PositionedRecord, RecordError>> {
         Some(self.next_record()?.and_then(|record| record.read()))
     }
 

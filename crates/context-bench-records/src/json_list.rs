@@ -2,7 +2,7 @@
 //!
 //! A list at the top level, under a well-known key or at a given pointer is cut
 //! into its elements without parsing them, so memory grows with the largest
-//! element and not with the file, and one bad element can be told from the next.
+//! element and not with the file, and one bad element can be kept apart from the next.
 //! What is outside the elements is checked here. Other shapes are held whole
 //! (`json_shape`), up to the size of the largest record.
 
@@ -16,7 +16,7 @@ use crate::json_record::JsonRecord;
 use crate::json_scanner::Scanner;
 use crate::json_shape;
 use crate::source::Input;
-use crate::{Checked, Found, Record, RecordError, RecordPosition, Records};
+use crate::{CheckedRecord, PositionedRecord, Record, RecordError, RecordPosition, Records};
 
 /// The keys under which exports of other tools keep their records.
 const LIST_KEYS: [&str; 4] = ["data", "examples", "rows", "records"];
@@ -50,7 +50,7 @@ enum State {
     /// Between objects that follow one another. The first was read before it
     /// was known to be a record.
     Objects(Option<FirstObject>),
-    /// Records that could only be told after all of the file was read.
+    /// Records that could only be found after the whole file was read.
     Held(std::vec::IntoIter<Record>),
     Over,
 }
@@ -351,20 +351,20 @@ impl JsonList {
 }
 
 impl Records for JsonList {
-    fn check_next(&mut self, key: &str) -> Option<Result<Checked, RecordError>> {
+    fn check_next(&mut self, key: &str) -> Option<Result<CheckedRecord, RecordError>> {
         self.next(
             |record| record.check(key),
-            |mut record, position| Checked {
+            |mut record, position| CheckedRecord {
                 value: record.take(key),
                 position,
             },
         )
     }
 
-    fn read_next(&mut self) -> Option<Result<Found, RecordError>> {
+    fn read_next(&mut self) -> Option<Result<PositionedRecord, RecordError>> {
         self.next(
             |record| record.read(),
-            |record, position| Found { record, position },
+            |record, position| PositionedRecord { record, position },
         )
     }
 

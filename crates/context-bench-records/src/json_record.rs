@@ -13,7 +13,7 @@ use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, Se
 use serde_json::{Map, Value};
 
 use crate::record::kind;
-use crate::{Checked, Found, RecordError, RecordPosition};
+use crate::{CheckedRecord, PositionedRecord, RecordError, RecordPosition};
 
 /// Beyond this a file is taken for damaged or hostile: no context is that large,
 /// and a small compressed file may unpack to more than the memory holds.
@@ -42,16 +42,16 @@ pub(crate) struct JsonRecord<'a> {
 
 impl JsonRecord<'_> {
     /// Checks the record without building more of it than the value of `key`.
-    pub(crate) fn check(&self, key: &str) -> Result<Checked, RecordError> {
-        Ok(Checked {
+    pub(crate) fn check(&self, key: &str) -> Result<CheckedRecord, RecordError> {
+        Ok(CheckedRecord {
             value: self.parse(MapCheck { key })?,
             position: self.position(),
         })
     }
 
     /// The record itself.
-    pub(crate) fn read(&self) -> Result<Found, RecordError> {
-        Ok(Found {
+    pub(crate) fn read(&self) -> Result<PositionedRecord, RecordError> {
+        Ok(PositionedRecord {
             record: self.parse(PhantomData::<Map<String, Value>>)?.into(),
             position: self.position(),
         })

@@ -158,7 +158,7 @@ impl Scanner {
         Ok(key)
     }
 
-    /// Reads a value that is no record and checks that it is valid.
+    /// Reads a value that is not a record and checks that it is valid.
     pub(crate) fn skip_value(&mut self) -> Result<(), RecordError> {
         self.peek_token()?;
         let start = self.here();

@@ -1,4 +1,4 @@
-//! Records in a JSON value that is not a list: told by its shape, held whole.
+//! Records in a JSON value that is not a list: found by its shape, held in memory.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::record::Header;
 /// The records of a value that is a list of maps, a map with exactly one such
 /// list, or a map of columns: lists of equal length.
 ///
-/// Nothing when it is none of these, or could be read in two ways.
+/// `None` when it has none of these shapes, or could be read in two ways.
 pub(crate) fn records(value: Value) -> Option<Vec<Record>> {
     match value {
         Value::Array(list) => maps(list),

@@ -54,7 +54,9 @@ pub use format::{Compression, Format, Syntax};
 #[cfg(feature = "parquet")]
 pub use parquet::ParquetRecords;
 pub use read_at::{FileAt, ReadAt};
-pub use record::{Checked, Found, ReadSettings, Record, RecordPosition, Records, TableHeader};
+pub use record::{
+    CheckedRecord, PositionedRecord, ReadSettings, Record, RecordPosition, Records, TableHeader,
+};
 pub use set::{RecordSet, files, is_data_name};
 pub use size::map_bytes;
 pub use source::{Input, STDIN, Source};

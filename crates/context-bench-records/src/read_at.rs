@@ -25,7 +25,7 @@ pub trait ReadAt: Send + Sync {
     /// [`io::ErrorKind::UnexpectedEof`] when the file ends before.
     fn read_at(&self, offset: u64, len: usize) -> io::Result<Bytes>;
 
-    /// The name for messages. Its ending tells the format.
+    /// The name for messages. Its ending says which format it is in.
     fn name(&self) -> &str;
 }
 

@@ -208,7 +208,7 @@ impl RecordPosition {
 
 /// A record and its position.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Found {
+pub struct PositionedRecord {
     /// The record.
     pub record: Record,
     /// Where it stands.
@@ -217,7 +217,7 @@ pub struct Found {
 
 /// A record that was checked and dropped.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Checked {
+pub struct CheckedRecord {
     /// The value of the one key that was asked for, when the record has it.
     pub value: Option<Value>,
     /// Where the record stands.
@@ -231,10 +231,10 @@ pub struct Checked {
 pub trait Records: Send {
     /// Checks the next record as strictly as [`read_next`](Self::read_next), and
     /// keeps only the value of `key`. Faster than reading.
-    fn check_next(&mut self, key: &str) -> Option<Result<Checked, RecordError>>;
+    fn check_next(&mut self, key: &str) -> Option<Result<CheckedRecord, RecordError>>;
 
     /// Reads the next record.
-    fn read_next(&mut self) -> Option<Result<Found, RecordError>>;
+    fn read_next(&mut self) -> Option<Result<PositionedRecord, RecordError>>;
 
     /// Reads the next records, as many as are best read together. Unlike with
     /// [`read_next`](Self::read_next), an error may turn up when they are taken.

@@ -12,7 +12,7 @@ use globset::GlobBuilder;
 use crate::error::unreadable;
 use crate::format::{self, Format};
 use crate::source::{STDIN, Source, split_member};
-use crate::{Batch, Checked, Found, ReadSettings, RecordError, Records};
+use crate::{Batch, CheckedRecord, PositionedRecord, ReadSettings, RecordError, Records};
 
 /// The files of a folder, a pattern or a list, read one after the other.
 ///
@@ -132,13 +132,13 @@ impl std::fmt::Debug for RecordSet {
 }
 
 impl Records for RecordSet {
-    fn check_next(&mut self, key: &str) -> Option<Result<Checked, RecordError>> {
-        let shift = |found: &mut Checked, n_before| found.position.shift(n_before);
+    fn check_next(&mut self, key: &str) -> Option<Result<CheckedRecord, RecordError>> {
+        let shift = |found: &mut CheckedRecord, n_before| found.position.shift(n_before);
         self.next(|records| records.check_next(key), shift)
     }
 
-    fn read_next(&mut self) -> Option<Result<Found, RecordError>> {
-        let shift = |found: &mut Found, n_before| found.position.shift(n_before);
+    fn read_next(&mut self) -> Option<Result<PositionedRecord, RecordError>> {
+        let shift = |found: &mut PositionedRecord, n_before| found.position.shift(n_before);
         self.next(|records| records.read_next(), shift)
     }
 
@@ -158,7 +158,7 @@ impl Records for RecordSet {
 }
 
 impl Iterator for RecordSet {
-    type Item = Result<Found, RecordError>;
+    type Item = Result<PositionedRecord, RecordError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         self.read_next()

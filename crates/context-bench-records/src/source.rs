@@ -52,7 +52,7 @@ enum Origin {
 impl Source {
     /// Opens a file or a pipe.
     ///
-    /// The name tells the format: `.jsonl`, `.ndjson`, `.json`, `.csv` or
+    /// The name says the format: `.jsonl`, `.ndjson`, `.json`, `.csv` or
     /// `.tsv`, in any case, optionally followed by `.gz`, `.zst` or `.bz2`; or
     /// `.parquet`. Parquet and compressed bytes are also recognised without the
     /// ending. `archive.zip` is its only file of records,
@@ -107,7 +107,7 @@ impl Source {
         })
     }
 
-    /// Opens a regular file whose name does not tell its format, or tells another
+    /// Opens a regular file whose name does not say its format, or says another
     /// one: JSON Lines are published as `.json`, or without an ending.
     /// Compression is recognised by the bytes.
     ///
@@ -130,7 +130,7 @@ impl Source {
         })
     }
 
-    /// A file that is read through [`ReadAt`]; the ending of its name tells the format.
+    /// A file that is read through [`ReadAt`]; the ending of its name says the format.
     ///
     /// # Errors
     ///
@@ -149,7 +149,7 @@ impl Source {
     }
 
     /// Bytes that come once, front to back, such as a download; the ending of
-    /// the name tells the format.
+    /// the name says the format.
     ///
     /// # Errors
     ///
@@ -377,7 +377,7 @@ fn data_members(
     let mut data = Vec::new();
     let mut others = Vec::new();
     for member in zip::members(&**archive, path)? {
-        // What macOS adds is no data.
+        // What macOS adds is not data.
         let format = Format::of(Path::new(&member.name));
         match format.filter(|_| !member.name.starts_with("__MACOSX/")) {
             Some(format) => data.push((member, format)),

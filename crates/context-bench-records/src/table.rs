@@ -15,7 +15,9 @@ use crate::json_record::too_long;
 use crate::record::Header;
 use crate::row_watch::RowWatch;
 use crate::source::Input;
-use crate::{Checked, Found, Record, RecordError, RecordPosition, Records, TableHeader};
+use crate::{
+    CheckedRecord, PositionedRecord, Record, RecordError, RecordPosition, Records, TableHeader,
+};
 
 pub(crate) struct Table {
     rows: csv::Reader<RowWatch<Input>>,
@@ -177,17 +179,17 @@ fn unequal(n_names: usize, n_fields: usize) -> String {
 }
 
 impl Records for Table {
-    fn check_next(&mut self, key: &str) -> Option<Result<Checked, RecordError>> {
+    fn check_next(&mut self, key: &str) -> Option<Result<CheckedRecord, RecordError>> {
         let position = match self.next_row() {
             Ok(position) => position?,
             Err(error) => return Some(Err(error)),
         };
         let column = self.header.as_ref().and_then(|header| header.place(key));
         let value = column.and_then(|at| self.row.get(at)).map(Into::into);
-        Some(Ok(Checked { value, position }))
+        Some(Ok(CheckedRecord { value, position }))
     }
 
-    fn read_next(&mut self) -> Option<Result<Found, RecordError>> {
+    fn read_next(&mut self) -> Option<Result<PositionedRecord, RecordError>> {
         let position = match self.next_row() {
             Ok(position) => position?,
             Err(error) => return Some(Err(error)),
@@ -195,7 +197,7 @@ impl Records for Table {
         let values = self.row.iter().map(Into::into).collect();
         // Reading a row has read the header first.
         let record = Record::row(self.header.as_ref()?, values);
-        Some(Ok(Found { record, position }))
+        Some(Ok(PositionedRecord { record, position }))
     }
 
     fn file(&self) -> &Path {

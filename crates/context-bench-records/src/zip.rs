@@ -156,7 +156,7 @@ impl Member {
             ))?),
             other => return Err(damaged(&format!("unknown packing method {other}"))),
         };
-        Ok(Box::new(Verified {
+        Ok(Box::new(VerifiedReader {
             bytes,
             left: self.size,
             crc: flate2::Crc::new(),
@@ -166,14 +166,14 @@ impl Member {
 }
 
 /// Passes bytes on and fails when there are too many, too few or other ones.
-struct Verified {
+struct VerifiedReader {
     bytes: Box<dyn Read + Send>,
     left: u64,
     crc: flate2::Crc,
     expected: u32,
 }
 
-impl Read for Verified {
+impl Read for VerifiedReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let n_bytes = self.bytes.read(buffer)?;
         self.crc.update(&buffer[..n_bytes]);

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use context_bench_tasks::{Catalog, Error, Index, IndexOptions, Task, select};
+use context_bench_tasks::{Error, IndexOptions, Task, TaskFileIndex, TaskResolver, select};
 
 const FAMILIES: usize = 200;
 const TASKS: usize = 69;
@@ -24,12 +24,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         cache: Some(scratch.join("index.bin")),
         ..IndexOptions::default()
     };
-    let timed = |what: &str, tries: usize| -> Result<Index, Error> {
-        let mut index = Index::default();
+    let timed = |what: &str, tries: usize| -> Result<TaskFileIndex, Error> {
+        let mut index = TaskFileIndex::default();
         let mut ms = f64::INFINITY;
         for _ in 0..tries {
             let start = Instant::now();
-            index = Index::build(&options)?;
+            index = TaskFileIndex::build(&options)?;
             ms = ms.min(start.elapsed().as_secs_f64() * 1e3);
         }
         println!(
@@ -45,8 +45,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let groups: Vec<String> = index.groups().map(|(name, _)| name.to_owned()).collect();
     let largest = groups.first().cloned().unwrap_or_default();
     let start = Instant::now();
-    let catalog = Catalog::new(index, None);
-    let (tree, _) = select(&catalog, &[largest.as_str()])?;
+    let resolver = TaskResolver::new(index, None);
+    let (tree, _) = select(&resolver, &[largest.as_str()])?;
     let mut built = 0;
     for leaf in tree.leaves() {
         built += usize::from(Task::build(leaf).is_ok());
@@ -58,13 +58,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     );
     let mut failed = 0;
     let start = Instant::now();
-    let names: Vec<String> = catalog
+    let names: Vec<String> = resolver
         .index
         .tasks()
         .map(|(name, _)| name.to_owned())
         .collect();
     for name in &names {
-        let loaded = catalog.load(name).and_then(|(nodes, _)| {
+        let loaded = resolver.load(name).and_then(|(nodes, _)| {
             nodes
                 .iter()
                 .flat_map(|node| node.leaves())

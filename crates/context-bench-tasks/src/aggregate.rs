@@ -22,7 +22,7 @@ const KEYS: &[&str] = &[
 pub struct AggregateMetric {
     /// The metric that is aggregated.
     pub metric: String,
-    /// The filters it is aggregated for; all that occur when `None`.
+    /// The filters it is aggregated for; all that occur if `None`.
     pub filters: Option<Vec<String>>,
     /// Whether a task counts by its number of documents.
     pub weight_by_size: bool,

@@ -31,7 +31,7 @@ pub fn parse(text: &str) -> Result<Map<String, Value>> {
     if text.starts_with('{') {
         return match serde_json::from_str(text) {
             Ok(Value::Object(map)) => Ok(map),
-            _ => Err(Error::new(format!("`{text}` is no JSON object"))),
+            _ => Err(Error::new(format!("`{text}` is not a JSON object"))),
         };
     }
     let mut out = Map::new();
@@ -58,7 +58,7 @@ fn split(text: &str) -> Vec<&str> {
         match (quote, c) {
             (Some(open), c) if c == open => quote = None,
             (Some(_), _) => {}
-            // An apostrophe inside a word is no quote.
+            // An apostrophe inside a word does not begin a quote.
             (None, '"' | '\'') if depth > 0 || text[..at].ends_with(['=', ',']) => quote = Some(c),
             (None, '[' | '{' | '(') => depth += 1,
             (None, ']' | '}' | ')') => depth = depth.saturating_sub(1),

@@ -62,7 +62,7 @@ mod origin_file {
 
     pub(super) fn serialize<S: Serializer>(origin: &Origin, out: S) -> Result<S::Ok, S::Error> {
         let file = &*origin.place.file;
-        // What stands for a file (`<inline>`) is no path; a path is to be found again.
+        // What stands for a file (`<inline>`) is not a path; a path must be found again from another folder.
         let whole = std::path::absolute(file)
             .ok()
             .filter(|_| !file.starts_with('<'));

@@ -28,9 +28,9 @@ impl Error {
         }
     }
 
-    /// The same error as one of a Python package that is not installed.
+    /// The same error with the Python package whose absence is the reason, if it is one.
     #[must_use]
-    pub fn lacking(mut self, package: Option<String>) -> Self {
+    pub fn missing_package(mut self, package: Option<String>) -> Self {
         self.package = package;
         self
     }
@@ -47,21 +47,21 @@ impl Error {
         self
     }
 
-    /// The same error with advice, unless it has some.
+    /// The same error with a hint, unless it has one.
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint.get_or_insert_with(|| hint.into());
         self
     }
 
-    /// The same error with this advice in place of what it has.
+    /// The same error with this hint instead of its own.
     #[must_use]
     pub fn hinted(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// Like [`Error::with_hint`], when there is advice.
+    /// Like [`Error::with_hint`], when there is a hint.
     #[must_use]
     pub fn with_some_hint(self, hint: Option<String>) -> Self {
         match hint {

@@ -37,7 +37,7 @@ pub struct ShotSource {
     fields: Map<String, Value>,
 }
 
-/// Examples that are no split.
+/// Examples that are not from a split.
 #[derive(Debug, Clone)]
 pub enum Samples {
     /// As written in the file.
@@ -174,7 +174,7 @@ impl ShotSource {
 
 /// The examples of one task, drawn document after document.
 #[derive(Debug)]
-pub struct Drawing {
+pub struct ShotSampler {
     pool: Arc<Vec<Record>>,
     n: usize,
     sampler: Sampler,
@@ -183,7 +183,7 @@ pub struct Drawing {
     random: Random,
 }
 
-impl Drawing {
+impl ShotSampler {
     /// Draws `n` of a pool; with `exclude`, a record never gets itself.
     pub fn new(
         pool: Arc<Vec<Record>>,

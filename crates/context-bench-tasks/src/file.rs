@@ -11,7 +11,7 @@ use context_bench_template::yaml::{self, Node};
 use crate::config::{Config, Origin};
 use crate::error::{Error, Result, Warning};
 use crate::function::Function;
-use crate::given::Given;
+use crate::memory_files::MemoryFiles;
 
 /// Includes below includes; deeper chains are mistakes.
 const MAX_DEPTH: usize = 50;
@@ -60,7 +60,7 @@ pub struct Loader {
     /// What `~` at the start of a path stands for.
     pub home: Option<PathBuf>,
     /// Files that are not on disk.
-    pub given: Given,
+    pub memory: MemoryFiles,
     included: Mutex<HashMap<PathBuf, Arc<File>>>,
 }
 
@@ -86,7 +86,7 @@ impl Loader {
 
     fn read(&self, path: &Path, stack: &mut Vec<PathBuf>) -> Result<File> {
         let name: Arc<str> = path.to_string_lossy().into();
-        let bytes: Cow<'_, [u8]> = match self.given.get(path) {
+        let bytes: Cow<'_, [u8]> = match self.memory.get(path) {
             Some(text) => text.as_bytes().into(),
             None => std::fs::read(path)
                 .map_err(|error| Error::new(format!("cannot read `{name}`: {error}")))?
@@ -176,7 +176,7 @@ impl Loader {
         if let Some(file) = known {
             return Ok(file);
         }
-        if self.given.get(path).is_none() && !path.is_file() {
+        if self.memory.get(path).is_none() && !path.is_file() {
             let shown = path.display();
             return Err(
                 Error::new(format!("included file `{shown}` does not exist"))

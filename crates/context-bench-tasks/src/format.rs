@@ -9,8 +9,8 @@ use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::filter::Record;
 use crate::function::Host;
-use crate::prompt::Rendered;
-use crate::source::{Given, Source};
+use crate::prompt::RenderedDocument;
+use crate::source::{FieldValue, Source};
 use crate::task::OutputType;
 
 /// What choices are called in a prompt.
@@ -66,10 +66,10 @@ const FIELDS: &[&str] = &[
     "scorer",
 ];
 
-const GENERATE_INSTRUCTION: &str = "Given the following question and {{_num_choices}} candidate answers ({{_choice_list_and}}), choose the best answer.\n";
+const GENERATE_INSTRUCTION: &str = "FieldValue the following question and {{_num_choices}} candidate answers ({{_choice_list_and}}), choose the best answer.\n";
 const GENERATE_PROMPT: &str = "Your response should end with \"The best answer is [answer_letter]\" where the [answer_letter] is one of {{_choice_list_or}}.";
 const COT_INSTRUCTION: &str =
-    "Given the following problem, reason step by step to find the final answer.\n";
+    "FieldValue the following problem, reason step by step to find the final answer.\n";
 const COT_PROMPT: &str = "Your response should end with \"The final answer is [answer]\" where [answer] is the response to the problem.";
 
 /// Whether a name is that of a built-in format.
@@ -237,7 +237,7 @@ impl Format {
         choice: Option<&Source>,
         record: &Record,
         host: &dyn Host,
-    ) -> Result<Rendered> {
+    ) -> Result<RenderedDocument> {
         let question = text.text(record, host)?;
         let choices = choice
             .map(|choice| choice.choices(record, host))
@@ -274,7 +274,7 @@ impl Format {
         prompt.push_str(&part(&self.answer_instruction)?);
         prompt.push_str(&part(&self.answer_prompt)?);
         let given = target.get(record, host)?;
-        Ok(Rendered {
+        Ok(RenderedDocument {
             text: Value::String(prompt),
             target: self.target(given, choices.as_deref(), labels.as_deref())?,
             choices: labels.or(choices),
@@ -303,7 +303,7 @@ impl Format {
 
     fn target(
         &self,
-        given: Given,
+        given: FieldValue,
         choices: Option<&[String]>,
         labels: Option<&[String]>,
     ) -> Result<Value> {

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::catalog::Catalog;
 use crate::error::{Error, Result};
 use crate::file::Kind;
+use crate::resolver::TaskResolver;
 
 /// A group as a listing shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,11 +25,11 @@ pub struct GroupListing {
 }
 
 /// All groups with what is in them; groups that cannot be resolved come as errors.
-pub fn groups(catalog: &Catalog) -> (Vec<GroupListing>, Vec<Error>) {
+pub fn groups(resolver: &TaskResolver) -> (Vec<GroupListing>, Vec<Error>) {
     let mut known = BTreeMap::new();
     let (mut found, mut errors) = (Vec::new(), Vec::new());
-    for (name, _) in catalog.index.groups() {
-        match group(catalog, name, &mut known, &mut Vec::new()) {
+    for (name, _) in resolver.index.groups() {
+        match group(resolver, name, &mut known, &mut Vec::new()) {
             Ok(listing) => found.push(listing),
             Err(error) => errors.push(error),
         }
@@ -38,7 +38,7 @@ pub fn groups(catalog: &Catalog) -> (Vec<GroupListing>, Vec<Error>) {
 }
 
 fn group(
-    catalog: &Catalog,
+    resolver: &TaskResolver,
     name: &str,
     known: &mut BTreeMap<String, GroupListing>,
     stack: &mut Vec<String>,
@@ -53,13 +53,13 @@ fn group(
             stack.join(" -> ")
         )));
     }
-    let Some(entry) = catalog.index.entry(name) else {
-        return Err(catalog.unknown(name));
+    let Some(entry) = resolver.index.entry(name) else {
+        return Err(resolver.unknown(name));
     };
-    let file = catalog.loader.load(&entry.path)?;
+    let file = resolver.loader.load(&entry.path)?;
     stack.push(name.to_owned());
     let task = file.config.get("task").cloned().unwrap_or(Value::Null);
-    let (members, leaves) = members(catalog, &task, name, known, stack)?;
+    let (members, leaves) = members(resolver, &task, name, known, stack)?;
     stack.pop();
     let listing = GroupListing {
         name: name.to_owned(),
@@ -73,7 +73,7 @@ fn group(
 
 /// Names of members and of the tasks below.
 fn members(
-    catalog: &Catalog,
+    resolver: &TaskResolver,
     task: &Value,
     id: &str,
     known: &mut BTreeMap<String, GroupListing>,
@@ -100,23 +100,23 @@ fn members(
         if inline_group {
             let inner = format!("{id}::{name}");
             let task = member.get("task").unwrap_or(&Value::Null);
-            leaves.extend(members(catalog, task, &inner, known, stack)?.1);
+            leaves.extend(members(resolver, task, &inner, known, stack)?.1);
             names.push(inner);
             continue;
         }
         let bare = name.rsplit_once('@').map_or(name, |(bare, _)| bare);
-        let registered = if catalog.index.entry(name).is_some() {
+        let registered = if resolver.index.entry(name).is_some() {
             name
         } else {
             bare
         };
-        if let Some(entry) = catalog.index.entry(registered) {
+        if let Some(entry) = resolver.index.entry(registered) {
             names.push(name.to_owned());
             match entry.kind {
-                Kind::Group => leaves.extend(group(catalog, registered, known, stack)?.leaves),
+                Kind::Group => leaves.extend(group(resolver, registered, known, stack)?.leaves),
                 Kind::Task | Kind::Python => leaves.push(name.to_owned()),
             }
-        } else if let Some(tasks) = catalog.index.tag(bare) {
+        } else if let Some(tasks) = resolver.index.tag(bare) {
             names.push(name.to_owned());
             leaves.extend(tasks.iter().cloned());
         } else if member.is_object() {
@@ -124,7 +124,7 @@ fn members(
             names.push(inner.clone());
             leaves.push(inner);
         } else {
-            return Err(catalog.unknown(name).prefixed(format!("group `{id}`")));
+            return Err(resolver.unknown(name).prefixed(format!("group `{id}`")));
         }
     }
     Ok((names, leaves))

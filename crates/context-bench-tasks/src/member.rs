@@ -5,15 +5,15 @@ use std::path::Path;
 use context_bench_error::Place;
 use serde_json::Value;
 
-use crate::catalog::{Catalog, Context, DEFINING, STRUCTURAL};
 use crate::config::{Config, Origin};
 use crate::error::{Error, Result, Warning};
 use crate::file::Kind;
 use crate::index::Entry;
-use crate::noticed::Warnings;
+use crate::resolver::{DEFINING, GroupContext, STRUCTURAL, TaskResolver};
 use crate::tree::{Group, Leaf, Node};
+use crate::warnings::Warnings;
 
-impl Catalog {
+impl TaskResolver {
     /// What a member of a group stands for; several tasks for a tag.
     pub(crate) fn member(
         &self,
@@ -21,7 +21,7 @@ impl Catalog {
         group: &str,
         directory: &Path,
         config: &Config,
-        context: &Context,
+        context: &GroupContext,
         warnings: &Warnings,
     ) -> Result<Vec<Node>> {
         let own = Config::new();
@@ -95,7 +95,7 @@ impl Catalog {
     }
 }
 
-impl Catalog {
+impl TaskResolver {
     /// What a name stands for that no index has, among the files beside the group: a
     /// group that is named by its path can name them.
     fn beside(
@@ -103,7 +103,7 @@ impl Catalog {
         name: &str,
         directory: &Path,
         member: &Config,
-        context: &Context,
+        context: &GroupContext,
         warnings: &Warnings,
     ) -> Result<Option<Vec<Node>>> {
         let (base, format) = match name.rsplit_once('@') {
@@ -198,7 +198,7 @@ pub(crate) fn warn_twice(group: &Group, warnings: &Warnings) {
     }
 }
 
-pub(crate) fn leaf(mut config: Config, name: &str, inline: bool, context: &Context) -> Leaf {
+pub(crate) fn leaf(mut config: Config, name: &str, inline: bool, context: &GroupContext) -> Leaf {
     let written = config.text("task").unwrap_or(name).to_owned();
     for key in ["tag", "task_list", "group"] {
         config.remove(key);

@@ -80,7 +80,7 @@ pub struct Summary {
 }
 
 impl Task {
-    /// Sums up documents. A metric that cannot be summed up costs no other its value.
+    /// Sums up documents. A metric that cannot be summed up does not affect the others.
     pub fn sum_up(&self, scored: &TaskScores, how: Resampling, host: &dyn Host) -> Summary {
         let mut out = Summary {
             higher_is_better: self.directions(),

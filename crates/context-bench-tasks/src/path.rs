@@ -2,16 +2,16 @@
 
 use context_bench_error::suggest::{did_you_mean, quoted_list};
 
-use crate::catalog::Catalog;
 use crate::error::{Error, Result};
-use crate::noticed::Warnings;
+use crate::resolver::TaskResolver;
 use crate::tree::Node;
+use crate::warnings::Warnings;
 
 /// How many children an error lists.
 const SHOWN: usize = 20;
 
 /// The node a path leads to.
-pub(crate) fn walk(catalog: &Catalog, spec: &str, warnings: &Warnings) -> Result<Node> {
+pub(crate) fn walk(resolver: &TaskResolver, spec: &str, warnings: &Warnings) -> Result<Node> {
     let (path, format) = match spec.rsplit_once('@') {
         // A format belongs to the last name.
         Some((path, format)) if !format.contains("::") => (path, Some(format)),
@@ -19,7 +19,7 @@ pub(crate) fn walk(catalog: &Catalog, spec: &str, warnings: &Warnings) -> Result
     };
     let mut segments = path.split("::");
     let root = segments.next().unwrap_or_default();
-    let mut nodes = catalog.spec(root, warnings)?;
+    let mut nodes = resolver.spec(root, warnings)?;
     let mut node = match (nodes.pop(), nodes.is_empty()) {
         (Some(node), true) => node,
         _ => {
@@ -140,5 +140,5 @@ fn missing(children: &[Node], segment: &str, spec: &str) -> Error {
             more => format!("there are {shown} and {more} more"),
         }
     });
-    Error::new(format!("`{segment}` in `{spec}` is no member")).with_hint(hint)
+    Error::new(format!("`{segment}` in `{spec}` is not a member")).with_hint(hint)
 }

@@ -1,4 +1,7 @@
 //! Shell-style patterns: `*`, `?`, `[abc]`, `[!abc]`, case-sensitive.
+//!
+//! Written by hand for parity with Python's `fnmatch`, by which the reference selects tasks;
+//! `globset` treats `/`, `{` and `\` differently.
 
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,5 @@
-//! All that is wrong with a task, not only what is met first: what is wrong is told, put
-//! right as plainly as can be, and the rest looked at again.
+//! Every mistake in a task, not only the first: each one is reported and replaced by
+//! something plain that is right, and the task is checked again.
 
 use serde_json::{Value, json};
 
@@ -8,9 +8,9 @@ use crate::error::{Error, Warning};
 use crate::task::Task;
 use crate::tree::Leaf;
 
-/// More than anybody mends at once.
+/// More than anybody fixes at once.
 const MOST: usize = 50;
-/// Lists whose items are right or wrong each for itself.
+/// Lists whose items are right or wrong independently of each other.
 const LISTS: [&str; 2] = ["metric_list", "filter_list"];
 /// What depends on the output type.
 const DEPENDENT: [&str; 4] = [
@@ -64,7 +64,7 @@ fn culprit(config: &Config, error: &Error) -> Option<String> {
     found.map(|key| (*key).to_owned())
 }
 
-/// Puts something in place of a value that keeps all others meaningful.
+/// Replaces a value by one with which all others keep their meaning.
 fn put_right(config: &mut Config, key: &str) {
     let Some(setting) = config.remove(key) else {
         return;
@@ -77,7 +77,7 @@ fn put_right(config: &mut Config, key: &str) {
     config.set(key, plain, setting.origin);
 }
 
-/// Tells what is wrong with each item of a list, and leaves those that are right.
+/// Reports what is wrong with each item of a list, and keeps those that are right.
 fn keep_good_items(leaf: &mut Leaf, key: &str, errors: &mut Vec<Error>) {
     let Some(setting) = leaf.config.remove(key) else {
         return;

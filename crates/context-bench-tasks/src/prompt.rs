@@ -15,7 +15,7 @@ pub use crate::split::{Dataset, Need, Split};
 
 /// Question, answer and choices of one record.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Rendered {
+pub struct RenderedDocument {
     /// The question; a number when choices are the contexts.
     pub text: Value,
     /// The right answer: text, the place of a choice, or a list of either.
@@ -55,7 +55,7 @@ impl Task {
         prompting: &Prompting,
         record: &Record,
         host: &dyn Host,
-    ) -> Result<Rendered> {
+    ) -> Result<RenderedDocument> {
         if let Some(format) = &self.format {
             let choice = prompting.choice.as_ref();
             let rendered = format.render(&prompting.text, &prompting.target, choice, record, host);
@@ -68,17 +68,17 @@ impl Task {
             .map_err(|error| self.placed(error, "doc_to_choice"))?;
         let text = prompting.text.get(record, host);
         let text = match text.map_err(|error| self.placed(error, "doc_to_text"))? {
-            crate::source::Given::Rendered(text) if choices.is_some() && is_digits(&text) => {
+            crate::source::FieldValue::Rendered(text) if choices.is_some() && is_digits(&text) => {
                 parse(&text)
             }
             given => given.value(),
         };
         let target = prompting.target.get(record, host);
         let target = match target.map_err(|error| self.placed(error, "doc_to_target"))? {
-            crate::source::Given::Rendered(text) => coerced(text, choices.is_some()),
-            crate::source::Given::Raw(value) => value,
+            crate::source::FieldValue::Rendered(text) => coerced(text, choices.is_some()),
+            crate::source::FieldValue::Raw(value) => value,
         };
-        Ok(Rendered {
+        Ok(RenderedDocument {
             text,
             target,
             choices,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result, Warning};
 use crate::example::Example;
-use crate::fewshot::Drawing;
+use crate::fewshot::ShotSampler;
 use crate::filter::Record;
 use crate::function::Host;
 use crate::options::Options;
@@ -19,7 +19,7 @@ pub struct Prompts {
     task: Arc<Task>,
     options: Options,
     host: Arc<dyn Host>,
-    making: Making,
+    making: PromptBuilder,
 }
 
 impl Prompts {
@@ -82,7 +82,7 @@ impl Task {
         host: &Arc<dyn Host>,
     ) -> Result<Prompts> {
         Ok(Prompts {
-            making: Making::new(self, dataset, options, &**host)?,
+            making: PromptBuilder::new(self, dataset, options, &**host)?,
             task: Arc::clone(self),
             options: options.clone(),
             host: Arc::clone(host),
@@ -96,7 +96,7 @@ impl Task {
         options: &Options,
         host: &dyn Host,
     ) -> Result<Requests> {
-        let mut making = Making::new(self, dataset, options, host)?;
+        let mut making = PromptBuilder::new(self, dataset, options, host)?;
         let mut requests = Vec::with_capacity(making.ids.len());
         let mut records = Vec::with_capacity(making.ids.len());
         while let Some(made) = making.next(self, options, host) {
@@ -116,7 +116,7 @@ impl Task {
 
 /// The state of making prompts, which is the same whether they are taken one by one or
 /// all at once.
-struct Making {
+struct PromptBuilder {
     split: String,
     records: Arc<Vec<Record>>,
     n_original: Option<usize>,
@@ -124,13 +124,13 @@ struct Making {
     ids: Vec<usize>,
     n_made: usize,
     num_fewshot: usize,
-    drawing: Drawing,
+    drawing: ShotSampler,
     /// The records of the pool as they stand in prompts, once they are needed.
     examples: Vec<Option<Example>>,
     warnings: Vec<Warning>,
 }
 
-impl Making {
+impl PromptBuilder {
     fn new(task: &Task, dataset: &Dataset, options: &Options, host: &dyn Host) -> Result<Self> {
         let split = task.evaluated_split()?;
         let process = task.process_docs.as_ref();
@@ -152,7 +152,7 @@ impl Making {
             n_made: 0,
             num_fewshot,
             examples: pool.iter().map(|_| None).collect(),
-            drawing: Drawing::new(pool, num_fewshot, task.shots.sampler, exclude, options.seed),
+            drawing: ShotSampler::new(pool, num_fewshot, task.shots.sampler, exclude, options.seed),
             warnings,
         })
     }

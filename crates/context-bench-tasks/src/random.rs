@@ -1,4 +1,7 @@
 //! CPython's `random.Random`, number for number.
+//!
+//! The generator is `rand_mt`. Seeding, sampling and shuffling are written by hand for
+//! parity: they decide which examples stand in a prompt.
 
 use rand_mt::Mt;
 

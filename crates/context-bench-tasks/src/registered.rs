@@ -86,9 +86,9 @@ impl Modules {
     }
 }
 
-/// What is wrong with a name that no code registers, with the names there are. Such a name
-/// is no function of a file, so nothing is said about those.
-pub(crate) fn told(function: &Function, error: Error) -> Error {
+/// The error for a name that no code registers, with the names that exist. Such a name is
+/// not a function of a file, so the error does not mention functions.
+pub(crate) fn unregistered(function: &Function, error: Error) -> Error {
     let mut parts = function.name.rsplitn(3, "::");
     let (Some(name), Some(kind), Some(_)) = (parts.next(), parts.next(), parts.next()) else {
         return error;
@@ -104,7 +104,7 @@ pub(crate) fn told(function: &Function, error: Error) -> Error {
     Error::new(why).with_some_hint(unknown.and_then(|unknown| unknown.hint()))
 }
 
-/// All that a task names and only its Python code can know, with the key that names it.
+/// Every name of a task that only its Python code can know, with the key that names it.
 pub(crate) fn references(config: &Config) -> Vec<(&'static str, Function)> {
     let modules = Modules::of(config);
     let mut found = Vec::new();

@@ -96,7 +96,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// What tells which choice is right.
+    /// What says which choice is right.
     pub fn gold(&self) -> &Value {
         match &self.ask {
             Ask::Contexts { gold, .. } => gold,

@@ -1,4 +1,7 @@
 //! Logged samples: one per document and filter, with hashes of what it was made of.
+//!
+//! The JSON that is hashed is written by hand as Python's `json.dumps` writes it; otherwise
+//! the hashes would not be those of the reference.
 
 use context_bench_template::python;
 use serde_json::{Map, Value, json};

@@ -36,7 +36,7 @@ pub enum Response {
 
 /// One document under one filter.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Scored {
+pub struct ScoredDocument {
     /// Place of the request among the requests.
     pub request: usize,
     /// What the filter made of the responses.
@@ -51,7 +51,7 @@ pub struct Scored {
 #[derive(Debug, Clone, Default)]
 pub struct TaskScores {
     /// Documents in order; those without a response are not there.
-    pub filters: IndexMap<String, Vec<Scored>>,
+    pub filters: IndexMap<String, Vec<ScoredDocument>>,
     /// Documents that could not be scored, by the place of their request. They are in
     /// none of the filters.
     pub failed: BTreeMap<usize, Error>,
@@ -90,7 +90,7 @@ impl Task {
     }
 
     /// Scores responses; `None` is a document that failed, which is left out. One that
-    /// cannot be scored costs no other its score.
+    /// cannot be scored does not affect the others.
     ///
     /// # Errors
     ///
@@ -107,11 +107,11 @@ impl Task {
                 "{asked} requests, but {given} responses"
             )));
         }
-        let present: Vec<Answered<'_>> = responses
+        let present: Vec<AnsweredDocument<'_>> = responses
             .iter()
             .enumerate()
             .filter_map(|(at, response)| {
-                Some(Answered {
+                Some(AnsweredDocument {
                     at,
                     request: &requests.requests[at],
                     record: &requests.records[at],
@@ -132,8 +132,8 @@ impl Task {
         requests: &Requests,
         response: &Response,
         host: &dyn Host,
-    ) -> Result<IndexMap<String, Scored>> {
-        let answered = Answered::new(at, requests, response)?;
+    ) -> Result<IndexMap<String, ScoredDocument>> {
+        let answered = AnsweredDocument::new(at, requests, response)?;
         self.score_one_document(&self.filters, answered, host)
     }
 
@@ -145,8 +145,8 @@ impl Task {
         requests: &Requests,
         response: &Response,
         host: &dyn Host,
-    ) -> Result<IndexMap<String, Scored>> {
-        let answered = Answered::new(at, requests, response)?;
+    ) -> Result<IndexMap<String, ScoredDocument>> {
+        let answered = AnsweredDocument::new(at, requests, response)?;
         let mut found = IndexMap::new();
         for pipeline in self.filters.chunks(1) {
             if let Ok(scored) = self.score_one_document(pipeline, answered, host) {
@@ -159,22 +159,23 @@ impl Task {
     fn score_one_document(
         &self,
         pipelines: &[Pipeline],
-        answered: Answered<'_>,
+        answered: AnsweredDocument<'_>,
         host: &dyn Host,
-    ) -> Result<IndexMap<String, Scored>> {
+    ) -> Result<IndexMap<String, ScoredDocument>> {
         let scored = self.score_all(pipelines, &[answered], host)?;
         if let Some(error) = scored.failed.into_values().next() {
             return Err(error);
         }
-        let first =
-            |(filter, scored): (String, Vec<Scored>)| Some((filter, scored.into_iter().next()?));
+        let first = |(filter, scored): (String, Vec<ScoredDocument>)| {
+            Some((filter, scored.into_iter().next()?))
+        };
         Ok(scored.filters.into_iter().filter_map(first).collect())
     }
 
     fn score_all(
         &self,
         pipelines: &[Pipeline],
-        present: &[Answered<'_>],
+        present: &[AnsweredDocument<'_>],
         host: &dyn Host,
     ) -> Result<TaskScores> {
         let mut out = TaskScores::default();
@@ -199,7 +200,7 @@ impl Task {
             let mut scored = Vec::with_capacity(passed.len());
             for ((one, filtered), scores) in passed.iter().zip(found).zip(scores) {
                 match scores {
-                    Ok((scores, added_by)) => scored.push(Scored {
+                    Ok((scores, added_by)) => scored.push(ScoredDocument {
                         request: one.at,
                         filtered: plain(filtered),
                         scores,
@@ -223,7 +224,7 @@ impl Task {
     fn filtered(
         &self,
         pipeline: &Pipeline,
-        present: &[Answered<'_>],
+        present: &[AnsweredDocument<'_>],
         host: &dyn Host,
     ) -> Result<Vec<Result<Value>>> {
         // Filters are for texts; likelihoods are scored as they are.
@@ -231,7 +232,7 @@ impl Task {
             let raw = present.iter().map(|one| one.response.to_json());
             return Ok(raw.map(|raw| Ok(Value::Array(raw))).collect());
         }
-        let apply = |present: &[Answered<'_>]| -> Result<Vec<Value>> {
+        let apply = |present: &[AnsweredDocument<'_>]| -> Result<Vec<Value>> {
             let raw = present.iter().map(|one| one.response.to_json()).collect();
             let records: Vec<Record> = match pipeline.needs_records() {
                 true => present.iter().map(|one| one.record.clone()).collect(),
@@ -263,11 +264,11 @@ impl Task {
     /// The scores that the metrics give. Those in Python are asked for all at once.
     fn measured(
         &self,
-        present: &[Answered<'_>],
+        present: &[AnsweredDocument<'_>],
         filtered: &[Value],
         host: &dyn Host,
-    ) -> Result<Vec<Measured>> {
-        let mut all: Vec<Measured> = present
+    ) -> Result<Vec<DocumentScores>> {
+        let mut all: Vec<DocumentScores> = present
             .iter()
             .zip(filtered)
             .map(|(one, filtered)| {
@@ -377,11 +378,11 @@ impl Task {
 }
 
 /// The scores of a document, with the metric that added each key of a mapping.
-type Measured = Result<(Scores, BTreeMap<String, String>)>;
+type DocumentScores = Result<(Scores, BTreeMap<String, String>)>;
 
 /// A document with its answer.
 #[derive(Clone, Copy)]
-struct Answered<'a> {
+struct AnsweredDocument<'a> {
     /// Place of the request among the requests.
     at: usize,
     request: &'a Request,
@@ -389,7 +390,7 @@ struct Answered<'a> {
     response: &'a Response,
 }
 
-impl<'a> Answered<'a> {
+impl<'a> AnsweredDocument<'a> {
     fn new(at: usize, requests: &'a Requests, response: &'a Response) -> Result<Self> {
         match (requests.requests.get(at), requests.records.get(at)) {
             (Some(request), Some(record)) => Ok(Self {
@@ -406,11 +407,11 @@ impl<'a> Answered<'a> {
 /// The scores that `process_results` gives, asked for all at once.
 fn processed(
     function: &Function,
-    present: &[Answered<'_>],
+    present: &[AnsweredDocument<'_>],
     filtered: &[Value],
     host: &dyn Host,
-) -> Result<Vec<Measured>> {
-    let arguments = |(one, filtered): (&Answered<'_>, &Value)| {
+) -> Result<Vec<DocumentScores>> {
+    let arguments = |(one, filtered): (&AnsweredDocument<'_>, &Value)| {
         let results = match filtered {
             Value::Array(items) => Value::Array(items.clone()),
             one => json!([one]),

@@ -2,14 +2,17 @@
 
 use std::path::Path;
 
-use crate::catalog::Catalog;
 use crate::error::{Error, Result, Warning};
-use crate::noticed::Warnings;
 use crate::pattern;
+use crate::resolver::TaskResolver;
 use crate::tree::Tree;
+use crate::warnings::Warnings;
 
 /// Resolves the values of `--tasks`; the order stays, duplicates go.
-pub fn select<S: AsRef<str>>(catalog: &Catalog, values: &[S]) -> Result<(Tree, Vec<Warning>)> {
+pub fn select<S: AsRef<str>>(
+    resolver: &TaskResolver,
+    values: &[S],
+) -> Result<(Tree, Vec<Warning>)> {
     let warnings = Warnings::default();
     let mut tree = Tree::default();
     let mut seen: Vec<String> = Vec::new();
@@ -24,11 +27,11 @@ pub fn select<S: AsRef<str>>(catalog: &Catalog, values: &[S]) -> Result<(Tree, V
             .with_hint("name tasks, groups or tags, for example `--tasks mmlu,arc_easy`"));
     }
     for value in &values {
-        for spec in expand(catalog, value)? {
+        for spec in expand(resolver, value)? {
             if seen.contains(&spec) {
                 continue;
             }
-            tree.nodes.extend(catalog.spec(&spec, &warnings)?);
+            tree.nodes.extend(resolver.spec(&spec, &warnings)?);
             seen.push(spec);
         }
     }
@@ -49,8 +52,8 @@ pub fn select<S: AsRef<str>>(catalog: &Catalog, values: &[S]) -> Result<(Tree, V
 }
 
 /// The specs one value stands for.
-pub(crate) fn expand(catalog: &Catalog, value: &str) -> Result<Vec<String>> {
-    let known = catalog.index.entry(value).is_some() || catalog.index.tag(value).is_some();
+pub(crate) fn expand(resolver: &TaskResolver, value: &str) -> Result<Vec<String>> {
+    let known = resolver.index.entry(value).is_some() || resolver.index.tag(value).is_some();
     let path = Path::new(value);
     if !known && path.is_dir() {
         let files = pattern::glob(&path.join("*.yaml"));
@@ -84,7 +87,7 @@ pub(crate) fn expand(catalog: &Catalog, value: &str) -> Result<Vec<String>> {
         Some((pattern, format)) => (pattern, Some(format)),
         None => (value, None),
     };
-    let names = catalog.index.names();
+    let names = resolver.index.names();
     let found: Vec<String> = names
         .iter()
         .filter(|name| pattern::matches(pattern, name))

@@ -21,9 +21,9 @@ pub enum Source {
     Function(Function),
 }
 
-/// Whether a value was in the record or was rendered, which decides what it may become.
+/// The value of a field. Whether it was in the record or was rendered decides what it may become.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Given {
+pub enum FieldValue {
     /// As the record or the file has it.
     Raw(Value),
     /// As a template made it.
@@ -57,12 +57,12 @@ impl Source {
     }
 
     /// The value for a record.
-    pub fn get(&self, record: &Record, host: &dyn Host) -> Result<Given> {
+    pub fn get(&self, record: &Record, host: &dyn Host) -> Result<FieldValue> {
         Ok(match self {
-            Source::Number(value) => Given::Raw(value.clone()),
+            Source::Number(value) => FieldValue::Raw(value.clone()),
             Source::Text(template) => match record.get(template.source()) {
-                Some(value) => Given::Raw(value.clone()),
-                None => Given::Rendered(template.render(record)?),
+                Some(value) => FieldValue::Raw(value.clone()),
+                None => FieldValue::Rendered(template.render(record)?),
             },
             Source::List(items) => {
                 let item = |item: &Source| match item {
@@ -71,12 +71,12 @@ impl Source {
                         .render(record)
                         .map(Value::from)
                         .map_err(Error::from),
-                    other => other.get(record, host).map(Given::value),
+                    other => other.get(record, host).map(FieldValue::value),
                 };
-                Given::Raw(Value::Array(items.iter().map(item).collect::<Result<_>>()?))
+                FieldValue::Raw(Value::Array(items.iter().map(item).collect::<Result<_>>()?))
             }
             Source::Function(function) => {
-                Given::Raw(host.call(function, &[Value::Object(record.clone())])?)
+                FieldValue::Raw(host.call(function, &[Value::Object(record.clone())])?)
             }
         })
     }
@@ -84,18 +84,18 @@ impl Source {
     /// The text for a record.
     pub fn text(&self, record: &Record, host: &dyn Host) -> Result<String> {
         Ok(match self.get(record, host)? {
-            Given::Rendered(text) => text,
-            Given::Raw(value) => python::str(&value),
+            FieldValue::Rendered(text) => text,
+            FieldValue::Raw(value) => python::str(&value),
         })
     }
 
     /// The choices for a record.
     pub fn choices(&self, record: &Record, host: &dyn Host) -> Result<Vec<String>> {
         let value = match self.get(record, host)? {
-            Given::Raw(value) => value,
-            Given::Rendered(text) => python::literal_eval(&text).map_err(|error| {
+            FieldValue::Raw(value) => value,
+            FieldValue::Rendered(text) => python::literal_eval(&text).map_err(|error| {
                 Error::new(format!(
-                    "the choices `{}` are no list: {error}",
+                    "the choices `{}` are not a list: {error}",
                     shortened(&text)
                 ))
                 .with_hint("a template for choices must print a list, for example `{{[a, b]}}`")
@@ -114,12 +114,12 @@ impl Source {
     }
 }
 
-impl Given {
+impl FieldValue {
     /// The value, text for what was rendered.
     pub fn value(self) -> Value {
         match self {
-            Given::Raw(value) => value,
-            Given::Rendered(text) => Value::String(text),
+            FieldValue::Raw(value) => value,
+            FieldValue::Rendered(text) => Value::String(text),
         }
     }
 }

@@ -10,7 +10,7 @@ const HEADERS: [&str; 9] = [
 ];
 /// Columns whose numbers stand at the right.
 const NUMERIC: [usize; 4] = [1, 3, 6, 8];
-/// Keys of an entry that are no metrics.
+/// Keys of an entry that are not metrics.
 const NO_METRIC: [&str; 4] = ["alias", "name", "sample_len", "sample_count"];
 
 /// One line of a table; versions keep their type, all else is text.
@@ -38,7 +38,7 @@ impl Results {
         (!rows.is_empty()).then(|| markdown(&rows, "Groups"))
     }
 
-    /// Groups that are no one's member by name, then what is in no group.
+    /// Groups that are not members of others by name, then what is in no group.
     fn walk(&self, shown: &dyn Fn(&Entry) -> bool) -> Vec<Row> {
         let is_child = |key: &str| self.children.values().flatten().any(|child| child == key);
         let mut tops: Vec<&String> = self.children.keys().filter(|key| !is_child(key)).collect();
@@ -171,7 +171,7 @@ fn text(value: &Value) -> String {
 
 /// The tables of several systems as one: a column for each, whose lines are those of all.
 pub fn side_by_side(systems: &[(&str, &[Row])], title: &str) -> String {
-    // Filter, shots, metric and arrow tell the lines of a task apart.
+    // Filter, shots, metric and arrow distinguish the lines of a task.
     let mut lines: IndexMap<(String, String), (Row, Vec<String>)> = IndexMap::new();
     for (place, (_, rows)) in systems.iter().enumerate() {
         let mut task = String::new();

@@ -292,7 +292,7 @@ fn prompting(
     })
 }
 
-/// `[no, yes]` without quotes is a list of truth values, which are no choices.
+/// `[no, yes]` without quotes is a list of truth values, which cannot be choices.
 fn check_choices(fields: &Fields<'_>) -> Result<()> {
     let checked = fields.optional("doc_to_choice", |value| match value {
         Value::Array(items) if items.iter().any(Value::is_boolean) => Err(Error::new(format!(

@@ -5,17 +5,17 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use context_bench_error::Place;
 use indexmap::IndexMap;
 
-use crate::catalog::Catalog;
 use crate::error::{Error, Result, Warning};
 use crate::fields::check_keys;
 use crate::file::Kind;
 use crate::function::{Function, Host};
-use crate::noticed::Warnings;
 use crate::pattern;
 use crate::problems::problems;
 use crate::registered;
+use crate::resolver::TaskResolver;
 use crate::select::expand;
 use crate::tree::Leaf;
+use crate::warnings::Warnings;
 
 /// What was found.
 #[derive(Debug, Default)]
@@ -29,13 +29,13 @@ pub struct Report {
     /// Tasks that need Python and were checked without.
     pub python: Vec<String>,
     /// Tasks that need a package which is not installed, by package. They are right as far
-    /// as can be told without it, and an error when they are run.
-    pub lacking: BTreeMap<String, Vec<String>>,
+    /// as can be seen without it, and fail when they are run.
+    pub missing_packages: BTreeMap<String, Vec<String>>,
     /// Datasets of the catalog that are tasks as they are: key and dataset.
     pub native: Vec<(String, String)>,
     /// How many tasks were looked at.
     pub n_tasks: usize,
-    /// How much is wrong with what: files, groups, settings, Python.
+    /// How many mistakes of each kind: files, groups, settings, Python.
     pub classes: BTreeMap<&'static str, usize>,
 }
 
@@ -45,7 +45,7 @@ impl Report {
             *self.classes.entry(class).or_default() += 1;
         }
         for error in errors {
-            // What is wrong with a template is wrong with all that include it.
+            // A mistake in a template is reported once, not for every file that includes it.
             if !self.errors.contains(&error) {
                 self.errors.push(error);
             }
@@ -54,9 +54,13 @@ impl Report {
 }
 
 /// Checks what some values select: files, members, fields, templates, filters, metrics,
-/// and with a host also that functions and classes can be loaded. One that is wrong
-/// hides no other.
-pub fn validate<S: AsRef<str>>(catalog: &Catalog, values: &[S], host: Option<&dyn Host>) -> Report {
+/// and with a host also that functions and classes can be loaded. One mistake does not
+/// hide another.
+pub fn validate<S: AsRef<str>>(
+    resolver: &TaskResolver,
+    values: &[S],
+    host: Option<&dyn Host>,
+) -> Report {
     let mut report = Report::default();
     let mut functions = Functions {
         host,
@@ -77,7 +81,7 @@ pub fn validate<S: AsRef<str>>(catalog: &Catalog, values: &[S], host: Option<&dy
     let mut seen: HashSet<String> = HashSet::new();
     let mut leaves: IndexMap<String, Vec<Leaf>> = IndexMap::new();
     for value in values {
-        let specs = match expand(catalog, value) {
+        let specs = match expand(resolver, value) {
             Ok(specs) => specs,
             Err(error) => {
                 report.wrong("selection", vec![error]);
@@ -86,15 +90,16 @@ pub fn validate<S: AsRef<str>>(catalog: &Catalog, values: &[S], host: Option<&dy
         };
         let is_pattern = pattern::is_pattern(value);
         if is_pattern {
-            left_out(catalog, value, &mut report);
+            left_out(resolver, value, &mut report);
         }
         for spec in specs {
             // The tasks of a tag have names that the pattern finds as well as the tag.
-            let is_tag = catalog.index.tag(&spec).is_some() && catalog.index.entry(&spec).is_none();
+            let is_tag =
+                resolver.index.tag(&spec).is_some() && resolver.index.entry(&spec).is_none();
             if (is_pattern && value == "*" && is_tag) || !seen.insert(spec.clone()) {
                 continue;
             }
-            let resolved = catalog.spec(&spec, &noticed);
+            let resolved = resolver.spec(&spec, &noticed);
             let mut wrong = noticed.errors();
             let nodes = match resolved {
                 Ok(nodes) => nodes,
@@ -114,7 +119,7 @@ pub fn validate<S: AsRef<str>>(catalog: &Catalog, values: &[S], host: Option<&dy
                     same.push(leaf.clone());
                 }
             }
-            let class = match catalog.index.entry(&spec).map(|entry| entry.kind) {
+            let class = match resolver.index.entry(&spec).map(|entry| entry.kind) {
                 Some(Kind::Group) => "groups",
                 Some(_) => "files",
                 None => "selection",
@@ -159,13 +164,16 @@ fn check(leaf: &Leaf, key: &str, functions: &mut Functions<'_>, report: &mut Rep
     let is_wrong = !errors.is_empty();
     report.wrong("settings", errors);
     let (wrong, checked) = functions.check(leaf);
-    let (lacking, wrong): (Vec<Error>, Vec<Error>) = wrong
+    let (missing, wrong): (Vec<Error>, Vec<Error>) = wrong
         .into_iter()
         .partition(|error| error.package().is_some());
     let is_wrong = is_wrong || !wrong.is_empty();
     report.wrong("Python code", wrong);
-    for package in lacking.iter().filter_map(Error::package) {
-        let tasks = report.lacking.entry(package.to_owned()).or_default();
+    for package in missing.iter().filter_map(Error::package) {
+        let tasks = report
+            .missing_packages
+            .entry(package.to_owned())
+            .or_default();
         if tasks.last().is_none_or(|last| last != key) {
             tasks.push(key.to_owned());
         }
@@ -180,12 +188,12 @@ fn check(leaf: &Leaf, key: &str, functions: &mut Functions<'_>, report: &mut Rep
 }
 
 /// Files that the index could not use, of those that a pattern would find.
-fn left_out(catalog: &Catalog, value: &str, report: &mut Report) {
-    let found = catalog.index.all_left_out();
+fn left_out(resolver: &TaskResolver, value: &str, report: &mut Report) {
+    let found = resolver.index.all_left_out();
     for (name, path) in found.filter(|(name, _)| pattern::matches(value, name)) {
-        let error = catalog.loader.load(path).err().unwrap_or_else(|| {
+        let error = resolver.loader.load(path).err().unwrap_or_else(|| {
             let shown = path.to_string_lossy();
-            let problem = catalog.index.problems.iter().find(|problem| {
+            let problem = resolver.index.problems.iter().find(|problem| {
                 let place = problem.place.as_ref();
                 place.is_some_and(|place| *place.file == *shown)
             });
@@ -196,15 +204,15 @@ fn left_out(catalog: &Catalog, value: &str, report: &mut Report) {
     }
 }
 
-/// Loads what tasks name of Python, each once.
+/// Loads the Python functions and classes that tasks name, each once.
 struct Functions<'h> {
     host: Option<&'h dyn Host>,
     known: HashMap<Function, Option<Error>>,
 }
 
 impl Functions<'_> {
-    /// What is wrong with the functions of a task, and whether all were looked at; none
-    /// is all of none.
+    /// What is wrong with the functions of a task, and whether all were checked; so they
+    /// were when there are none.
     fn check(&mut self, leaf: &Leaf) -> (Vec<Error>, bool) {
         let (mut errors, mut all) = (Vec::new(), true);
         let named = leaf.config.iter().flat_map(|(key, setting)| {
@@ -223,7 +231,7 @@ impl Functions<'_> {
             let load = |function: &Function| host.load(function).err();
             let known = self.known.entry(function.clone());
             if let Some(error) = known.or_insert_with_key(load) {
-                let error = registered::told(&function, error.clone())
+                let error = registered::unregistered(&function, error.clone())
                     .prefixed(format!("task `{}`: `{key}`", leaf.name));
                 errors.push(match leaf.config.place(key) {
                     Some(place) => error.at(place),
@@ -235,8 +243,8 @@ impl Functions<'_> {
     }
 }
 
-/// Loads all that some tasks name of Python, each once: what is missing shows before
-/// anything is asked.
+/// Loads every Python function and class that some tasks name, each once, so that a missing
+/// one shows before a model is asked.
 ///
 /// # Errors
 ///

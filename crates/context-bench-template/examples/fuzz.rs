@@ -2,7 +2,7 @@
 //!
 //! Each text must end in a document or in an error with a place, and what is read must
 //! be written so that it reads back as the same. A panic of the parser below is caught
-//! by the reader; the places of all that happened are listed, and the exit code is 1.
+//! by the reader; the place of every panic is listed, and the exit code is 1.
 //!
 //! ```text
 //! cargo run --package context-bench-template --example fuzz -- [SECONDS] [SEED] [FILE…]

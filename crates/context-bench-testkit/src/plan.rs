@@ -36,7 +36,7 @@ pub(crate) enum End {
 }
 
 impl End {
-    /// Whether the client got all that HTTP promised it.
+    /// Whether the client got everything that HTTP promised it.
     pub(crate) fn is_complete(self) -> bool {
         matches!(self, Self::KeepAlive | Self::Close)
     }

@@ -142,7 +142,7 @@ impl Reader {
     }
 
     /// Waits, taking in what the client may already send next; false if the
-    /// client closes the connection meanwhile.
+    /// client closes the connection in the meantime.
     pub(crate) async fn wait(
         &mut self,
         stream: &mut TcpStream,

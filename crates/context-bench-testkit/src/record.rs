@@ -42,7 +42,7 @@ pub struct RecordedRequest {
 
 /// How much of each request is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Keep {
+pub(crate) enum RecordingDetail {
     Everything,
     NoBodies,
     CountsOnly,
@@ -50,7 +50,7 @@ pub(crate) enum Keep {
 
 #[derive(Debug)]
 pub(crate) struct Recorder {
-    keep: Keep,
+    keep: RecordingDetail,
     requests: AtomicUsize,
     connections: AtomicUsize,
     in_flight: AtomicUsize,
@@ -81,7 +81,7 @@ struct Entry {
 }
 
 impl Recorder {
-    pub(crate) fn new(keep: Keep) -> Self {
+    pub(crate) fn new(keep: RecordingDetail) -> Self {
         Self {
             keep,
             requests: AtomicUsize::new(0),
@@ -117,11 +117,11 @@ impl Recorder {
         *seen += 1;
         let index = self.requests.fetch_add(1, SeqCst);
         let request = Request::new(index, attempt, details, body);
-        if self.keep != Keep::CountsOnly {
+        if self.keep != RecordingDetail::CountsOnly {
             log.entries.push(self.entry(&request, at));
         }
         drop(log);
-        let slot = (self.keep != Keep::CountsOnly).then_some(index);
+        let slot = (self.keep != RecordingDetail::CountsOnly).then_some(index);
         (request, self.ticket(slot, at))
     }
 
@@ -141,7 +141,7 @@ impl Recorder {
 
     /// Notes a request that is not for a completion.
     pub(crate) fn note_other(&self, details: Details, body: Arc<[u8]>, at: Instant) {
-        if self.keep != Keep::CountsOnly {
+        if self.keep != RecordingDetail::CountsOnly {
             let request = Request::new(0, 0, details, body);
             lock(&self.log).others.push(self.entry(&request, at));
         }
@@ -162,7 +162,7 @@ impl Recorder {
             path: request.path.clone(),
             query: request.query.clone(),
             headers: Arc::clone(&request.headers),
-            body: (self.keep == Keep::Everything).then(|| Arc::clone(&request.body)),
+            body: (self.keep == RecordingDetail::Everything).then(|| Arc::clone(&request.body)),
             attempt: request.attempt,
             at,
             replied_in: None,

@@ -217,7 +217,7 @@ impl Reply {
     }
 
     /// Waits this long before the first byte (or the fault). If the client
-    /// closes its connection meanwhile, nothing is sent.
+    /// closes its connection in the meantime, nothing is sent.
     #[must_use]
     pub fn after(mut self, delay: Duration) -> Self {
         self.delay = delay;

@@ -11,7 +11,7 @@ use crate::alarm::Alarm;
 use crate::connection::{Answers, Shared, serve};
 use crate::handlers;
 use crate::life::Life;
-use crate::record::{Keep, RecordedRequest, Recorder};
+use crate::record::{RecordedRequest, Recorder, RecordingDetail};
 use crate::render;
 use crate::reply::Reply;
 use crate::request::Request;
@@ -27,7 +27,7 @@ pub struct ChatServer {
 pub struct ServerBuilder {
     port: u16,
     workers: usize,
-    keep: Keep,
+    keep: RecordingDetail,
     latency: Duration,
     together: usize,
     models: Vec<String>,
@@ -38,7 +38,7 @@ impl Default for ServerBuilder {
         Self {
             port: 0,
             workers: 1,
-            keep: Keep::Everything,
+            keep: RecordingDetail::Everything,
             latency: Duration::ZERO,
             together: 0,
             models: Vec::new(),
@@ -54,20 +54,20 @@ impl ServerBuilder {
         self
     }
 
-    /// How many threads serve; 1 unless told. Scripts that block need more.
+    /// How many threads serve; 1 by default. Scripts that block need more.
     #[must_use]
     pub fn workers(mut self, workers: usize) -> Self {
         self.workers = workers.max(1);
         self
     }
 
-    /// Whether to record the bodies of requests; true unless told.
+    /// Whether to record the bodies of requests; true by default.
     #[must_use]
     pub fn record_bodies(mut self, record: bool) -> Self {
         self.keep = if record {
-            Keep::Everything
+            RecordingDetail::Everything
         } else {
-            Keep::NoBodies
+            RecordingDetail::NoBodies
         };
         self
     }
@@ -75,7 +75,7 @@ impl ServerBuilder {
     /// Records only counts and latencies, no requests at all: for long runs.
     #[must_use]
     pub fn counts_only(mut self) -> Self {
-        self.keep = Keep::CountsOnly;
+        self.keep = RecordingDetail::CountsOnly;
         self
     }
 
@@ -95,7 +95,7 @@ impl ServerBuilder {
         self
     }
 
-    /// The names that `GET /v1/models` lists; none unless told.
+    /// The names that `GET /v1/models` lists; none by default.
     #[must_use]
     pub fn models<I: IntoIterator<Item: Into<String>>>(mut self, names: I) -> Self {
         self.models = names.into_iter().map(Into::into).collect();
@@ -125,7 +125,7 @@ impl ServerBuilder {
     /// If the reply is not one complete write (a fault, a drip), and as
     /// [`ServerBuilder::start`].
     pub fn start_fixed(mut self, reply: &Reply) -> ChatServer {
-        self.keep = Keep::CountsOnly;
+        self.keep = RecordingDetail::CountsOnly;
         let (delay, bytes) = render::fixed(reply);
         self.launch(Answers::Fixed { delay, bytes })
     }

@@ -472,7 +472,7 @@ fn a_task_is_shown_with_the_origin_of_each_value_and_a_prompt() {
     let dataset = ok(&["show", "hotpotqa", "--output", "json"]).json();
     assert_eq!(dataset["config"], "distractor");
     run(&["show", "mmlu::mmlu_anatmy"])
-        .is_error(&["`mmlu_anatmy` in `mmlu::mmlu_anatmy` is no member"]);
+        .is_error(&["`mmlu_anatmy` in `mmlu::mmlu_anatmy` is not a member"]);
     run(&["show", "hotpotq"]).is_error(&["hotpotq", "did you mean `hotpotqa`"]);
 }
 

@@ -71,7 +71,7 @@ fn a_file_of_an_address_is_bounded_by_what_it_says_or_by_a_limit() {
 
     fake.fault("a.jsonl", HubFault::Endless(MUCH));
     let ranged = hub(&fake, &cache.path().join("other")).open_url_ranged(&address);
-    assert!(ranged.is_err(), "the end of it is no end");
+    assert!(ranged.is_err(), "the end of the file is not where it says");
 }
 
 #[test]

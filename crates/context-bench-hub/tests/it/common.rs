@@ -71,20 +71,20 @@ pub(crate) fn files_ending(folder: &Path, end: &str) -> Vec<PathBuf> {
     found
 }
 
-/// Keeps what it is told, as text.
+/// Keeps what it is events, as text.
 #[derive(Default)]
-pub(crate) struct Told(Mutex<Vec<String>>);
+pub(crate) struct EventLog(Mutex<Vec<String>>);
 
-impl Told {
+impl EventLog {
     pub(crate) fn about(&self, word: &str) -> usize {
-        let told = self.0.lock().expect("not poisoned");
-        told.iter().filter(|event| event.contains(word)).count()
+        let events = self.0.lock().expect("not poisoned");
+        events.iter().filter(|event| event.contains(word)).count()
     }
 }
 
-impl Progress for Told {
+impl Progress for EventLog {
     fn event(&self, event: &Event<'_>) {
-        let mut told = self.0.lock().expect("not poisoned");
-        told.push(format!("{event:?}"));
+        let mut events = self.0.lock().expect("not poisoned");
+        events.push(format!("{event:?}"));
     }
 }

@@ -6,7 +6,7 @@ use context_bench_error::Hint as _;
 use context_bench_hub::{Event, Hub, HubError, Progress, RemoteFile};
 use context_bench_testkit::hub::{FakeHub, FakeRepo, HubFault};
 
-use crate::common::{Told, content, files_ending, hub, hub_with, read};
+use crate::common::{EventLog, content, files_ending, hub, hub_with, read};
 
 const LEN: usize = 3_000_000;
 
@@ -29,10 +29,10 @@ fn a_cut_download_goes_on_where_it_stopped() {
     let client = hub(&fake, cache.path());
     let files = file(&client, "big.jsonl");
     fake.fault("big.jsonl", HubFault::CutAt(1_250_000));
-    let told = Told::default();
-    let paths = client.fetch(&files, &told).expect("the rest comes");
+    let events = EventLog::default();
+    let paths = client.fetch(&files, &events).expect("the rest comes");
     assert_eq!(read(&paths), [content(LEN)]);
-    assert_eq!(told.about("Retrying"), 1);
+    assert_eq!(events.about("Retrying"), 1);
     let on_cdn: Vec<_> = fake.requests().into_iter().filter(|r| r.on_cdn).collect();
     assert_eq!(on_cdn.len(), 2);
     assert_eq!(
@@ -86,11 +86,11 @@ fn damage_is_noticed_and_repaired_once() {
         let client = hub(&fake, cache.path());
         let files = file(&client, path);
         fake.fault(path, HubFault::Corrupt(3));
-        let told = Told::default();
+        let events = EventLog::default();
         let paths = client
-            .fetch(&files, &told)
+            .fetch(&files, &events)
             .expect("the second one is whole");
-        assert_eq!(told.about("Restarted"), 1);
+        assert_eq!(events.about("Restarted"), 1);
         assert_eq!(
             std::fs::metadata(&paths[0]).expect("there").len(),
             files[0].size
@@ -115,9 +115,9 @@ fn damage_is_noticed_and_repaired_once() {
 
 /// Holds a download back until somebody waits for it.
 #[derive(Default)]
-struct HeldBack(Told);
+struct SlowProgress(EventLog);
 
-impl Progress for HeldBack {
+impl Progress for SlowProgress {
     fn event(&self, event: &Event<'_>) {
         self.0.event(event);
         let until = Instant::now() + Duration::from_secs(120);
@@ -133,18 +133,18 @@ fn two_clients_at_once_download_once() {
     let fake = fake();
     let cache = tempfile::tempdir().expect("a folder");
     let files = file(&hub(&fake, cache.path()), "big.jsonl");
-    let told = HeldBack::default();
+    let events = SlowProgress::default();
     std::thread::scope(|scope| {
         for _ in 0..3 {
             scope.spawn(|| {
                 let client = hub(&fake, cache.path());
-                let paths = client.fetch(&files, &told).expect("fetched");
+                let paths = client.fetch(&files, &events).expect("fetched");
                 assert_eq!(read(&paths), [content(LEN)]);
             });
         }
     });
     assert_eq!(fake.bytes_sent("big.jsonl"), LEN as u64);
-    assert!(told.0.about("Waiting") >= 1);
+    assert!(events.0.about("Waiting") >= 1);
 }
 
 #[test]
@@ -197,10 +197,10 @@ fn a_stalled_download_is_taken_up_again() {
     });
     let files = file(&client, "big.jsonl");
     fake.fault("/blobs/big.jsonl", HubFault::Stall(1_000_000));
-    let told = Told::default();
-    let paths = client.fetch(&files, &told).expect("the rest comes");
+    let events = EventLog::default();
+    let paths = client.fetch(&files, &events).expect("the rest comes");
     assert_eq!(read(&paths), [content(LEN)]);
-    assert_eq!(told.about("nothing came for 3 s"), 1);
+    assert_eq!(events.about("nothing came for 3 s"), 1);
 }
 
 #[test]

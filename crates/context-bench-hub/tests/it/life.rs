@@ -4,7 +4,7 @@ use context_bench_error::Hint as _;
 use context_bench_hub::HubError;
 use context_bench_testkit::hub::{FakeHub, FakeRepo};
 
-use crate::common::{Told, content, hub, offline, read};
+use crate::common::{EventLog, content, hub, offline, read};
 
 const CARD: &[u8] = b"---\nconfigs:\n- config_name: main\n  data_files:\n  - split: test\n    path: data/test-*\n---\n# A dataset\n";
 
@@ -19,7 +19,7 @@ fn repo() -> FakeRepo {
 fn a_cold_fetch_gets_everything_and_a_warm_one_asks_once() {
     let fake = FakeHub::start([repo()]);
     let cache = tempfile::tempdir().expect("a folder");
-    let told = Told::default();
+    let events = EventLog::default();
     let split = hub(&fake, cache.path())
         .resolve("org/set", None, None, "test")
         .expect("the split exists");
@@ -29,11 +29,11 @@ fn a_cold_fetch_gets_everything_and_a_warm_one_asks_once() {
     );
     assert_eq!(split.commit, fake.commit("org/set", "main"));
     let paths = hub(&fake, cache.path())
-        .fetch(&split.files, &told)
+        .fetch(&split.files, &events)
         .expect("it can be fetched");
     assert_eq!(read(&paths), [content(300_000), content(200_001)]);
-    assert_eq!((told.about("Began"), told.about("Done")), (2, 2));
-    assert_eq!(told.about("files: 2, bytes: 500001, cached_files: 0"), 1);
+    assert_eq!((events.about("Began"), events.about("Done")), (2, 2));
+    assert_eq!(events.about("files: 2, bytes: 500001, cached_files: 0"), 1);
 
     fake.forget_requests();
     let warm = hub(&fake, cache.path());
@@ -41,9 +41,9 @@ fn a_cold_fetch_gets_everything_and_a_warm_one_asks_once() {
         .resolve("org/set", None, None, "test")
         .expect("the split exists");
     assert_eq!(again, split);
-    let told = Told::default();
-    assert_eq!(warm.fetch(&again.files, &told).expect("all there"), paths);
-    assert_eq!(told.about("cached_files: 2, cached_bytes: 500001"), 1);
+    let events = EventLog::default();
+    assert_eq!(warm.fetch(&again.files, &events).expect("all there"), paths);
+    assert_eq!(events.about("cached_files: 2, cached_bytes: 500001"), 1);
     let asked = fake.requests();
     assert_eq!(asked.len(), 1, "{asked:#?}");
     assert!(asked[0].path.ends_with("/revision/main"));

@@ -42,7 +42,7 @@ fn declared() -> FakeRepo {
         .file("main/notes.txt", b"x")
 }
 
-fn paths(split: &context_bench_hub::Resolved) -> Vec<&str> {
+fn paths(split: &context_bench_hub::ResolvedSplit) -> Vec<&str> {
     split.files.iter().map(|file| file.path.as_str()).collect()
 }
 

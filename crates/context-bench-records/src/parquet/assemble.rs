@@ -5,11 +5,11 @@
 
 use serde_json::{Map, Value};
 
-use super::cells::{Cells, Damaged};
+use super::cells::{Cells, DamagedColumn};
 use super::schema::{Node, Repeated};
 
 /// The next value of a node.
-pub(super) fn value(node: &Node, columns: &mut [Cells]) -> Result<Value, Damaged> {
+pub(super) fn value(node: &Node, columns: &mut [Cells]) -> Result<Value, DamagedColumn> {
     match node {
         Node::Leaf { leaf } => columns[*leaf].value(),
         Node::Group {
@@ -61,8 +61,8 @@ pub(super) fn value(node: &Node, columns: &mut [Cells]) -> Result<Value, Damaged
 fn each<N>(
     list: &Repeated<N>,
     columns: &mut [Cells],
-    mut take: impl FnMut(&N, &mut [Cells]) -> Result<(), Damaged>,
-) -> Result<bool, Damaged> {
+    mut take: impl FnMut(&N, &mut [Cells]) -> Result<(), DamagedColumn>,
+) -> Result<bool, DamagedColumn> {
     let first = list.leaves.start;
     let definition = columns[first].definition()?;
     if definition < list.item_definition {

@@ -9,7 +9,7 @@ use super::assemble;
 use super::cells::Cells;
 use super::schema::Shape;
 use crate::record::Header;
-use crate::{Found, Record, RecordError, RecordPosition};
+use crate::{PositionedRecord, Record, RecordError, RecordPosition};
 
 /// Some rows of a row group.
 pub(crate) struct TableBatch {
@@ -54,7 +54,7 @@ impl TableBatch {
 }
 
 impl Iterator for TableBatch {
-    type Item = Result<Found, RecordError>;
+    type Item = Result<PositionedRecord, RecordError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.n_rows == 0 {
@@ -77,6 +77,6 @@ impl Iterator for TableBatch {
         };
         self.n_rows -= 1;
         self.index += 1;
-        Some(Ok(Found { record, position }))
+        Some(Ok(PositionedRecord { record, position }))
     }
 }

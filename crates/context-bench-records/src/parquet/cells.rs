@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// The data does not fit its own levels.
 #[derive(Debug)]
-pub(super) struct Damaged;
+pub(super) struct DamagedColumn;
 
 /// Cells of one leaf of the records.
 pub(super) struct Cells {
@@ -34,7 +34,7 @@ pub(super) struct Texts {
 }
 
 impl Texts {
-    /// Nothing when the bytes are no texts.
+    /// `None` when the bytes are not texts.
     pub(super) fn new<'b>(pieces: impl Iterator<Item = &'b [u8]> + Clone) -> Option<Self> {
         let n_bytes = pieces.clone().map(<[u8]>::len).sum();
         let (mut bytes, mut ends) = (Vec::with_capacity(n_bytes), Vec::new());
@@ -84,11 +84,11 @@ impl Cells {
     }
 
     /// The definition level of the next value.
-    pub(super) fn definition(&self) -> Result<i16, Damaged> {
+    pub(super) fn definition(&self) -> Result<i16, DamagedColumn> {
         if self.max_definition == 0 {
             return Ok(0);
         }
-        self.definitions.get(self.at).copied().ok_or(Damaged)
+        self.definitions.get(self.at).copied().ok_or(DamagedColumn)
     }
 
     /// The repetition level of the next value; 0 begins a record.
@@ -102,7 +102,7 @@ impl Cells {
     }
 
     /// The next value, which may be missing.
-    pub(super) fn value(&mut self) -> Result<Value, Damaged> {
+    pub(super) fn value(&mut self) -> Result<Value, DamagedColumn> {
         let is_there = self.definition()? == self.max_definition;
         self.at += 1;
         if !is_there {
@@ -112,7 +112,7 @@ impl Cells {
             Values::Json(values) => values.next(),
             Values::Texts(texts) => texts.next(),
         };
-        next.ok_or(Damaged)
+        next.ok_or(DamagedColumn)
     }
 }
 

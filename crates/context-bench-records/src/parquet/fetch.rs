@@ -144,7 +144,7 @@ struct Window {
 }
 
 impl Chunk {
-    /// At least `len` bytes from `start` on, and all that the window has beyond.
+    /// At least `len` bytes from `start` on, and whatever more the window has.
     fn at(&self, start: u64, len: usize) -> io::Result<Bytes> {
         let mut window = self.window.lock().unwrap_or_else(PoisonError::into_inner);
         let skipped = start

@@ -27,7 +27,7 @@ use self::column::Column;
 use self::fetch::Range;
 use self::schema::Shape;
 use crate::error::unreadable;
-use crate::{Batch, Checked, Found, ReadAt, ReadSettings, RecordError, Records};
+use crate::{Batch, CheckedRecord, PositionedRecord, ReadAt, ReadSettings, RecordError, Records};
 
 /// Batches have at most this many rows, and fewer when rows are large.
 const BATCH_ROWS: usize = 1024;
@@ -91,7 +91,7 @@ impl ParquetRecords {
             problem: format!("cannot read the Parquet schema: {problem}"),
             at: Place::path(&path),
         })?;
-        // Without columns nothing would tell how many rows there really are.
+        // Without columns nothing would show how many rows there really are.
         let max_records = if shape.columns.is_empty() {
             Some(0)
         } else {
@@ -130,7 +130,7 @@ impl ParquetRecords {
         batch
     }
 
-    fn next_record(&mut self) -> Option<Result<Found, RecordError>> {
+    fn next_record(&mut self) -> Option<Result<PositionedRecord, RecordError>> {
         loop {
             if let Some(found) = self.batch.as_mut().and_then(Iterator::next) {
                 self.is_over |= found.is_err();
@@ -299,14 +299,14 @@ fn shown(error: &ParquetError) -> String {
 
 impl Records for ParquetRecords {
     /// Decodes as reading does: that is most of the work, and what can fail.
-    fn check_next(&mut self, key: &str) -> Option<Result<Checked, RecordError>> {
-        Some(self.next_record()?.map(|mut found| Checked {
+    fn check_next(&mut self, key: &str) -> Option<Result<CheckedRecord, RecordError>> {
+        Some(self.next_record()?.map(|mut found| CheckedRecord {
             value: found.record.take(key),
             position: found.position,
         }))
     }
 
-    fn read_next(&mut self) -> Option<Result<Found, RecordError>> {
+    fn read_next(&mut self) -> Option<Result<PositionedRecord, RecordError>> {
         self.next_record()
     }
 

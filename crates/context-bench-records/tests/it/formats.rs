@@ -1,4 +1,4 @@
-//! Formats and compressions, told by name and by bytes.
+//! Formats and compressions, found by name and by bytes.
 
 use std::io::Write as _;
 
@@ -219,7 +219,7 @@ fn a_wrong_ending_is_an_error_with_advice() {
     }
 }
 
-/// A small file that unpacks to a row without end is told before memory is full.
+/// A small file that unpacks to a row without end is reported before memory is full.
 #[test]
 fn rows_without_end_are_errors() {
     let folder = Folder::new();

@@ -56,12 +56,12 @@ pub(crate) fn text(text: &str) -> ByteArray {
 }
 
 /// Bytes that remember what was asked of them.
-struct Watched {
+struct RecordingSource {
     bytes: Bytes,
     reads: Mutex<Vec<(u64, usize)>>,
 }
 
-impl Watched {
+impl RecordingSource {
     fn new(bytes: Vec<u8>) -> Arc<Self> {
         Arc::new(Self {
             bytes: bytes.into(),
@@ -74,7 +74,7 @@ impl Watched {
     }
 }
 
-impl ReadAt for Watched {
+impl ReadAt for RecordingSource {
     fn len(&self) -> io::Result<u64> {
         Ok(self.bytes.len() as u64)
     }
@@ -111,7 +111,7 @@ pub(crate) fn records(
 }
 
 pub(crate) fn all(bytes: Vec<u8>) -> Result<Vec<Record>, String> {
-    records(Watched::new(bytes), &ReadSettings::default())
+    records(RecordingSource::new(bytes), &ReadSettings::default())
 }
 
 #[test]
@@ -203,12 +203,12 @@ type Items = Option<Vec<Option<(Option<i64>, Tags)>>>;
 
 /// Values and levels of the two leaves below `items`.
 #[derive(Default)]
-struct Striped {
+struct StripedColumns {
     numbers: (Vec<i64>, Vec<i16>, Vec<i16>),
     texts: (Vec<ByteArray>, Vec<i16>, Vec<i16>),
 }
 
-impl Striped {
+impl StripedColumns {
     fn number(&mut self, definition: i16, repetition: i16) {
         self.numbers.1.push(definition);
         self.numbers.2.push(repetition);
@@ -256,7 +256,7 @@ pub(crate) fn nested(groups: &[Vec<Items>], properties: WriterProperties) -> Vec
     file(NESTED, properties, groups, |rows, group| {
         let ids: Vec<i64> = (0..rows.len() as i64).collect();
         column::<Int64Type>(group, &ids, None, None);
-        let mut striped = Striped::default();
+        let mut striped = StripedColumns::default();
         rows.iter().for_each(|items| striped.add(items));
         let (values, definitions, repetitions) = &striped.numbers;
         column::<Int64Type>(group, values, Some(definitions), Some(repetitions));
@@ -314,7 +314,7 @@ proptest! {
             .set_write_batch_size(page_rows)
             .build();
         let settings = ReadSettings { max_records, ..ReadSettings::default() };
-        let found = records(Watched::new(nested(&groups, properties)), &settings).expect("good");
+        let found = records(RecordingSource::new(nested(&groups, properties)), &settings).expect("good");
         let expected: Vec<Value> = groups
             .iter()
             .flat_map(|rows| rows.iter().enumerate())
@@ -361,13 +361,13 @@ fn only_what_is_needed_is_fetched() {
     let bytes = large();
     assert!(bytes.len() > 15_000_000);
     let fetch = |max_records: Option<usize>, columns: Option<&[&str]>| {
-        let source = Watched::new(bytes.clone());
+        let source = RecordingSource::new(bytes.clone());
         let settings = ReadSettings {
             max_records,
             columns: columns.map(|names| names.iter().map(|name| (*name).to_owned()).collect()),
             ..ReadSettings::default()
         };
-        let found = records(Arc::<Watched>::clone(&source), &settings).expect("good");
+        let found = records(Arc::<RecordingSource>::clone(&source), &settings).expect("good");
         let n_bytes: usize = source.reads().iter().map(|(_, len)| len).sum();
         (found, source.reads().len(), n_bytes)
     };
@@ -403,7 +403,7 @@ fn only_what_is_needed_is_fetched() {
         ..ReadSettings::default()
     };
     assert_eq!(
-        records(Watched::new(bytes), &settings),
+        records(RecordingSource::new(bytes), &settings),
         Err("no column `question` in `far/a.parquet`".into())
     );
 }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
 
 use super::Record;
-use super::regex::{Found, RegexFilter, wrong};
+use super::regex::{RegexFilter, RegexMatch, wrong};
 use crate::error::{Error, Result};
 
 /// A pattern, then the texts of the choices, then their letters.
@@ -51,8 +51,8 @@ impl ChoiceRegex {
         let find = |response: &Value| -> Result<Value> {
             let text = response.as_str().unwrap_or("");
             let written = match self.regex.search(text)? {
-                Some(Found::Text(found)) => python::strip(&found).to_owned(),
-                Some(Found::AllEmpty) | None => String::new(),
+                Some(RegexMatch::Text(found)) => python::strip(&found).to_owned(),
+                Some(RegexMatch::AllEmpty) | None => String::new(),
             };
             if !written.is_empty() {
                 return Ok(Value::from(written));

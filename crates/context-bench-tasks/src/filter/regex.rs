@@ -47,12 +47,12 @@ impl RegexFilter {
     pub(super) fn find(&self, response: &Value) -> Result<Value> {
         Ok(match self.search(response.as_str().unwrap_or(""))? {
             None => self.fallback.clone(),
-            Some(Found::Text(text)) => Value::from(strip(&text)),
-            Some(Found::AllEmpty) => self.fallback.clone(),
+            Some(RegexMatch::Text(text)) => Value::from(strip(&text)),
+            Some(RegexMatch::AllEmpty) => self.fallback.clone(),
         })
     }
 
-    pub(super) fn search(&self, text: &str) -> Result<Option<Found>> {
+    pub(super) fn search(&self, text: &str) -> Result<Option<RegexMatch>> {
         let failed = |error: context_bench_template::python::regex::RegexError| {
             Error::new(error.to_string())
         };
@@ -78,18 +78,18 @@ impl RegexFilter {
         let group =
             |span: &Option<(usize, usize)>| span.map_or("", |(start, end)| &text[start..end]);
         Ok(Some(match &found.groups[..] {
-            [] => Found::Text(text[found.start..found.end].to_owned()),
-            [only] => Found::Text(group(only).to_owned()),
+            [] => RegexMatch::Text(text[found.start..found.end].to_owned()),
+            [only] => RegexMatch::Text(group(only).to_owned()),
             several => match several.iter().map(group).find(|text| !text.is_empty()) {
-                Some(text) => Found::Text(text.to_owned()),
-                None => Found::AllEmpty,
+                Some(text) => RegexMatch::Text(text.to_owned()),
+                None => RegexMatch::AllEmpty,
             },
         }))
     }
 }
 
 /// What a match gave.
-pub(super) enum Found {
+pub(super) enum RegexMatch {
     Text(String),
     /// Several groups, none of which took part.
     AllEmpty,

@@ -1,5 +1,5 @@
-//! What is known of trees, kept between runs in one small file: the whole index for
-//! trees in which nothing has changed, and heads for those in which something has.
+//! The cache of the index, one small file: the whole index for trees in which nothing has
+//! changed, and the heads of files for those in which something has.
 //!
 //! A head is used only while its file has the same size and modification time. The
 //! file carries a format number and checksums; anything unexpected means that the
@@ -18,13 +18,13 @@ const MAGIC: &[u8; 8] = b"cbtask\x00\x07";
 /// Heads by path, with the stamp they were read at.
 pub(crate) type Heads = HashMap<String, (Stamp, Head)>;
 
-/// What the last run kept, not looked into yet.
+/// The cache that the last run wrote, not decoded yet.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
+pub(super) struct IndexCache {
     bytes: Vec<u8>,
 }
 
-impl Kept {
+impl IndexCache {
     pub(super) fn load(file: &Path) -> Self {
         Self {
             bytes: std::fs::read(file).unwrap_or_default(),
@@ -267,7 +267,7 @@ mod tests {
             ..Snapshot::default()
         };
         store(&file, &heads(), &snapshot).unwrap();
-        let kept = Kept::load(&file);
+        let kept = IndexCache::load(&file);
         assert_eq!(kept.heads(), heads());
         assert_eq!(kept.snapshot().map(|snapshot| snapshot.key), Some(7));
         for i in 0..kept.bytes.len() {
@@ -275,7 +275,7 @@ mod tests {
             damaged[i] ^= 1;
             let cut = kept.bytes[..i].to_vec();
             for bytes in [damaged, cut] {
-                let kept = Kept { bytes };
+                let kept = IndexCache { bytes };
                 let both = (kept.snapshot().is_some(), !kept.heads().is_empty());
                 assert_ne!(both, (true, true), "byte {i}");
             }

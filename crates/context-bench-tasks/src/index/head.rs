@@ -58,7 +58,7 @@ impl Head {
                 root.value.kind()
             ));
         }
-        // Null is absent: templates announce so what the including file fills in.
+        // Null counts as absent: templates mark with it what the including file fills in.
         let is_null = |node: &Node| node.value.kind() == "null";
         let given = |key: &str| root.get(key).filter(|node| !is_null(node));
         let unset = |key: &&&str| root.get(key).is_some_and(|node| is_null(node));
@@ -137,7 +137,7 @@ fn text(node: &Node) -> Option<String> {
     node.as_str().map(str::to_owned)
 }
 
-/// The first that is no text, of a list or by itself. Nothing is no tag.
+/// The first node that is not text, in a list or by itself. Null means no tag.
 fn no_text(node: &Node) -> Option<&Node> {
     let is_name = |node: &&Node| node.as_str().is_none() && node.value.kind() != "null";
     match node.as_list() {
@@ -153,7 +153,7 @@ fn texts(node: &Node) -> Vec<String> {
     }
 }
 
-/// What says whether a file has changed.
+/// Size and time of a file, which show whether it has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Stamp {
     pub(crate) size: u64,

@@ -11,18 +11,18 @@ mod snapshot;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
-use cache::Kept;
+use cache::IndexCache;
 use context_bench_error::Place;
-use reading::{Listed, Reading, list};
+use reading::{FileList, Reading, list};
 use snapshot::Snapshot;
 
 use crate::error::{Error, Result, Warning};
 use crate::file::{Kind, Loader};
-use crate::given::Given;
+use crate::memory_files::MemoryFiles;
 
 /// One name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct IndexEntry {
     /// What it is.
     pub kind: Kind,
     /// The file that defines it.
@@ -35,8 +35,8 @@ pub struct Entry {
 
 /// The names of one or more trees.
 #[derive(Debug, Clone, Default)]
-pub struct Index {
-    entries: BTreeMap<String, Entry>,
+pub struct TaskFileIndex {
+    entries: BTreeMap<String, IndexEntry>,
     tags: BTreeMap<String, BTreeSet<String>>,
     /// What was noticed: clashes, replaced names.
     pub warnings: Vec<Warning>,
@@ -67,20 +67,20 @@ pub struct IndexOptions {
     pub threads: usize,
 }
 
-impl Index {
+impl TaskFileIndex {
     /// Reads the names of all trees.
     pub fn build(options: &IndexOptions) -> Result<Self> {
         let threads = match options.threads {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
             n => n,
         };
-        // What the last run kept is read while folders are walked.
+        // The cache of the last run is read while folders are walked.
         let (kept, lists) = std::thread::scope(|scope| {
             let kept = scope.spawn(|| {
-                let kept = Kept::load(options.cache.as_deref()?);
+                let kept = IndexCache::load(options.cache.as_deref()?);
                 Some((kept.snapshot(), kept))
             });
-            let lists: Result<Vec<Listed>> = options
+            let lists: Result<Vec<FileList>> = options
                 .roots
                 .iter()
                 .map(|root| list(root, threads))
@@ -139,9 +139,9 @@ impl Index {
     }
 
     /// The names of files that are not on disk.
-    pub fn of_given(given: &Given) -> Self {
+    pub fn of_memory_files(files: &MemoryFiles) -> Self {
         let mut reading = Reading::default();
-        for (path, text) in given.iter() {
+        for (path, text) in files.iter() {
             let path = path.to_string_lossy().into_owned();
             let head = head::Head::parse(text.as_bytes(), &path);
             reading.fresh.insert(path, (head::Stamp::default(), head));
@@ -155,8 +155,9 @@ impl Index {
         index
     }
 
-    /// What users of the index should know: all that was noticed, and one line each about
-    /// files that have a name twice and that cannot be used, of which somebody may need none.
+    /// What users of the index should know: every warning, but only one line about files
+    /// whose name is taken and one about files that cannot be used, since a user may not
+    /// need any of them.
     pub fn remarks(&self) -> Vec<Warning> {
         let mut remarks = self.warnings.clone();
         if let Some((first, others)) = self.unused.split_first() {
@@ -196,7 +197,7 @@ impl Index {
             }
         }
         for (tag, mut tasks) in base.tags {
-            // A tag whose tasks are all replaced by others is no tag of theirs.
+            // A tag whose tasks are all replaced no longer exists.
             tasks.retain(|task| !replaced.contains(task));
             if !tasks.is_empty() && !self.entries.contains_key(&tag) {
                 self.tags.entry(tag).or_default().extend(tasks);
@@ -216,7 +217,7 @@ impl Index {
     }
 
     /// Adds a later tree: its names win, its tags are merged.
-    fn add_tree(&mut self, tree: Index) {
+    fn add_tree(&mut self, tree: TaskFileIndex) {
         self.warnings.extend(tree.warnings);
         self.problems.extend(tree.problems);
         self.unused.extend(tree.unused);
@@ -252,7 +253,7 @@ impl Index {
     }
 
     /// The entry of a task or a group.
-    pub fn entry(&self, name: &str) -> Option<&Entry> {
+    pub fn entry(&self, name: &str) -> Option<&IndexEntry> {
         self.entries.get(name)
     }
 
@@ -274,16 +275,16 @@ impl Index {
     }
 
     /// Tasks and their entries, by name.
-    pub fn tasks(&self) -> impl Iterator<Item = (&str, &Entry)> {
+    pub fn tasks(&self) -> impl Iterator<Item = (&str, &IndexEntry)> {
         self.of(|kind| kind != Kind::Group)
     }
 
     /// Groups and their entries, by name.
-    pub fn groups(&self) -> impl Iterator<Item = (&str, &Entry)> {
+    pub fn groups(&self) -> impl Iterator<Item = (&str, &IndexEntry)> {
         self.of(|kind| kind == Kind::Group)
     }
 
-    fn of(&self, wanted: impl Fn(Kind) -> bool) -> impl Iterator<Item = (&str, &Entry)> {
+    fn of(&self, wanted: impl Fn(Kind) -> bool) -> impl Iterator<Item = (&str, &IndexEntry)> {
         self.entries
             .iter()
             .filter(move |(_, entry)| wanted(entry.kind))
@@ -309,12 +310,12 @@ fn place(path: &Path) -> Place {
 }
 
 /// The names of one tree: of files with the same name the first by path stays.
-fn tree(paths: &[&String], reading: &mut Reading, home: Option<&Path>) -> Index {
-    let mut index = Index::default();
+fn tree(paths: &[&String], reading: &mut Reading, home: Option<&Path>) -> TaskFileIndex {
+    let mut index = TaskFileIndex::default();
     // Sorted once at the end: names of a tree share long beginnings.
-    let mut entries: HashMap<String, Entry> = HashMap::with_capacity(paths.len());
+    let mut entries: HashMap<String, IndexEntry> = HashMap::with_capacity(paths.len());
     let mut tasks_of: HashMap<String, Vec<String>> = HashMap::new();
-    let warn = |index: &mut Index, message: String, path: &str| {
+    let warn = |index: &mut TaskFileIndex, message: String, path: &str| {
         index.warnings.push(Warning::at(message, Place::file(path)));
     };
     let mut unnamed = 0_usize;
@@ -385,7 +386,7 @@ fn tree(paths: &[&String], reading: &mut Reading, home: Option<&Path>) -> Index 
         }
         entries.insert(
             name,
-            Entry {
+            IndexEntry {
                 kind,
                 path: PathBuf::from(path),
                 tags,

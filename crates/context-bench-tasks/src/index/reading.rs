@@ -16,11 +16,11 @@ const CHUNK: usize = 64;
 /// Folders that are not worth a thread of their own.
 const FEW_FOLDERS: usize = 16;
 
-/// Files by path, with what tells whether they have changed.
-pub(super) type Listed = Vec<(String, Stamp)>;
+/// Files by path, with the stamps that show whether they have changed.
+pub(super) type FileList = Vec<(String, Stamp)>;
 
 /// All `*.yaml` files below a folder, sorted by path; a file by itself.
-pub(super) fn list(root: &Path, threads: usize) -> Result<Listed> {
+pub(super) fn list(root: &Path, threads: usize) -> Result<FileList> {
     if let Some(metadata) = std::fs::metadata(root).ok().filter(|data| data.is_file()) {
         let path = root.to_string_lossy().into_owned();
         return Ok(vec![(path, Stamp::of(&metadata))]);
@@ -35,7 +35,7 @@ pub(super) fn list(root: &Path, threads: usize) -> Result<Listed> {
     // Level by level: the folders of one are walked on some threads.
     while !level.is_empty() {
         let part = level.len().div_ceil(threads.max(1)).max(FEW_FOLDERS);
-        let walked: Vec<Result<(Listed, Vec<PathBuf>)>> = std::thread::scope(|scope| {
+        let walked: Vec<Result<(FileList, Vec<PathBuf>)>> = std::thread::scope(|scope| {
             let mut parts = level.chunks(part);
             let first = parts.next().unwrap_or_default();
             let others: Vec<_> = parts.map(|part| scope.spawn(move || walk(part))).collect();
@@ -57,7 +57,7 @@ pub(super) fn list(root: &Path, threads: usize) -> Result<Listed> {
 }
 
 /// The files of some folders, and the folders in them.
-fn walk(folders: &[PathBuf]) -> Result<(Listed, Vec<PathBuf>)> {
+fn walk(folders: &[PathBuf]) -> Result<(FileList, Vec<PathBuf>)> {
     let (mut files, mut inside) = (Vec::new(), Vec::new());
     for folder in folders {
         let entries = std::fs::read_dir(folder).map_err(|error| {

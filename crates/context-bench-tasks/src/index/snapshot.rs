@@ -11,23 +11,23 @@ use context_bench_error::Place;
 
 use super::cache::{Reader, put_list, put_number, put_option, put_text};
 use super::head::Stamp;
-use super::reading::Listed;
-use super::{Entry, Index, IndexOptions};
+use super::reading::FileList;
+use super::{IndexEntry, IndexOptions, TaskFileIndex};
 use crate::error::Warning;
 use crate::file::Kind;
 
 /// An index, and what must be unchanged for it to hold.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Snapshot {
-    /// Says all roots with their files and stamps.
+    /// Made of all roots with their files and stamps.
     pub(super) key: u64,
     /// Files outside the roots that are included, or would be if they were there.
     pub(super) included: Vec<(String, Option<Stamp>)>,
-    pub(super) index: Index,
+    pub(super) index: TaskFileIndex,
 }
 
-/// What tells one state of the trees from another.
-pub(super) fn key(options: &IndexOptions, lists: &[Listed]) -> u64 {
+/// A key that differs when the trees differ.
+pub(super) fn key(options: &IndexOptions, lists: &[FileList]) -> u64 {
     let mut hasher = DefaultHasher::new();
     options.roots.hash(&mut hasher);
     options.home.hash(&mut hasher);
@@ -123,7 +123,7 @@ impl Snapshot {
             Some((path, is_there.then_some(stamp)))
         })?;
         let n_files = usize::try_from(reader.number()?).ok()?;
-        let entries: Vec<(String, Entry)> = reader.many(|reader| {
+        let entries: Vec<(String, IndexEntry)> = reader.many(|reader| {
             let name = reader.text()?;
             let kind = match reader.byte()? {
                 0 => Kind::Task,
@@ -131,7 +131,7 @@ impl Snapshot {
                 2 => Kind::Group,
                 _ => return None,
             };
-            let entry = Entry {
+            let entry = IndexEntry {
                 kind,
                 path: PathBuf::from(reader.text()?),
                 tags: reader.list()?,
@@ -162,7 +162,7 @@ impl Snapshot {
         let warnings = reader.many(warning)?;
         let problems = reader.many(warning)?;
         let unused = reader.many(warning)?;
-        let index = Index {
+        let index = TaskFileIndex {
             entries: BTreeMap::from_iter(entries),
             tags: BTreeMap::from_iter(tags),
             warnings,
@@ -187,13 +187,13 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read() {
-        let mut index = Index {
+        let mut index = TaskFileIndex {
             n_files: 3,
             datasets: vec!["d.yaml".into()],
-            ..Index::default()
+            ..TaskFileIndex::default()
         };
         for (name, kind) in [("a", Kind::Task), ("b", Kind::Python), ("g", Kind::Group)] {
-            let entry = Entry {
+            let entry = IndexEntry {
                 kind,
                 path: format!("{name}.yaml").into(),
                 tags: vec!["t".into()],

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
 
-/// A metric of a generated answer that is no part of the harness.
+/// A metric of a generated answer that is not part of the harness.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum External {
     /// 1 for the right label.

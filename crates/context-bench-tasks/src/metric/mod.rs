@@ -43,8 +43,8 @@ pub enum MetricKind {
     Builtin,
     /// `exact_match` of texts, with its arguments.
     Exact(Box<ExactMatch>),
-    /// The right answer and what was answered, as they are: an aggregation of the
-    /// task's own makes something of them.
+    /// The right answer and the given one, as they are, for an aggregation of the task's
+    /// own.
     Pair,
     /// A metric that the reference takes from another library.
     External(External),

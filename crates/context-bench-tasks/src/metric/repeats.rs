@@ -1,5 +1,6 @@
 //! Several responses to one document: the chance that one of `k` is right.
 
+use context_bench_scoring::stats::pass_at_k;
 use serde_json::Value;
 
 use crate::error::{Error, Result};
@@ -69,7 +70,7 @@ impl Reduction {
         right: usize,
     ) -> Result<Vec<(String, f64)>> {
         let score = |k: usize| {
-            let value = pass_at_k(n, right, k).ok_or_else(|| {
+            let value = pass_at_k(n as u64, right as u64, k as u64).ok_or_else(|| {
                 Error::new(format!("`pass@{k}` needs {k} answers, there are {n}"))
                     .with_hint("set `repeats` to at least `k`")
             })?;
@@ -85,18 +86,6 @@ impl Reduction {
             Self::PassAt(ks) => ks.clone(),
         }
     }
-}
-
-/// pass@k without bias: of `n` tries `c` were right; `None` when `k` is 0 or above `n`.
-pub fn pass_at_k(n: usize, c: usize, k: usize) -> Option<f64> {
-    if k == 0 || k > n || c > n {
-        return None;
-    }
-    if n - c < k {
-        return Some(1.0);
-    }
-    let missed: f64 = (n - c + 1..=n).map(|i| 1.0 - k as f64 / i as f64).product();
-    Some(1.0 - missed)
 }
 
 /// The name of a metric's pass@k in results.

@@ -2,6 +2,8 @@
 //!
 //! Edits are insertions, deletions, substitutions and shifts of word sequences; which
 //! shifts are tried follows the heuristics of Tercom.
+//!
+//! Written by hand for parity with sacrebleu, digit for digit.
 
 use context_bench_template::python::split_whitespace;
 

@@ -1,4 +1,4 @@
-//! What can go wrong with a function in Python, and how it is told.
+//! What can go wrong with a function in Python, and how that reads.
 
 use std::fmt;
 use std::time::Duration;
@@ -45,14 +45,14 @@ pub enum Problem {
     Ended {
         /// How, such as `signal 11`.
         how: String,
-        /// The last it printed.
+        /// The end of what it printed.
         printed: String,
     },
     /// The call took too long; its process was ended.
     TimedOut {
         /// The limit.
         limit: Duration,
-        /// The last it printed.
+        /// The end of what it printed.
         printed: String,
     },
     /// Something other than a reply came back.
@@ -119,7 +119,7 @@ impl Hint for PythonError {
                     .into(),
             ),
             Problem::Raised(_) => {
-                Some("mend the function for this record, or leave the record out".into())
+                Some("fix the function for this record, or leave the record out".into())
             }
             Problem::TimedOut { .. } => {
                 Some("allow more time for calls, if the function needs it".into())
@@ -195,7 +195,7 @@ impl From<PythonError> for Error {
         let hint = error.hint();
         let package = error.exception().and_then(|found| found.package.clone());
         let plain = Self::new(error.to_string()).with_some_hint(hint);
-        let plain = plain.lacking(package);
+        let plain = plain.missing_package(package);
         match place {
             Some(place) => plain.at(&place),
             None => plain,

@@ -1,6 +1,6 @@
 //! A [`Host`] that runs functions in an interpreter of this very process.
 //!
-//! Whoever has one (the Python package) runs the same program as child processes do and
+//! The Python package, which has one, runs the same program as child processes do and
 //! answers requests line by line; nothing else differs. There is no time limit and no
 //! isolation: a function that ends the process ends this one.
 
@@ -102,18 +102,18 @@ impl<I: Interpreter> LocalHost<I> {
             .functions
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        let told = match slot.take() {
+        let outcome = match slot.take() {
             Some(channel) => Ok(channel),
             None => self.open(),
         };
-        let told = told.and_then(|mut channel| {
+        let outcome = outcome.and_then(|mut channel| {
             // What an earlier request left unread belongs to nobody.
             channel.replies.clear();
-            let told = work(&mut channel);
+            let outcome = work(&mut channel);
             *slot = Some(channel);
-            told
+            outcome
         });
-        told.map_err(|problem| PythonError::new(function, problem))
+        outcome.map_err(|problem| PythonError::new(function, problem))
     }
 
     fn calls(

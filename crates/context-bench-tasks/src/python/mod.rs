@@ -1,10 +1,10 @@
 //! Python functions and classes of tasks, run by child processes.
 //!
 //! [`PythonPool`] is the [`Host`](crate::Host) that the program uses; [`LocalHost`] is for
-//! those who are inside an interpreter already. A child runs the
+//! programs that run inside an interpreter already. A child runs the
 //! small program in `child/`, needs nothing but CPython 3.8 or later, and speaks JSON
-//! lines over pipes; what functions print goes elsewhere. Here is no sandbox: functions
-//! of a task may do what the user may.
+//! lines over pipes; what functions print goes elsewhere. There is no sandbox: functions
+//! of a task may do whatever the user may.
 
 mod channel;
 mod error;

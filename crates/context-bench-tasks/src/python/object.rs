@@ -2,7 +2,7 @@
 //!
 //! It has a process of its own: its state must not be shared with, or lost through, the
 //! calls of others. When the process ends, the object is gone, and every later use says
-//! so; making it again silently would forget what it was told.
+//! so; making it again silently would lose its state.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -123,14 +123,14 @@ impl PythonObject {
         work: impl FnOnce(&mut dyn Channel) -> std::result::Result<Value, Problem>,
     ) -> Outcome {
         let mut slot = self.process.lock().unwrap_or_else(PoisonError::into_inner);
-        let told = match &mut *slot {
+        let outcome = match &mut *slot {
             Slot::Running(process) => work(&mut **process),
             Slot::Gone(how) => Err(Problem::Ended {
                 how: format!("before this use of the object: {how}"),
                 printed: String::new(),
             }),
         };
-        told.map_err(|problem| {
+        outcome.map_err(|problem| {
             if is_lost(&problem) && matches!(*slot, Slot::Running(_)) {
                 *slot = Slot::Gone(match &problem {
                     Problem::Ended { how, .. } => how.clone(),

@@ -59,7 +59,7 @@ impl PythonPool {
     }
 
     /// Calls a function once per list of arguments. The outcomes have the order of the
-    /// calls; one that fails or takes its process down costs no other. An error as a
+    /// calls; one that fails or takes its process down does not affect the others. An error as a
     /// whole means that the function could not be loaded.
     pub fn call_many(
         &self,
@@ -195,7 +195,7 @@ impl PythonPool {
         let mut outcomes: Vec<Outcome> = Vec::with_capacity(calls.len());
         while outcomes.len() < calls.len() {
             let before = outcomes.len();
-            let told = self.with(function, |process| {
+            let outcome = self.with(function, |process| {
                 process.send(&Request::calls(function, &calls[before..]));
                 match process.receive()? {
                     Reply::Loaded(()) => {}
@@ -216,10 +216,10 @@ impl PythonPool {
                 }
                 Ok(())
             });
-            match told {
+            match outcome {
                 // The call that took the process down has its outcome; the others go on.
                 Err(_) if outcomes.len() > before => {}
-                told => told?,
+                outcome => outcome?,
             }
         }
         Ok(outcomes)
@@ -234,34 +234,34 @@ impl PythonPool {
     ) -> std::result::Result<T, PythonError> {
         let fail = |problem| PythonError::new(function, problem);
         loop {
-            let (place, idle) = self.place();
+            let (permit, idle) = self.permit();
             let was_idle = idle.is_some();
             let started = idle.map_or_else(|| Process::start(&self.settings), Ok);
             let mut process = started.map_err(fail)?;
             process.answered = false;
-            let told = work(&mut process);
-            match &told {
+            let outcome = work(&mut process);
+            match &outcome {
                 // It was ended while it had nothing to do, and that only shows now.
                 Err(Problem::Ended { .. }) if was_idle && !process.answered => continue,
                 Err(problem) if is_lost(problem) => {}
-                _ => place.keep(process),
+                _ => permit.keep(process),
             }
-            return told.map_err(fail);
+            return outcome.map_err(fail);
         }
     }
 
-    /// Waits for a place among the processes; with one that has nothing to do, if any.
-    fn place(&self) -> (Place<'_>, Option<Process>) {
+    /// Waits for a permit to use a process; comes with an idle one, if there is one.
+    fn permit(&self) -> (PoolPermit<'_>, Option<Process>) {
         let mut state = self.state();
         loop {
             if let Some(mut process) = state.idle.pop() {
                 // One that ended while it had nothing to do is replaced: no call is lost.
                 let process = process.is_alive().then_some(process);
-                return (Place(self), process);
+                return (PoolPermit(self), process);
             }
             if state.started < self.settings.processes.get() {
                 state.started += 1;
-                return (Place(self), None);
+                return (PoolPermit(self), None);
             }
             state = self
                 .freed
@@ -279,7 +279,7 @@ impl PythonPool {
 impl Drop for PythonPool {
     fn drop(&mut self) {
         let mut state = self.state();
-        // All are told before one is waited for.
+        // All are asked to end before any of them is waited for.
         state.idle.iter_mut().for_each(Process::close);
         state.idle.clear();
     }
@@ -358,10 +358,10 @@ pub(super) fn is_lost(problem: &Problem) -> bool {
     )
 }
 
-/// A place among the processes of a pool, free again when dropped.
-struct Place<'a>(&'a PythonPool);
+/// A permit to run one process of a pool; it goes back when dropped.
+struct PoolPermit<'a>(&'a PythonPool);
 
-impl Place<'_> {
+impl PoolPermit<'_> {
     fn keep(self, process: Process) {
         let mut state = self.0.state();
         state.idle.push(process);
@@ -371,7 +371,7 @@ impl Place<'_> {
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for PoolPermit<'_> {
     fn drop(&mut self) {
         self.0.state().started -= 1;
         self.0.freed.notify_one();

@@ -18,7 +18,7 @@ use super::channel::Channel;
 use super::error::{Exception, Problem};
 
 /// Reads the program from its input, for a command line cannot be that long everywhere.
-/// It must be understood by every Python, to tell an old one what is wrong.
+/// It must be understood by every Python, so that an old one can say what is wrong.
 const BOOT: &str = "\
 import json, os, sys
 if sys.version_info < (3, 8): sys.exit('version 3.8 or later is needed, this is ' + sys.version.split()[0])
@@ -62,18 +62,18 @@ pub(super) enum Reply {
     /// The list is complete; what it is.
     End(String),
     /// No result.
-    Error(Failed),
+    Error(CallFailure),
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Failed {
+pub(super) struct CallFailure {
     kind: String,
     #[serde(flatten)]
     exception: Exception,
 }
 
-impl From<Failed> for Problem {
-    fn from(Failed { kind, exception }: Failed) -> Self {
+impl From<CallFailure> for Problem {
+    fn from(CallFailure { kind, exception }: CallFailure) -> Self {
         let exception = Box::new(exception);
         match kind.as_str() {
             "reference" => Self::Reference(exception),
@@ -172,7 +172,7 @@ impl Process {
         matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// Tells it to end by itself.
+    /// Asks it to end by itself.
     pub(super) fn close(&mut self) {
         self.requests = None;
     }
@@ -194,7 +194,7 @@ impl Process {
         }
     }
 
-    /// The end of what it printed. To be asked after its end only: a grandchild may
+    /// The end of what it printed. Only to be asked for after it has ended: a grandchild may
     /// hold the pipe open, so the wait is short.
     fn printed(&self) -> String {
         let _ = self.printed_all.recv_timeout(END_TIMEOUT);
@@ -207,7 +207,7 @@ impl Channel for Process {
     /// Hands a line to the thread that writes.
     fn send_line(&mut self, line: Vec<u8>) {
         if let Some(requests) = &self.requests {
-            // A writer that is gone means a child that is gone: the next reply tells.
+            // A writer that is gone means a child that is gone: the next reply says so.
             let _ = requests.send(line);
         }
     }

@@ -4,14 +4,14 @@ use std::path::Path;
 
 use context_bench_tasks::aggregate::MacroError;
 use context_bench_tasks::{
-    Catalog, Dataset, NoHost, Node, Options, Results, Task, select, show, validate,
+    Dataset, NoHost, Node, Options, Results, Task, TaskResolver, select, show, validate,
 };
 use serde_json::json;
 
-use crate::vectors::catalog;
+use crate::vectors::resolver;
 
-fn groups() -> Catalog {
-    catalog(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/groups"))
+fn groups() -> TaskResolver {
+    resolver(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/groups"))
 }
 
 fn data() -> Dataset {
@@ -28,13 +28,13 @@ fn keys(spec: &str) -> Vec<String> {
 
 #[test]
 fn every_example_loads_and_renders() {
-    let catalog = groups();
+    let resolver = groups();
     assert!(
-        catalog.index.warnings.is_empty(),
+        resolver.index.warnings.is_empty(),
         "{:?}",
-        catalog.index.warnings
+        resolver.index.warnings
     );
-    let names: Vec<&str> = catalog.index.groups().map(|(name, _)| name).collect();
+    let names: Vec<&str> = resolver.index.groups().map(|(name, _)| name).collect();
     assert_eq!(
         names,
         [
@@ -47,10 +47,10 @@ fn every_example_loads_and_renders() {
             "three_ways"
         ]
     );
-    let report = validate(&catalog, &names, None);
+    let report = validate(&resolver, &names, None);
     assert!(report.errors.is_empty(), "{:?}", report.errors);
     for name in names {
-        for leaf in select(&catalog, &[name]).unwrap().0.leaves() {
+        for leaf in select(&resolver, &[name]).unwrap().0.leaves() {
             if leaf.python {
                 assert_eq!(leaf.path, "own_code::my_task");
                 continue;
@@ -77,8 +77,8 @@ fn they_mean_what_their_comments_say() {
         keys("three_ways"),
         ["raw@mcqa", "raw@cloze", "raw@generate"]
     );
-    let catalog = groups();
-    let (tree, _) = select(&catalog, &["everything"]).unwrap();
+    let resolver = groups();
+    let (tree, _) = select(&resolver, &["everything"]).unwrap();
     let shots: Vec<i64> = tree
         .leaves()
         .iter()
@@ -94,7 +94,7 @@ fn they_mean_what_their_comments_say() {
         shown_trees.contains("overrides.yaml:2:1 (group `everything`)\nnum_fewshot: 1\n"),
         "{shown_trees}"
     );
-    let (tree, _) = select(&catalog, &["shown"]).unwrap();
+    let (tree, _) = select(&resolver, &["shown"]).unwrap();
     let Node::Group(group) = &tree.nodes[0] else {
         panic!()
     };
@@ -105,8 +105,8 @@ fn they_mean_what_their_comments_say() {
 
 #[test]
 fn one_task_asked_in_three_formats() {
-    let catalog = groups();
-    let (tree, _) = select(&catalog, &["three_ways"]).unwrap();
+    let resolver = groups();
+    let (tree, _) = select(&resolver, &["three_ways"]).unwrap();
     let contexts: Vec<String> = tree
         .leaves()
         .iter()

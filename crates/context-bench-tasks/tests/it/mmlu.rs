@@ -4,7 +4,7 @@ use context_bench_tasks::{Dataset, NoHost, Options, Task, select};
 use context_bench_testkit::shared;
 use serde_json::{Value, json};
 
-use crate::vectors::{catalog, write_tree};
+use crate::vectors::{resolver, write_tree};
 
 #[test]
 fn prompts_of_all_subjects() {
@@ -42,8 +42,8 @@ fn prompts_of_all_subjects() {
     );
     let folder = tempfile::tempdir().unwrap();
     write_tree(folder.path(), &files);
-    let catalog = catalog(folder.path());
-    let (tree, warnings) = select(&catalog, &["mmlu"]).unwrap();
+    let resolver = resolver(folder.path());
+    let (tree, warnings) = select(&resolver, &["mmlu"]).unwrap();
     assert!(warnings.is_empty());
     assert_eq!(tree.leaves().len(), 57);
     let mut n = 0;

@@ -3,7 +3,7 @@
 use context_bench_tasks::{Task, select};
 use serde_json::{Value, json};
 
-use crate::vectors::{catalog, write_tree};
+use crate::vectors::{resolver, write_tree};
 
 /// A value for every key that a task file may have, as it may stand beside the others.
 const GENERATION: &[(&str, &str)] = &[
@@ -44,12 +44,12 @@ const GENERATION: &[(&str, &str)] = &[
     ),
 ];
 
-/// What task `t` of a folder of files is, in all that can be seen of it; without where
+/// Everything that can be seen of task `t` of a folder of files; without where
 /// each of its settings is from.
 fn built(files: &Value) -> String {
     let folder = tempfile::tempdir().unwrap();
     write_tree(folder.path(), files);
-    let (tree, _) = select(&catalog(folder.path()), &["t"]).unwrap();
+    let (tree, _) = select(&resolver(folder.path()), &["t"]).unwrap();
     let leaf = tree.leaves()[0];
     let mut config = leaf.config.to_json();
     config.retain(|_, value| !value.is_null());
@@ -122,15 +122,15 @@ fn a_name_that_is_taken_back_is_no_name() {
             "f.yaml": "include: [a.yaml, b.yaml]\ntask: f\n",
         }),
     );
-    let catalog = catalog(folder.path());
-    let names: Vec<&str> = catalog.index.tasks().map(|(name, _)| name).collect();
+    let resolver = resolver(folder.path());
+    let names: Vec<&str> = resolver.index.tasks().map(|(name, _)| name).collect();
     assert_eq!(names, ["a", "c", "d", "e", "f"]);
     assert!(
-        catalog.index.unused.is_empty(),
+        resolver.index.unused.is_empty(),
         "{:?}",
-        catalog.index.unused
+        resolver.index.unused
     );
-    let (tree, _) = select(&catalog, &["d", "e"]).unwrap();
+    let (tree, _) = select(&resolver, &["d", "e"]).unwrap();
     let python: Vec<bool> = tree.leaves().iter().map(|leaf| leaf.python).collect();
     assert_eq!(python, [true, false]);
 }
@@ -146,7 +146,7 @@ fn functions_of_a_template_lie_beside_the_template() {
             "here/t.yaml": "include: ../base/more/_two_yaml\ntask: t\ndoc_to_target: !function code.target\n",
         }),
     );
-    let (tree, _) = select(&catalog(folder.path()), &["t"]).unwrap();
+    let (tree, _) = select(&resolver(folder.path()), &["t"]).unwrap();
     let config = &tree.leaves()[0].config;
     for (key, place) in [
         ("process_docs", "base"),

@@ -1,24 +1,24 @@
-//! What is wrong with files: all of it is told, and nothing that is written can do harm.
+//! Mistakes in files: every one is reported, and nothing that a file says can do harm.
 
 use context_bench_error::Hint as _;
 use context_bench_tasks::{Node, select, validate};
 use serde_json::{Value, json};
 
-use crate::vectors::{catalog, write_tree};
+use crate::vectors::{resolver, write_tree};
 
 const TASK: &str = "dataset_path: json\ntest_split: test\ndoc_to_text: q\ndoc_to_target: a\n";
 
-/// What is told about all files of a folder.
-fn told(files: &Value) -> Vec<String> {
+/// What is reported about all files of a folder.
+fn reported(files: &Value) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     write_tree(folder.path(), files);
-    let report = validate(&catalog(folder.path()), &["*"], None);
+    let report = validate(&resolver(folder.path()), &["*"], None);
     report.errors.iter().map(ToString::to_string).collect()
 }
 
 #[test]
 fn all_that_is_wrong_with_a_group() {
-    let found = told(&json!({
+    let found = reported(&json!({
         "t.yaml": format!("task: t\n{TASK}"),
         "g.yaml": "group: g\nfoo: 1\ntask:\n  - nope\n  - t\n  - {task: other}\n  - {bar: 1}\n  - 5\n  - group: inner\n    task: [gone, t]\naggregate_metric_list:\n  - {metric: acc, aggregation: geometric}\n  - {metricc: acc}\n  - {metric: acc, wieght_by_size: true}\n",
     }));
@@ -46,7 +46,7 @@ fn all_that_is_wrong_with_a_group() {
 
 #[test]
 fn broken_files_of_one_name_are_all_told() {
-    let found = told(&json!({
+    let found = reported(&json!({
         "a/default.yaml": "task: [\n", "b/default.yaml": "task: {\n", "c/default.yaml": "task: 7\n",
         "d/t.yaml": format!("task: t\n{TASK}"),
     }));
@@ -64,7 +64,7 @@ fn names_that_are_there_twice_cost_one_line() {
             "x/a.yaml": task("a"), "x/b.yaml": task("b"), "x/c.yaml": task("c"),
         }),
     );
-    let index = catalog(folder.path()).index;
+    let index = resolver(folder.path()).index;
     assert_eq!(index.unused.len(), 3);
     let remarks = index.remarks();
     assert_eq!(remarks.len(), 1, "{remarks:?}");
@@ -91,7 +91,7 @@ fn templates_of_groups() {
             "i.yaml": "include: base/_task_yaml\ngroup: i\ntask: [t]\n",
         }),
     );
-    let (tree, _) = select(&catalog(folder.path()), &["g", "h", "i"]).unwrap();
+    let (tree, _) = select(&resolver(folder.path()), &["g", "h", "i"]).unwrap();
     let mut seen = Vec::new();
     for node in &tree.nodes {
         let Node::Group(group) = node else {
@@ -123,7 +123,7 @@ fn keys_of_sister_projects_are_known_as_such() {
         folder.path(),
         &json!({ "t.yaml": format!("task: t\n{TASK}doc_to_visual: x\ngold_alias: y\n") }),
     );
-    let report = validate(&catalog(folder.path()), &["t"], None);
+    let report = validate(&resolver(folder.path()), &["t"], None);
     let hints: Vec<String> = report
         .errors
         .iter()
@@ -175,8 +175,8 @@ fn hostile_files() {
         symlink("..", folder.path().join("sp ace/up")).unwrap();
         symlink("itself.yaml", folder.path().join("itself.yaml")).unwrap();
     }
-    let catalog = catalog(folder.path());
-    let report = validate(&catalog, &["*"], None);
+    let resolver = resolver(folder.path());
+    let report = validate(&resolver, &["*"], None);
     for name in [
         "good", "crlf", "日本", "tagged", "long", "chain60", "chain55",
     ] {

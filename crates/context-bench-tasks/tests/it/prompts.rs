@@ -124,9 +124,9 @@ fn formats() {
 }
 
 /// Functions by name, as a Python host would run them.
-struct Fake;
+struct FakeHost;
 
-impl Host for Fake {
+impl Host for FakeHost {
     fn call(&self, function: &Function, args: &[Value]) -> Result<Value, Error> {
         match function.name.as_str() {
             "utils.shout" => Ok(json!(args[0]["q"].as_str().unwrap().to_uppercase())),
@@ -161,7 +161,9 @@ fn functions_go_through_the_host() {
     let task = task(&config, None).unwrap();
     assert!(task.needs_python());
     let data = dataset(&json!({"test": [{"q": "why", "a": "x"}]}));
-    let found = task.requests(&data, &Options::default(), &Fake).unwrap();
+    let found = task
+        .requests(&data, &Options::default(), &FakeHost)
+        .unwrap();
     assert_eq!(found.requests.len(), 2);
     assert_eq!(found.requests[1].to_json()["context"], "WHY");
     let error = task

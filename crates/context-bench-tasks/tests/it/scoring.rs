@@ -2,9 +2,9 @@
 
 use context_bench_error::Hint as _;
 use context_bench_scoring::model::generation;
+use context_bench_scoring::stats::pass_at_k;
 use context_bench_tasks::config::{Config, Origin};
 use context_bench_tasks::filter::{Filter, Pipeline, Record};
-use context_bench_tasks::metric::repeats::pass_at_k;
 use context_bench_tasks::metric::score::{self, Likelihoods};
 use context_bench_tasks::metric::{Aggregation, Metric};
 use context_bench_tasks::outcome::Resampling;
@@ -168,7 +168,7 @@ fn ours(case: &Value) -> Option<Value> {
                 .count();
             let mut out = Map::new();
             for k in case["k"].as_array().unwrap() {
-                let value = pass_at_k(predictions.len(), right, k.as_u64().unwrap() as usize);
+                let value = pass_at_k(predictions.len() as u64, right as u64, k.as_u64().unwrap());
                 out.insert(format!("pass@{k}"), json!(value));
             }
             Value::Object(out)

@@ -6,14 +6,14 @@ use context_bench_tasks::aggregate::{AggregateMetric, MacroError, aggregate};
 use context_bench_tasks::config::{Config, Origin};
 use context_bench_tasks::metric::score::{self, Likelihoods};
 use context_bench_tasks::outcome::Resampling;
-use context_bench_tasks::scoring::{Scored, TaskScores};
+use context_bench_tasks::scoring::{ScoredDocument, TaskScores};
 use context_bench_tasks::{
     Group, Leaf, NoHost, Node, Options, Results, Task, TaskResult, Tree, select,
 };
 use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
 
-use crate::vectors::{catalog, check, close, vectors, write_tree};
+use crate::vectors::{check, close, resolver, vectors, write_tree};
 
 fn node(member: &Value) -> Node {
     match member {
@@ -204,8 +204,8 @@ fn from_files_to_a_table() {
             "g.yaml": "group: g\ntask: [a, b]\naggregate_metric_list:\n  - metric: acc\n    weight_by_size: false\n    higher_is_better: true\n",
         }),
     );
-    let catalog = catalog(folder.path());
-    let (tree, _) = select(&catalog, &["g"]).unwrap();
+    let resolver = resolver(folder.path());
+    let (tree, _) = select(&resolver, &["g"]).unwrap();
     let mut outcomes = Vec::new();
     for (leaf, key) in tree.leaves().into_iter().zip(tree.keys()) {
         let task = Task::build(leaf).unwrap();
@@ -229,7 +229,7 @@ fn from_files_to_a_table() {
             )
             .unwrap()
         };
-        let one = |(at, request)| Scored {
+        let one = |(at, request)| ScoredDocument {
             request: at,
             filtered: Value::Null,
             scores: score(request),

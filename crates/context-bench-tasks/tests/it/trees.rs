@@ -4,11 +4,11 @@ use std::path::Path;
 
 use context_bench_error::Hint as _;
 use context_bench_tasks::{
-    Catalog, Error, Index, IndexOptions, Tree, Warning, listing, select, validate,
+    Error, IndexOptions, TaskFileIndex, TaskResolver, Tree, Warning, listing, select, validate,
 };
 use serde_json::{Value, json};
 
-use crate::vectors::{catalog, write_tree};
+use crate::vectors::{resolver, write_tree};
 
 const TASK: &str = "dataset_path: d\ntest_split: test\noutput_type: multiple_choice\ndoc_to_text: q\ndoc_to_target: a\ndoc_to_choice: c\n";
 
@@ -16,19 +16,19 @@ fn task(name: &str, more: &str) -> String {
     format!("task: {name}\n{more}{TASK}")
 }
 
-fn tree(files: &Value) -> (tempfile::TempDir, Catalog) {
+fn tree(files: &Value) -> (tempfile::TempDir, TaskResolver) {
     let folder = tempfile::tempdir().unwrap();
     write_tree(folder.path(), files);
-    let catalog = catalog(folder.path());
-    (folder, catalog)
+    let resolver = resolver(folder.path());
+    (folder, resolver)
 }
 
-fn chosen(catalog: &Catalog, values: &[&str]) -> Result<(Tree, Vec<Warning>), Error> {
-    select(catalog, values)
+fn chosen(resolver: &TaskResolver, values: &[&str]) -> Result<(Tree, Vec<Warning>), Error> {
+    select(resolver, values)
 }
 
-fn keys(catalog: &Catalog, values: &[&str]) -> Vec<String> {
-    chosen(catalog, values).unwrap().0.keys()
+fn keys(resolver: &TaskResolver, values: &[&str]) -> Vec<String> {
+    chosen(resolver, values).unwrap().0.keys()
 }
 
 fn mmlu() -> Value {
@@ -45,22 +45,22 @@ fn mmlu() -> Value {
 
 #[test]
 fn selections() {
-    let (folder, catalog) = tree(&mmlu());
+    let (folder, resolver) = tree(&mmlu());
     let all = ["mmlu_anatomy", "mmlu_physics", "mmlu_law"];
-    assert_eq!(keys(&catalog, &["mmlu"]), all);
+    assert_eq!(keys(&resolver, &["mmlu"]), all);
     assert_eq!(
-        keys(&catalog, &["mmlu_l*, mmlu_anatomy"]),
+        keys(&resolver, &["mmlu_l*, mmlu_anatomy"]),
         ["mmlu_law", "mmlu_anatomy"]
     );
-    assert_eq!(keys(&catalog, &["mmlu_stem_tasks"]), all[..2]);
+    assert_eq!(keys(&resolver, &["mmlu_stem_tasks"]), all[..2]);
     // Two levels down, through registered groups.
-    assert_eq!(keys(&catalog, &["mmlu::mmlu_anatomy"]), ["mmlu_anatomy"]);
+    assert_eq!(keys(&resolver, &["mmlu::mmlu_anatomy"]), ["mmlu_anatomy"]);
     assert_eq!(
-        keys(&catalog, &["mmlu::mmlu_stem::mmlu_physics@cloze"]),
+        keys(&resolver, &["mmlu::mmlu_stem::mmlu_physics@cloze"]),
         ["mmlu_physics@cloze"]
     );
     assert_eq!(
-        keys(&catalog, &["mmlu_stem@mcqa", "mmlu_anatomy@cloze"]),
+        keys(&resolver, &["mmlu_stem@mcqa", "mmlu_anatomy@cloze"]),
         [
             "mmlu_anatomy@mcqa",
             "mmlu_physics@mcqa",
@@ -68,15 +68,18 @@ fn selections() {
         ]
     );
     assert_eq!(
-        keys(&catalog, &["mmlu_law,mmlu_law", "mmlu_law"]),
+        keys(&resolver, &["mmlu_law,mmlu_law", "mmlu_law"]),
         ["mmlu_law"]
     );
     let file = folder.path().join("law.yaml");
-    assert_eq!(keys(&catalog, &[file.to_str().unwrap()]), ["mmlu_law"]);
+    assert_eq!(keys(&resolver, &[file.to_str().unwrap()]), ["mmlu_law"]);
     let files = folder.path().join("*s.yaml");
-    assert_eq!(keys(&catalog, &[files.to_str().unwrap()]), ["mmlu_physics"]);
+    assert_eq!(
+        keys(&resolver, &[files.to_str().unwrap()]),
+        ["mmlu_physics"]
+    );
     // An override reaches every task, also one that says 0.
-    let (five, _) = chosen(&catalog, &["five"]).unwrap();
+    let (five, _) = chosen(&resolver, &["five"]).unwrap();
     let shots: Vec<Option<i64>> = five
         .leaves()
         .iter()
@@ -85,7 +88,7 @@ fn selections() {
     assert_eq!(shots, [Some(5); 3]);
     // The same task with other settings needs another key.
     assert_eq!(
-        keys(&catalog, &["mmlu_law", "five"]),
+        keys(&resolver, &["mmlu_law", "five"]),
         [
             "mmlu_law",
             "mmlu_anatomy",
@@ -97,7 +100,7 @@ fn selections() {
 
 #[test]
 fn wrong_selections_are_explained() {
-    let (_folder, catalog) = tree(&mmlu());
+    let (_folder, resolver) = tree(&mmlu());
     for (value, message, hint) in [
         (
             "mmlu_anatmy",
@@ -107,7 +110,7 @@ fn wrong_selections_are_explained() {
         ("mmul_*", "no task, group or tag matches `mmul_*`", "`mmlu"),
         (
             "mmlu::mmlu_lav",
-            "`mmlu_lav` in `mmlu::mmlu_lav` is no member",
+            "`mmlu_lav` in `mmlu::mmlu_lav` is not a member",
             "there are `mmlu_stem` and `mmlu_other`",
         ),
         ("mmlu_law::x", "is a task and has no members", ""),
@@ -115,7 +118,7 @@ fn wrong_selections_are_explained() {
         ("nowhere.yaml", "no file matches `nowhere.yaml`", ""),
         ("", "no tasks are given", "--tasks"),
     ] {
-        let error = chosen(&catalog, &[value]).unwrap_err();
+        let error = chosen(&resolver, &[value]).unwrap_err();
         assert!(error.to_string().contains(message), "{value}: {error}");
         assert!(
             error.hint().unwrap_or_default().contains(hint),
@@ -156,8 +159,8 @@ fn broken_files_are_explained_with_their_place() {
         ),
         (lone("group: a\n"), "a", "has no `task` list", "x.yaml:1:1"),
     ] {
-        let (_folder, catalog) = tree(&files);
-        let error = chosen(&catalog, &[spec]).unwrap_err();
+        let (_folder, resolver) = tree(&files);
+        let error = chosen(&resolver, &[spec]).unwrap_err();
         assert!(error.to_string().contains(message), "{spec}: {error}");
         assert!(
             error.place().unwrap().to_string().ends_with(place),
@@ -187,7 +190,9 @@ fn broken_files_are_explained_with_their_place() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.yaml");
         std::fs::write(&path, text).unwrap();
-        let error = Catalog::default().load(path.to_str().unwrap()).unwrap_err();
+        let error = TaskResolver::default()
+            .load(path.to_str().unwrap())
+            .unwrap_err();
         assert!(error.message().contains(message), "{text:?}: {error}");
         let found = error.place().unwrap().to_string();
         assert!(found.contains(place), "{text:?}: {found}");
@@ -196,16 +201,16 @@ fn broken_files_are_explained_with_their_place() {
 
 #[test]
 fn inline_groups_and_tasks() {
-    let (_folder, catalog) = tree(&json!({
+    let (_folder, resolver) = tree(&json!({
         "defaults.yaml": "num_fewshot: 2\nrepeats: 3\n",
         "t.yaml": task("plain", "num_fewshot: 1\n"),
         "g.yaml": format!("group: g\ninclude: defaults.yaml\noutput_type: generate_until\ntask:\n  - plain\n  - task: plain\n    task_alias: again\n    num_fewshot: 9\n    task_list: x\n"),
         "h.yaml": format!("group: h\ntask:\n  - group: sub\n    task:\n      - task: own\n        class: !function m.C\n  - task: plain@mcqa\n"),
     }));
     // Same id, other settings: an error that says what to do.
-    let error = chosen(&catalog, &["g"]).unwrap_err();
+    let error = chosen(&resolver, &["g"]).unwrap_err();
     assert!(error.message().contains("two members `plain`"), "{error}");
-    let (tree, _) = chosen(&catalog, &["h"]).unwrap();
+    let (tree, _) = chosen(&resolver, &["h"]).unwrap();
     assert_eq!(tree.keys(), ["h::sub::own", "plain@mcqa"]);
     assert!(tree.leaves()[0].python);
     assert_eq!(tree.leaves()[0].alias(), Some("own"));
@@ -213,12 +218,12 @@ fn inline_groups_and_tasks() {
 
 #[test]
 fn origins_are_known() {
-    let (_folder, catalog) = tree(&json!({
+    let (_folder, resolver) = tree(&json!({
         "base": "doc_to_text: q\nrepeats: 2\n",
         "t.yaml": "include: base\ntask: t\ndataset_path: d\n",
         "g.yaml": "group: g\nnum_fewshot: 4\ntask:\n  - task: t\n    repeats: 7\n",
     }));
-    let (tree, _) = chosen(&catalog, &["g"]).unwrap();
+    let (tree, _) = chosen(&resolver, &["g"]).unwrap();
     let config = &tree.leaves()[0].config;
     for (key, place) in [
         ("doc_to_text", "base:1:1 (include)"),
@@ -240,7 +245,7 @@ fn an_index_is_kept_and_noticed_to_be_old() {
         cache: Some(cache.path().join("index.bin")),
         ..IndexOptions::default()
     };
-    let build = || Index::build(&options).unwrap();
+    let build = || TaskFileIndex::build(&options).unwrap();
     assert_eq!(build().n_read, 7);
     let written = || {
         std::fs::metadata(cache.path().join("index.bin"))
@@ -276,11 +281,11 @@ fn a_kept_index_is_old_when_what_is_included_changes() {
         ..IndexOptions::default()
     };
     let tags = || {
-        let index = Index::build(&options).unwrap();
+        let index = TaskFileIndex::build(&options).unwrap();
         let names: Vec<String> = index.tags().map(|(name, _)| name.to_owned()).collect();
         (names, index.problems.len())
     };
-    // What is missing is told again from the kept index, until it is there.
+    // What is missing is reported again from the cached index, until it is there.
     assert_eq!((tags(), tags()), ((vec![], 2), (vec![], 2)));
     std::fs::write(folder.path().join("base_yaml"), "tag: one\n").unwrap();
     assert_eq!(tags(), (vec!["one".to_owned()], 1));
@@ -303,7 +308,7 @@ fn later_roots_win_and_tags_are_merged() {
         second.path(),
         &json!({"a.yaml": task("a", "num_fewshot: 3\n"), "c.yaml": task("c", "tag: t\n"), "n.yaml": "task: 5\n"}),
     );
-    let index = Index::build(&IndexOptions {
+    let index = TaskFileIndex::build(&IndexOptions {
         roots: vec![first.path().into(), second.path().into()],
         ..IndexOptions::default()
     })
@@ -323,13 +328,13 @@ fn later_roots_win_and_tags_are_merged() {
         roots: vec![Path::new("/nowhere/at/all").into()],
         ..IndexOptions::default()
     };
-    assert!(Index::build(&missing).is_err());
+    assert!(TaskFileIndex::build(&missing).is_err());
 }
 
 #[test]
 fn listings_and_checks() {
-    let (folder, catalog) = tree(&mmlu());
-    let (groups, errors) = listing::groups(&catalog);
+    let (folder, resolver) = tree(&mmlu());
+    let (groups, errors) = listing::groups(&resolver);
     assert!(errors.is_empty());
     let five = groups.iter().find(|group| group.name == "five").unwrap();
     assert_eq!(five.members, ["mmlu"]);
@@ -337,13 +342,13 @@ fn listings_and_checks() {
     let roots = [folder.path().to_owned()];
     assert_eq!(listing::shown(&five.path, &roots), Path::new("five.yaml"));
 
-    let (_folder, catalog) = tree(&json!({
+    let (_folder, resolver) = tree(&json!({
         "good.yaml": task("good", ""),
         "bad.yaml": task("bad", "doc_to_txt: x\n"),
         "worse.yaml": task("worse", "metric_list: [{metric: acc_nrom}]\n"),
         "g.yaml": "group: g\ntask: [good, bad, worse]\n",
     }));
-    let report = validate(&catalog, &["g", "nothing"], None);
+    let report = validate(&resolver, &["g", "nothing"], None);
     assert_eq!(report.valid, ["good"]);
     let found: Vec<String> = report.errors.iter().map(ToString::to_string).collect();
     assert_eq!(found.len(), 3, "{found:?}");
@@ -363,7 +368,7 @@ fn listings_and_checks() {
 
 #[test]
 fn all_problems_of_all_files_are_told() {
-    let (_folder, catalog) = tree(&json!({
+    let (_folder, resolver) = tree(&json!({
         "good.yaml": task("good", "tag: all\n"),
         "number.yaml": "task: 5\n",
         "lost.yaml": "include: nothing_yaml\ntask: lost\n",
@@ -372,7 +377,7 @@ fn all_problems_of_all_files_are_told() {
         "whole.yaml": "group: whole\ntask: [good]\n",
         "bad.yaml": task("bad", "doc_to_txt: x\nnum_fewshot: few\n"),
     }));
-    let report = validate(&catalog, &["*"], None);
+    let report = validate(&resolver, &["*"], None);
     let found: Vec<String> = report.errors.iter().map(ToString::to_string).collect();
     for part in [
         "`task` must be text",
@@ -390,7 +395,7 @@ fn all_problems_of_all_files_are_told() {
     let classes: Vec<(&str, usize)> = report.classes.into_iter().collect();
     assert_eq!(classes, [("files", 2), ("groups", 2), ("settings", 1)]);
     // Others hear one line about it.
-    let remarks = catalog.index.remarks();
+    let remarks = resolver.index.remarks();
     assert_eq!(remarks.len(), 1, "{remarks:?}");
     assert!(remarks[0].message.starts_with("2 files are left out"));
 }
@@ -398,18 +403,18 @@ fn all_problems_of_all_files_are_told() {
 #[test]
 fn formats_of_members_are_told_apart() {
     let inline = format!("dataset_path: d\n    {}", TASK.replace('\n', "\n    "));
-    let (_folder, catalog) = tree(&json!({
+    let (_folder, resolver) = tree(&json!({
         "alpha.yaml": task("alpha", ""),
         "both.yaml": "group: both\ntask: [alpha@mcqa, alpha@cloze]\n",
         "inner.yaml": format!("group: inner\ntask:\n  - task: kid@cloze\n    {inline}\n  - task: kid@mcqa\n    {inline}\n"),
     }));
-    assert_eq!(keys(&catalog, &["both"]), ["alpha@mcqa", "alpha@cloze"]);
-    assert_eq!(keys(&catalog, &["both::alpha@cloze"]), ["alpha@cloze"]);
+    assert_eq!(keys(&resolver, &["both"]), ["alpha@mcqa", "alpha@cloze"]);
+    assert_eq!(keys(&resolver, &["both::alpha@cloze"]), ["alpha@cloze"]);
     assert_eq!(
-        keys(&catalog, &["inner"]),
+        keys(&resolver, &["inner"]),
         ["inner::kid@cloze", "inner::kid@mcqa"]
     );
-    assert_eq!(keys(&catalog, &["inner::kid@mcqa"]), ["inner::kid@mcqa"]);
+    assert_eq!(keys(&resolver, &["inner::kid@mcqa"]), ["inner::kid@mcqa"]);
     // One that is in it without that format is asked in it.
-    assert_eq!(keys(&catalog, &["both::alpha@generate"]).len(), 1);
+    assert_eq!(keys(&resolver, &["both::alpha@generate"]).len(), 1);
 }

@@ -9,7 +9,7 @@ use std::path::Path;
 use context_bench_error::Hint as _;
 use context_bench_tasks::aggregate::{AggregateMetric, MacroError, aggregate, pooled_stderr};
 use context_bench_tasks::config::{Config, Origin};
-use context_bench_tasks::{Catalog, Index, IndexOptions, Node};
+use context_bench_tasks::{IndexOptions, Node, TaskFileIndex, TaskResolver};
 use context_bench_testkit::shared;
 use serde_json::{Map, Value, json};
 
@@ -83,12 +83,12 @@ pub(crate) fn write_tree(root: &Path, files: &Value) {
     }
 }
 
-pub(crate) fn catalog(root: &Path) -> Catalog {
+pub(crate) fn resolver(root: &Path) -> TaskResolver {
     let options = IndexOptions {
         roots: vec![root.to_owned()],
         ..IndexOptions::default()
     };
-    Catalog::new(Index::build(&options).unwrap(), None)
+    TaskResolver::new(TaskFileIndex::build(&options).unwrap(), None)
 }
 
 #[test]
@@ -97,8 +97,8 @@ fn indexes() {
     for case in vectors["index"].as_array().unwrap() {
         let folder = tempfile::tempdir().unwrap();
         write_tree(folder.path(), &case["files"]);
-        let catalog = catalog(folder.path());
-        let index = &catalog.index;
+        let resolver = resolver(folder.path());
+        let index = &resolver.index;
         let relative = |path: &Path| {
             path.strip_prefix(folder.path())
                 .unwrap()
@@ -121,7 +121,7 @@ fn indexes() {
         let expected = &case["expected"];
         let mut configs = Map::new();
         for (name, wanted) in expected["merged_configs"].as_object().unwrap() {
-            let file = catalog
+            let file = resolver
                 .loader
                 .load(&index.entry(name).unwrap().path)
                 .unwrap();
@@ -144,12 +144,12 @@ fn resolutions() {
     let Some(vectors) = vectors() else { return };
     let folder = tempfile::tempdir().unwrap();
     write_tree(folder.path(), &vectors["resolution"]["files"]);
-    let catalog = catalog(folder.path());
+    let resolver = resolver(folder.path());
     for case in vectors["resolution"]["cases"].as_array().unwrap() {
         let spec = &case["spec"];
         let loaded = match spec {
-            Value::String(spec) => catalog.load(spec).map(|(nodes, _)| nodes),
-            map => catalog
+            Value::String(spec) => resolver.load(spec).map(|(nodes, _)| nodes),
+            map => resolver
                 .load_inline(map.as_object().unwrap(), folder.path())
                 .map(|(node, _)| vec![node]),
         };

@@ -9,12 +9,12 @@ use context_bench_tasks::outcome::{Resampling, Summary};
 use context_bench_tasks::python::{PythonPool, PythonSettings};
 use context_bench_tasks::request::{Ask, Context};
 use context_bench_tasks::{
-    Catalog, Dataset, Error, Node, Options, Response, Task, Warning, select, validate,
+    Dataset, Error, Node, Options, Response, Task, TaskResolver, Warning, select, validate,
 };
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 
-use crate::vectors::{catalog, write_tree};
+use crate::vectors::{resolver, write_tree};
 
 /// Rows, and functions that tasks name.
 const CODE: &str = r#"
@@ -48,25 +48,25 @@ const B: &str = "custom_dataset: !function code.data\ntest_split: test\ndoc_to_t
 const MC: &str = "custom_dataset: !function code.data\ntest_split: test\noutput_type: multiple_choice\ndoc_to_text: q\ndoc_to_target: label\ndoc_to_choice: opts\n";
 
 /// A folder of task files, and Python for them.
-struct Wild {
+struct TaskFolder {
     folder: TempDir,
-    catalog: Catalog,
+    resolver: TaskResolver,
     pool: PythonPool,
 }
 
-impl Wild {
+impl TaskFolder {
     fn new(files: &Value) -> Self {
         let folder = tempfile::tempdir().unwrap();
         write_tree(folder.path(), &json!({ "code.py": CODE }));
         write_tree(folder.path(), files);
-        let catalog = catalog(folder.path());
+        let resolver = resolver(folder.path());
         let pool = PythonPool::new(PythonSettings {
             processes: NonZeroUsize::MIN,
             ..PythonSettings::default()
         });
         Self {
             folder,
-            catalog,
+            resolver,
             pool,
         }
     }
@@ -77,7 +77,7 @@ impl Wild {
     }
 
     fn task(&self, name: &str) -> Result<Task, Error> {
-        let (tree, _) = select(&self.catalog, &[name])?;
+        let (tree, _) = select(&self.resolver, &[name])?;
         Task::build(tree.leaves()[0])
     }
 
@@ -142,10 +142,10 @@ impl Wild {
 
     /// That everything in the folder can be used, Python included.
     fn all_valid(&self) -> Vec<String> {
-        let report = validate(&self.catalog, &["*"], Some(&self.pool));
+        let report = validate(&self.resolver, &["*"], Some(&self.pool));
         assert!(report.errors.is_empty(), "{:?}", report.errors);
         let lost = |warning: &&Warning| !warning.message.contains("are templates");
-        let lost: Vec<&Warning> = self.catalog.index.warnings.iter().filter(lost).collect();
+        let lost: Vec<&Warning> = self.resolver.index.warnings.iter().filter(lost).collect();
         assert!(lost.is_empty(), "{lost:?}");
         report.valid
     }
@@ -164,7 +164,7 @@ fn choices(first: f64, second: f64) -> Response {
 
 #[test]
 fn f1_null_in_a_base_is_absent() {
-    let wild = Wild::new(&json!({
+    let wild = TaskFolder::new(&json!({
         "base_yaml": format!("{B}task: null\ntag: g1\n"),
         "t.yaml": "include: base_yaml\ntask: t\n",
         // A whole file of that kind defines nothing, and loses nobody.
@@ -172,13 +172,13 @@ fn f1_null_in_a_base_is_absent() {
         "u.yaml": "include: base.yaml\ntask: u\n",
     }));
     assert_eq!(wild.all_valid(), ["t", "u"]);
-    let (tree, _) = select(&wild.catalog, &["g1"]).unwrap();
+    let (tree, _) = select(&wild.resolver, &["g1"]).unwrap();
     assert_eq!(tree.keys(), ["t"]);
 }
 
 #[test]
 fn f2_to_f6_includes_and_yaml() {
-    let wild = Wild::new(&json!({
+    let wild = TaskFolder::new(&json!({
         "a_yaml": B, "b_yaml": "include: a_yaml\ngen_prefix: !!null \"null\"\n",
         "t.yaml": "include: [a_yaml, b_yaml]\ntask: t\nnum_fewshot: 3\nnum_fewshot: 5\n",
         "less.yaml": "include: a_yaml\ntask: less\ngeneration_kwargs: {max_gen_toks: 5}\n",
@@ -198,14 +198,16 @@ fn f2_to_f6_includes_and_yaml() {
         json!({"temperature": 0.0, "do_sample": false, "max_gen_toks": 256, "until": ["\n\n"]})
     );
     for unknown in ["foo: 1\n", "fewshot_config: {foo: 1}\n"] {
-        let error = Wild::one(&format!("{B}{unknown}")).task("t").unwrap_err();
+        let error = TaskFolder::one(&format!("{B}{unknown}"))
+            .task("t")
+            .unwrap_err();
         assert!(error.message().contains("`foo`"), "{error}");
     }
-    let above = Wild::new(&json!({
+    let above = TaskFolder::new(&json!({
         "t.yaml": format!("task: t\n{B}"), "g.yaml": "group: g\nfoo: 1\ntask: [t]\n"
     }));
     assert!(above.task("g").unwrap_err().message().contains("`foo`"));
-    let second = Wild::new(&json!({ "t.yaml": format!("task: t\n{B}---\ntask: u\n") }));
+    let second = TaskFolder::new(&json!({ "t.yaml": format!("task: t\n{B}---\ntask: u\n") }));
     assert!(second.task("t").is_err() && second.task("u").is_err());
 }
 
@@ -214,16 +216,16 @@ fn f7_and_f8_targets_and_choices() {
     let quoted = MC
         .replace("opts", "[\"no\", \"yes\"]")
         .replace("target: label", "target: \"{{label}}\"");
-    let wild = Wild::one(&quoted);
+    let wild = TaskFolder::one(&quoted);
     let found = wild.summed(&choices(-2.0, -1.0));
     assert_eq!(found.scores["acc,none"], json!(1.0));
-    let error = Wild::one(&MC.replace("opts", "[no, yes]"))
+    let error = TaskFolder::one(&MC.replace("opts", "[no, yes]"))
         .task("t")
         .unwrap_err();
     assert!(error.message().contains("truth values"), "{error}");
     assert!(error.place().is_some());
     for (target, expected) in [("0", 0.0), ("\"{{opts[label]}}\"", 1.0), ("zzz", 0.0)] {
-        let wild = Wild::one(&MC.replace("target: label", &format!("target: {target}")));
+        let wild = TaskFolder::one(&MC.replace("target: label", &format!("target: {target}")));
         let found = wild.summed(&choices(-2.0, -1.0));
         assert_eq!(found.scores["acc,none"], json!(expected), "{target}");
     }
@@ -233,12 +235,12 @@ fn f7_and_f8_targets_and_choices() {
 fn f9_targets_of_generation() {
     let several = B.replace("target: a", "target: \"{{[a, n]}}\"");
     assert_eq!(
-        Wild::one(&several).score("2", "exact_match,none"),
+        TaskFolder::one(&several).score("2", "exact_match,none"),
         json!(0.5)
     );
     let number = B.replace("target: a", "target: \"{{n}}\"");
     assert_eq!(
-        Wild::one(&number).score("1", "exact_match,none"),
+        TaskFolder::one(&number).score("1", "exact_match,none"),
         json!(1.0)
     );
 }
@@ -247,7 +249,7 @@ fn f9_targets_of_generation() {
 fn f10_and_f11_labels_of_generated_answers_are_pairs() {
     let f1 = "metric_list: [{metric: f1, aggregation: !function code.agg, ignore_case: true}]\n";
     assert_eq!(
-        Wild::one(&format!("{B}{f1}")).score("two", "f1,none"),
+        TaskFolder::one(&format!("{B}{f1}")).score("two", "f1,none"),
         json!(0.25)
     );
     let spans = format!("{B}{f1}filter_list: [{{name: s, filter: [{{function: format_span}}]}}]\n");
@@ -256,9 +258,9 @@ fn f10_and_f11_labels_of_generated_answers_are_pairs() {
         "assert items == EXPECTED, items",
         "assert [gold for gold, _ in items] == [\"2\", \"3\"], items\n    assert all(isinstance(given, list) for _, given in items), items",
     );
-    let wild = Wild::new(&json!({ "code.py": code, "t.yaml": format!("task: t\n{spans}") }));
+    let wild = TaskFolder::new(&json!({ "code.py": code, "t.yaml": format!("task: t\n{spans}") }));
     assert_eq!(wild.score("two", "f1,s"), json!(0.25));
-    let error = Wild::one(&format!(
+    let error = TaskFolder::one(&format!(
         "{B}metric_list: [{{metric: acc, aggregation: mean}}]\n"
     ));
     let error = error.task("t").unwrap_err();
@@ -273,7 +275,7 @@ fn f12_every_text_is_true() {
         "\n    ignore_punctuation: \"false\"\n",
     ] {
         let list = format!("metric_list:\n  - metric: exact_match\n    aggregation: mean{option}");
-        let wild = Wild::one(&format!("{B}{list}"));
+        let wild = TaskFolder::one(&format!("{B}{list}"));
         assert_eq!(wild.score("2.", "exact_match,none"), json!(0.5));
         let warnings = wild.task("t").unwrap().warnings;
         assert!(
@@ -293,22 +295,22 @@ fn code_that_is_unsafe_by_a_text_is_unsafe() {
         ("''", false),
         ("0", false),
     ] {
-        let wild = Wild::one(&format!("{B}unsafe_code: {written}\n"));
+        let wild = TaskFolder::one(&format!("{B}unsafe_code: {written}\n"));
         assert_eq!(wild.task("t").unwrap().unsafe_code, is_unsafe, "{written}");
-        let (tree, _) = select(&wild.catalog, &["t"]).unwrap();
+        let (tree, _) = select(&wild.resolver, &["t"]).unwrap();
         assert_eq!(tree.leaves()[0].is_unsafe(), is_unsafe, "{written}");
     }
 }
 
 #[test]
 fn f13_odd_groups_load() {
-    let wild = Wild::new(&json!({
+    let wild = TaskFolder::new(&json!({
         "t.yaml": format!("task: t\n{B}"),
         "g.yaml": "group: g\ntask: [t]\naggregate_metric_list: {metric: exact_match, weight_by_size: truez}\n",
         "h.yaml": "group: h\ntask: [t]\naggregate_metric_list: [{metric: !function code.agg}]\n",
     }));
     wild.all_valid();
-    let (tree, warnings) = select(&wild.catalog, &["g", "h"]).unwrap();
+    let (tree, warnings) = select(&wild.resolver, &["g", "h"]).unwrap();
     let weighs = |node: &Node| match node {
         Node::Group(group) => group.aggregate[0].weight_by_size,
         Node::Task(_) => false,
@@ -325,7 +327,7 @@ fn f13_odd_groups_load() {
 #[test]
 fn f14_options_of_choices_are_ignored() {
     let list = "metric_list:\n  - {metric: acc, aggregation: mean, regexes_to_ignore: [x], weight_by_size: true}\n  - {metric: f1, aggregation: f1, average: weighted, hf_evaluate: true}\n";
-    let found = Wild::one(&format!("{MC}{list}")).summed(&choices(-2.0, -1.0));
+    let found = TaskFolder::one(&format!("{MC}{list}")).summed(&choices(-2.0, -1.0));
     assert_eq!(found.scores["acc,none"], json!(1.0));
     assert_eq!(found.scores["f1,none"], json!(1.0), "of the pairs (1, 1)");
 }
@@ -333,11 +335,11 @@ fn f14_options_of_choices_are_ignored() {
 #[test]
 fn f15_and_f16_metrics_in_python() {
     let two = "metric_list: [{metric: !function code.two, aggregation: mean}]\n";
-    let found = Wild::one(&format!("{B}{two}")).summed(&texts("x"));
+    let found = TaskFolder::one(&format!("{B}{two}")).summed(&texts("x"));
     assert_eq!(found.scores["m,none"], json!(1.0));
     assert_eq!(found.scores["k,none"], json!(2.0));
     let one = "metric_list: [{metric: !function code.items_metric, aggregation: mean}]\n";
-    let wild = Wild::one(&format!("{B}{one}"));
+    let wild = TaskFolder::one(&format!("{B}{one}"));
     assert_eq!(wild.score("two", "items_metric,none"), json!(0.5));
 }
 
@@ -349,7 +351,7 @@ fn f20_the_weighted_f1_of_the_harness() {
         "    return {\"test\": [dict(rows[0], label=n) for n in (0, 0, 1, 1)]}",
     );
     let list = "metric_list: [{metric: f1, aggregation: !function utils.weighted_f1_score, average: weighted}]\n";
-    let wild = Wild::new(&json!({
+    let wild = TaskFolder::new(&json!({
         "code.py": rows, "utils.py": utils, "t.yaml": format!("task: t\n{MC}{list}"),
     }));
     let task = wild.task("t").unwrap();
@@ -385,7 +387,8 @@ class Numbers(RegexFilter):
         self.ignore_case = ignore_case
 "#;
     let list = "filter_list: [{name: f, filter: [{function: !function filt.Numbers, group_select: -1, ignore_case: true}, {function: take_first}]}]\n";
-    let wild = Wild::new(&json!({ "filt.py": filt, "t.yaml": format!("task: t\n{B}{list}") }));
+    let wild =
+        TaskFolder::new(&json!({ "filt.py": filt, "t.yaml": format!("task: t\n{B}{list}") }));
     wild.all_valid();
     assert_eq!(wild.score("3 or 2", "exact_match,f"), json!(0.5));
 }
@@ -412,7 +415,7 @@ fn f22_filters_that_task_code_registers() {
     // The same name in two folders means another class in each.
     let other = SHOUT.replace("text.replace(self.clean, \"\")", "text[:1]");
     let tasks = |name: &str| format!("task: {name}\n{B}{list}");
-    let wild = Wild::new(&json!({
+    let wild = TaskFolder::new(&json!({
         "filt.py": SHOUT, "t.yaml": tasks("t"),
         "other/code.py": CODE, "other/filt.py": other, "other/u.yaml": tasks("u"),
     }));
@@ -425,14 +428,14 @@ fn f22_filters_that_task_code_registers() {
     let answers = vec![Some(texts("2x")); 2];
     let scored = task.score(&requests, &answers, &wild.pool).unwrap();
     assert_eq!(scored.filters["f"][0].filtered, json!("2"));
-    let nowhere = Wild::new(&json!({
+    let nowhere = TaskFolder::new(&json!({
         "filt.py": SHOUT, "t.yaml": tasks("t").replace("function: shout", "function: shuot"),
     }));
-    let report = validate(&nowhere.catalog, &["t"], Some(&nowhere.pool));
-    let told = format!("{:?}", report.errors);
+    let report = validate(&nowhere.resolver, &["t"], Some(&nowhere.pool));
+    let errors = format!("{:?}", report.errors);
     assert!(
-        told.contains("no filter `shuot`") && told.contains("`shout`"),
-        "{told}"
+        errors.contains("no filter `shuot`") && errors.contains("`shout`"),
+        "{errors}"
     );
     let hint = report.errors[0].hint().unwrap();
     assert!(
@@ -460,7 +463,7 @@ def shoutm(references, predictions, **kwargs):
         "[{metric: exact_match, aggregation: half}]",
         "[{metric: shoutm, higher_is_better: true}]",
     ] {
-        let wild = Wild::new(&json!({
+        let wild = TaskFolder::new(&json!({
             "code.py": code, "t.yaml": format!("task: t\n{B}metric_list: {list}\n")
         }));
         assert_eq!(wild.all_valid(), ["t"]);
@@ -476,7 +479,7 @@ def shoutm(references, predictions, **kwargs):
 
 #[test]
 fn f24_functions_that_exist_after_import_only() {
-    let wild = Wild::one(&format!("{B}process_docs: !function code.proc_y\n"));
+    let wild = TaskFolder::one(&format!("{B}process_docs: !function code.proc_y\n"));
     wild.all_valid();
     assert_eq!(wild.text(0), "y");
 }
@@ -488,7 +491,7 @@ fn f30_an_empty_target_of_an_example_adds_nothing() {
             "{B}fewshot_split: train\nfewshot_config: {{sampler: first_n, doc_to_text: \"{text}\", doc_to_target: \"\"}}\n"
         )
     };
-    let wild = Wild::one(&shots("{{q}} => {{a}}"));
+    let wild = TaskFolder::one(&shots("{{q}} => {{a}}"));
     assert_eq!(wild.text(2), "two? => 2three? => 3two?");
     let chat = wild.context("t", 2, Some(Chat::MultiTurn));
     let Context::Chat { messages, .. } = &chat else {
@@ -512,13 +515,13 @@ fn f30_an_empty_target_of_an_example_adds_nothing() {
     };
     assert_eq!(messages.len(), 1);
     assert_eq!(messages[0].content, "two? => 2three? => 3two?");
-    let usual = Wild::one(&shots("{{q}} => {{a}}\\n\\n"));
+    let usual = TaskFolder::one(&shots("{{q}} => {{a}}\\n\\n"));
     assert_eq!(usual.text(2), "two? => 2\n\nthree? => 3\n\ntwo?");
     // A target of the task that is empty counts alike.
     let own = B
         .replace("text: q", "text: \"{{q}} => {{a}}\\n\"")
         .replace("target: a", "target: \"\"");
-    let own = Wild::one(&format!(
+    let own = TaskFolder::one(&format!(
         "{own}fewshot_split: train\nfewshot_config: {{sampler: first_n}}\n"
     ));
     assert_eq!(own.text(2), "two? => 2\nthree? => 3\ntwo? => 2\n");
@@ -527,7 +530,7 @@ fn f30_an_empty_target_of_an_example_adds_nothing() {
 #[test]
 fn f31_examples_from_a_function() {
     let shots = format!("{B}fewshot_config: {{sampler: first_n, samples: !function code.rows}}\n");
-    let wild = Wild::one(&shots);
+    let wild = TaskFolder::one(&shots);
     assert_eq!(wild.text(2), "a? A\n\nb? B\n\ntwo?");
     let task = wild.task("t").unwrap();
     let options = Options {
@@ -545,7 +548,7 @@ fn f31_examples_from_a_function() {
 
 #[test]
 fn f32_and_f33_what_groups_hand_down() {
-    let wild = Wild::new(&json!({
+    let wild = TaskFolder::new(&json!({
         "t.yaml": format!("task: t\n{B}metric_list: [{{metric: exact_match, aggregation: mean}}]\n"),
         "g.yaml": "group: g\nmetric_list: [{metric: bleu}]\ntask:\n  - {task: t, task_alias: AA, num_fewshot: 3}\n",
         "h.yaml": format!("group: h\n{B}task:\n  - {{task: one, process_docs: !function code.proc_x}}\n"),
@@ -554,7 +557,7 @@ fn f32_and_f33_what_groups_hand_down() {
     assert_eq!(task.metrics[0].name, "bleu");
     assert_eq!(task.alias.as_deref(), Some("AA"));
     assert_eq!(task.num_fewshot, Some(3));
-    let (tree, _) = select(&wild.catalog, &["h"]).unwrap();
+    let (tree, _) = select(&wild.resolver, &["h"]).unwrap();
     assert_eq!(tree.keys(), ["h::one"]);
     assert!(wild.task("h").unwrap().process_docs.is_some());
 }
@@ -566,10 +569,10 @@ class K:
     def __init__(self, config):
         self.config = config
 "#;
-    let wild = Wild::new(&json!({
+    let wild = TaskFolder::new(&json!({
         "k.py": code, "t.yaml": "task: t\nclass: !function k.K\nrecipe: abc\ngroup: g\n",
     }));
-    let (tree, _) = select(&wild.catalog, &["t"]).unwrap();
+    let (tree, _) = select(&wild.resolver, &["t"]).unwrap();
     let leaf = tree.leaves()[0];
     assert!(leaf.python);
     assert_eq!(leaf.config.text("recipe"), Some("abc"));
@@ -579,7 +582,7 @@ class K:
 
 #[test]
 fn f35_a_block_is_text_and_no_column() {
-    let wild = Wild::one(&B.replace("doc_to_text: q\n", "doc_to_text: |\n  q\n"));
+    let wild = TaskFolder::one(&B.replace("doc_to_text: q\n", "doc_to_text: |\n  q\n"));
     assert_eq!(wild.text(0), "q\n");
 }
 
@@ -590,7 +593,7 @@ fn f36_versions() {
         ("[{version: 1}]", None),
         ("{version: 1.0.2}", Some(json!("1.0.2"))),
     ] {
-        let wild = Wild::one(&format!("{B}metadata: {metadata}\n"));
+        let wild = TaskFolder::one(&format!("{B}metadata: {metadata}\n"));
         let task = wild.task("t").unwrap();
         assert_eq!(task.version().cloned(), version, "{metadata}");
     }
@@ -602,7 +605,7 @@ fn f37_a_truth_value_is_a_place_among_the_choices() {
         .replace("target: label", "target: flag")
         .replace("opts", "[\"no\", \"yes\"]");
     let shots = "fewshot_split: train\nfewshot_config: {sampler: first_n}\n";
-    let wild = Wild::one(&format!("{flags}{shots}"));
+    let wild = TaskFolder::one(&format!("{flags}{shots}"));
     assert_eq!(wild.text(2), "two? yes\n\nthree? no\n\ntwo?");
     let found = wild.summed(&choices(-2.0, -1.0));
     assert_eq!(found.scores["acc,none"], json!(0.5));
@@ -625,7 +628,7 @@ def text(doc):
     return doc["q"]
 "#;
     let task = B.replace("doc_to_text: q", "doc_to_text: !function utils.text");
-    let wild = Wild::new(&json!({ "utils.py": utils, "t.yaml": format!("task: t\n{task}") }));
+    let wild = TaskFolder::new(&json!({ "utils.py": utils, "t.yaml": format!("task: t\n{task}") }));
     wild.all_valid();
     assert_eq!(wild.text(0), "two?");
 }
@@ -633,7 +636,7 @@ def text(doc):
 #[test]
 fn word_errors_and_labels_of_other_libraries() {
     let list = "metric_list:\n  - {metric: wer, aggregation: mean, higher_is_better: false}\n  - {metric: accuracy, aggregation: mean, hf_evaluate: true}\n  - {metric: f1, aggregation: mean, hf_evaluate: true, average: micro}\n";
-    let wild = Wild::one(&format!("{B}{list}"));
+    let wild = TaskFolder::one(&format!("{B}{list}"));
     let found = wild.summed(&texts("2")).scores;
     assert_eq!(found["wer,none"], json!(0.5));
     assert_eq!(found["accuracy,none"], json!(0.5));
@@ -648,7 +651,7 @@ fn a_document_that_is_there_several_times_still_gets_all_its_examples() {
         "    return {\"test\": [rows[0]] * 6 + [rows[1]] * 6}",
     );
     // Examples come from the records that are asked about.
-    let wild = Wild::new(&json!({
+    let wild = TaskFolder::new(&json!({
         "code.py": code, "t.yaml": format!("task: t\n{B}num_fewshot: 3\n")
     }));
     let task = wild.task("t").unwrap();
@@ -678,27 +681,27 @@ fn a_package_that_is_not_installed_is_named() {
         let text = format!("doc_to_text: !function {module}.text");
         format!("task: {name}\n{}", B.replace("doc_to_text: q", &text))
     };
-    let wild = Wild::new(&json!({
+    let wild = TaskFolder::new(&json!({
         "utils.py": utils, "guarded.py": guarded, "more.py": more,
         "t.yaml": task("t", "utils"), "u.yaml": task("u", "guarded"), "v.yaml": task("v", "more"),
         "w.yaml": format!("task: w\n{B}"),
     }));
-    let report = validate(&wild.catalog, &["*"], Some(&wild.pool));
+    let report = validate(&wild.resolver, &["*"], Some(&wild.pool));
     assert!(report.errors.is_empty(), "{:?}", report.errors);
-    let lacking: Vec<(&str, &str)> = report
-        .lacking
+    let missing: Vec<(&str, &str)> = report
+        .missing_packages
         .iter()
         .map(|(package, tasks)| (package.as_str(), tasks[0].as_str()))
         .collect();
     assert_eq!(
-        lacking,
+        missing,
         [
             ("a_package_of_nobody", "t"),
             ("another_of_nobody", "u"),
             ("lm-eval", "v")
         ]
     );
-    let (tree, _) = select(&wild.catalog, &["t"]).unwrap();
+    let (tree, _) = select(&wild.resolver, &["t"]).unwrap();
     let error = context_bench_tasks::check_functions(tree.leaves(), &wild.pool).unwrap_err();
     assert_eq!(error.package(), Some("a_package_of_nobody"));
     assert!(

@@ -1,4 +1,4 @@
-//! Filters that minijinja lacks or that differ from Jinja's.
+//! Filters that minijinja does not have or that differ from Jinja's.
 
 #![expect(
     clippy::needless_pass_by_value,

@@ -1,4 +1,6 @@
 //! `tojson` as Jinja writes it: sorted keys, ASCII only, safe inside HTML.
+//!
+//! Written by hand for parity: serde_json spells floats and escapes differently.
 
 use std::fmt::Write;
 

@@ -257,7 +257,7 @@ impl<'e, 't, 's> Reader<'e, 't, 's> {
         }
     }
 
-    /// All that is left, whatever stands between the expressions.
+    /// Everything that is left, whatever stands between the expressions.
     fn everything(&mut self) {
         while self.at < self.tokens.len() {
             self.expressions();
@@ -413,7 +413,7 @@ impl<'e, 't, 's> Reader<'e, 't, 's> {
         Some(left)
     }
 
-    /// A value with all that is behind it, filters and tests too.
+    /// A value with everything behind it, filters and tests too.
     fn unary(&mut self) -> Option<Operand> {
         let first = self.at;
         let text = self.value()?;
@@ -476,7 +476,7 @@ impl<'e, 't, 's> Reader<'e, 't, 's> {
         }
         self.at = self.at.min(self.tokens.len());
         let last = self.at.checked_sub(1)?;
-        // In `with (a, b) = …` it is no value but names.
+        // In `with (a, b) = …` it is not a value but names.
         if let Some(filter) = measure
             && !self.is_mark(&["="])
             && !self.is_constant(first, last)

@@ -113,7 +113,7 @@ pub struct Template {
 enum Body {
     /// No Jinja in it: the text itself.
     Text,
-    Jinja(Arc<Compiled>),
+    Jinja(Arc<CompiledTemplate>),
 }
 
 impl std::fmt::Debug for Body {
@@ -125,7 +125,7 @@ impl std::fmt::Debug for Body {
     }
 }
 
-struct Compiled {
+struct CompiledTemplate {
     /// Holds the one template, named "".
     environment: Environment<'static>,
     /// The same as a value, when the whole of it is one `{{ expression }}`.
@@ -251,7 +251,7 @@ fn context(names: &[String], record: &(impl Record + ?Sized)) -> Value {
     )
 }
 
-fn compile(name: &str, source: &str) -> Result<Compiled, Error> {
+fn compile(name: &str, source: &str) -> Result<CompiledTemplate, Error> {
     let wrong = |error: &minijinja::Error| Error::new(name, error);
     let pieces = tokens::pieces(source);
     depth::check(name, source, &pieces)?;
@@ -273,7 +273,7 @@ fn compile(name: &str, source: &str) -> Result<Compiled, Error> {
         }
         None => None,
     };
-    Ok(Compiled {
+    Ok(CompiledTemplate {
         expression,
         fields,
         names: names(source),

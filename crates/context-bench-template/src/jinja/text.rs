@@ -1,4 +1,6 @@
 //! What the methods of Python's `str` do to text.
+//!
+//! Written by hand for parity with CPython, where `minijinja-contrib` has nothing or differs.
 
 use minijinja::Error;
 use minijinja::value::{Value, ValueKind};

@@ -2,6 +2,9 @@
 //!
 //! Tuples and sets become lists; keys of dictionaries become text. What JSON cannot
 //! hold (bytes, complex numbers, integers beyond 64 bits) is an error.
+//!
+//! Written by hand for parity with CPython: what it accepts and refuses decides which
+//! answers are scored.
 
 use std::fmt;
 
@@ -223,7 +226,7 @@ impl<'t> Reader<'t> {
                 self.at += end + 2;
                 return Ok(Value::Array(Vec::new()));
             }
-            _ => return Err(self.error("a name is no literal")),
+            _ => return Err(self.error("a name is not a literal")),
         };
         self.at += end;
         Ok(value)
@@ -251,7 +254,7 @@ impl<'t> Reader<'t> {
             end += 1;
         }
         let written = &rest[..end];
-        let wrong = self.error("this is no number");
+        let wrong = self.error("this is not a number");
         if written.is_empty()
             || written.ends_with('_')
             || written.starts_with('_')
@@ -391,7 +394,7 @@ impl<'t> Reader<'t> {
     }
 
     fn code(&mut self, n: usize, radix: u32) -> Result<char, LiteralError> {
-        let wrong = self.error("this is no character");
+        let wrong = self.error("this is not a character");
         let digits = self.rest().get(..n).ok_or_else(|| wrong.clone())?;
         if !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return Err(wrong);

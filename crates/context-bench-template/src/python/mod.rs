@@ -1,6 +1,9 @@
 //! Python's spelling of values: how they print, and how their text is read back.
 //!
 //! Prompts depend on it: a list that a template prints is often parsed again.
+//!
+//! Written by hand: no crate prints floats, texts and containers exactly as CPython's
+//! `repr` and `str` do.
 
 mod literal;
 pub mod regex;

@@ -19,7 +19,7 @@ const MAX_DEPTH: usize = 200;
 const MAX_EXPANSION: u64 = 32 << 20;
 
 /// A node and what it would weigh with all aliases written out.
-struct Composed {
+struct ComposedNode {
     node: Arc<Node>,
     weight: u64,
     /// A plain `<<` or `=`, which mean something as keys only.
@@ -159,7 +159,7 @@ impl<'t> Composer<'t> {
     }
 
     /// Refuses what only a key may be.
-    fn value(&self, composed: Composed, at: Mark) -> Result<Composed, Error> {
+    fn value(&self, composed: ComposedNode, at: Mark) -> Result<ComposedNode, Error> {
         match composed.special {
             None => Ok(composed),
             Some(mark) => Err(self
@@ -168,7 +168,7 @@ impl<'t> Composer<'t> {
         }
     }
 
-    fn node(&mut self, mut event: Event, depth: usize) -> Result<Composed, Error> {
+    fn node(&mut self, mut event: Event, depth: usize) -> Result<ComposedNode, Error> {
         let (start, end) = (event.start_mark, event.end_mark);
         if let EventData::Scalar { tag, .. }
         | EventData::SequenceStart { tag, .. }
@@ -240,7 +240,7 @@ impl<'t> Composer<'t> {
         }
     }
 
-    fn alias(&mut self, anchor: &str, at: Mark) -> Result<Composed, Error> {
+    fn alias(&mut self, anchor: &str, at: Mark) -> Result<ComposedNode, Error> {
         match self.anchors.get(anchor) {
             None => Err(self
                 .error(
@@ -255,7 +255,7 @@ impl<'t> Composer<'t> {
                 let (node, weight) = (node.clone(), *weight);
                 self.expand(weight, at)?;
                 let special = None;
-                Ok(Composed {
+                Ok(ComposedNode {
                     node,
                     weight,
                     special,
@@ -294,13 +294,13 @@ impl<'t> Composer<'t> {
         node: Node,
         weight: u64,
         special: Option<&'static str>,
-    ) -> Composed {
+    ) -> ComposedNode {
         let node = Arc::new(node);
         if let Some(anchor) = anchor {
             self.anchors
                 .insert(anchor, Anchor::Done(node.clone(), weight));
         }
-        Composed {
+        ComposedNode {
             node,
             weight,
             special,

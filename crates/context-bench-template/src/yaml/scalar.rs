@@ -2,6 +2,9 @@
 //!
 //! The forms are those of PyYAML's resolver: no `y`/`n` booleans, a float needs a
 //! dot and a signed exponent, a leading zero is octal, a colon makes base 60.
+//!
+//! Written by hand for parity: in YAML 1.2, which other crates read, `on` and `010` mean
+//! something else.
 
 use std::sync::Arc;
 
@@ -58,7 +61,7 @@ fn boolean(text: &str) -> Option<bool> {
 pub(crate) fn tagged_bool(text: &str) -> Result<Yaml, String> {
     boolean(&text.to_lowercase())
         .map(Yaml::Bool)
-        .ok_or_else(|| format!("`{text}` is no boolean"))
+        .ok_or_else(|| format!("`{text}` is not a boolean"))
 }
 
 fn unsigned(text: &str) -> &str {
@@ -148,7 +151,7 @@ fn is_int(text: &str) -> bool {
 
 /// `!!int` and what looks like one.
 pub(crate) fn int(text: &str) -> Result<Yaml, String> {
-    let wrong = || format!("`{text}` is no integer");
+    let wrong = || format!("`{text}` is not an integer");
     let plain = text.replace('_', "");
     let negative = plain.starts_with('-');
     let body = unsigned(&plain);
@@ -183,7 +186,7 @@ pub(crate) fn int(text: &str) -> Result<Yaml, String> {
 
 /// `!!float` and what looks like one.
 pub(crate) fn float(text: &str) -> Result<f64, String> {
-    let wrong = || format!("`{text}` is no number");
+    let wrong = || format!("`{text}` is not a number");
     let plain = text.replace('_', "").to_lowercase();
     let sign = if plain.starts_with('-') { -1.0 } else { 1.0 };
     let body = unsigned(&plain);
@@ -288,7 +291,7 @@ fn is_timestamp(text: &str) -> bool {
 
 /// `!!timestamp` and what looks like one, as Python prints the date or time.
 pub(crate) fn timestamp(text: &str) -> Result<Yaml, String> {
-    let wrong = || format!("`{text}` is no date");
+    let wrong = || format!("`{text}` is not a date");
     let stamp = parse_timestamp(text).ok_or_else(wrong)?;
     let number = |digits: &str| digits.parse::<u32>().map_err(|_| wrong());
     let [year, month, day] = stamp.date;

@@ -3,7 +3,7 @@
 //! PyYAML takes the comma for a part of the tag, which nobody means; the parser below
 //! (libyaml-safer 0.3.0) panics there, and as far as fuzzing can tell only there. So
 //! such tags are found beforehand. What looks like one may stand in a text or in a
-//! comment; the parser itself tells, when it is given the file with spaces before those
+//! comment; the parser itself says so when it is given the file with spaces before those
 //! commas.
 
 use std::ops::Range;

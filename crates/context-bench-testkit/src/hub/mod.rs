@@ -51,12 +51,12 @@ pub struct SeenRequest {
 }
 
 /// A request with a count that still grows while its body goes out.
-pub(crate) struct Logged {
+pub(crate) struct LoggedRequest {
     pub(crate) request: SeenRequest,
     pub(crate) sent: Arc<AtomicU64>,
 }
 
-impl Logged {
+impl LoggedRequest {
     fn now(&self) -> SeenRequest {
         SeenRequest {
             sent: self.sent.load(Ordering::SeqCst),
@@ -80,7 +80,7 @@ pub(crate) struct State {
     pub(crate) lasting: Mutex<Vec<(String, HubFault)>>,
     /// How listings fail to end.
     pub(crate) pages: Mutex<Option<Pages>>,
-    pub(crate) seen: Mutex<Vec<Logged>>,
+    pub(crate) seen: Mutex<Vec<LoggedRequest>>,
     pub(crate) cdn: OnceLock<String>,
     pub(crate) hub: OnceLock<String>,
     /// Signed addresses of earlier epochs have expired.
@@ -200,14 +200,17 @@ impl FakeHub {
         self.state.epoch.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// How many files a page of a listing has; 1000 unless told.
+    /// How many files a page of a listing has; 1000 by default.
     pub fn page_size(&self, files: usize) {
         self.state.page.store(files.max(1), Ordering::SeqCst);
     }
 
     /// What was asked so far, in order.
     pub fn requests(&self) -> Vec<SeenRequest> {
-        locked(&self.state.seen).iter().map(Logged::now).collect()
+        locked(&self.state.seen)
+            .iter()
+            .map(LoggedRequest::now)
+            .collect()
     }
 
     /// Forgets what was asked so far.

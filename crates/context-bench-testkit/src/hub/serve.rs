@@ -10,7 +10,7 @@ use tokio::net::TcpStream;
 
 use super::fault::HubFault;
 use super::routes::{self, Answer, decoded};
-use super::{Logged, SeenRequest, State, locked};
+use super::{LoggedRequest, SeenRequest, State, locked};
 use crate::reader::Reader;
 use crate::request::Details;
 use crate::wire::{self, Length};
@@ -93,7 +93,7 @@ async fn answer(
         sent: 0,
     };
     // Before the first byte: a client that has the answer finds it in the log.
-    locked(&state.seen).push(Logged {
+    locked(&state.seen).push(LoggedRequest {
         request: seen,
         sent: Arc::clone(&sent),
     });

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use context_bench_tasks::metric::AggregationKind;
 use context_bench_tasks::python::value::float;
-use context_bench_tasks::scoring::Scored;
+use context_bench_tasks::scoring::ScoredDocument;
 use context_bench_tasks::{OutputType, Task};
 use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
@@ -28,7 +28,7 @@ pub(super) fn score_name(metric: &str, filter: &str) -> String {
 }
 
 /// The scores of a document as a row has them.
-pub(super) fn row_scores(task: &Task, filters: &IndexMap<String, Scored>) -> Scores {
+pub(super) fn row_scores(task: &Task, filters: &IndexMap<String, ScoredDocument>) -> Scores {
     let mut scores = Scores::new();
     let mut whole = !needs_evidence(task);
     for (filter, scored) in filters {
@@ -59,8 +59,8 @@ fn needs_evidence(task: &Task) -> bool {
         })
 }
 
-fn written(filters: &IndexMap<String, Scored>) -> Value {
-    let one = |(filter, scored): (&String, &Scored)| {
+fn written(filters: &IndexMap<String, ScoredDocument>) -> Value {
+    let one = |(filter, scored): (&String, &ScoredDocument)| {
         let entry = json!({
             "filtered": scored.filtered,
             "scores": scored.scores,
@@ -72,7 +72,7 @@ fn written(filters: &IndexMap<String, Scored>) -> Value {
 }
 
 /// The scores of a document again, by filter; `at` is its place among the documents.
-pub(super) fn scored(task: &Task, scores: &Scores, at: usize) -> IndexMap<String, Scored> {
+pub(super) fn scored(task: &Task, scores: &Scores, at: usize) -> IndexMap<String, ScoredDocument> {
     if let Some(Value::Object(filters)) = scores.get(EVIDENCE).and_then(Score::as_evidence) {
         let read = |(filter, entry): (&String, &Value)| (filter.clone(), read(entry, at));
         return filters.iter().map(read).collect();
@@ -91,7 +91,7 @@ pub(super) fn scored(task: &Task, scores: &Scores, at: usize) -> IndexMap<String
                 values.insert(metric.to_owned(), json!(value));
             }
         }
-        Scored {
+        ScoredDocument {
             request: at,
             filtered: Value::Null,
             scores: values,
@@ -110,10 +110,10 @@ pub(super) fn has_filtered(scores: &Scores) -> bool {
     scores.get(EVIDENCE).and_then(Score::as_evidence).is_some()
 }
 
-fn read(entry: &Value, at: usize) -> Scored {
+fn read(entry: &Value, at: usize) -> ScoredDocument {
     let object = |key: &str| entry.get(key).and_then(Value::as_object);
     let added_by = object("added_by").into_iter().flatten();
-    Scored {
+    ScoredDocument {
         request: at,
         filtered: entry.get("filtered").cloned().unwrap_or_default(),
         scores: object("scores").cloned().unwrap_or_default(),

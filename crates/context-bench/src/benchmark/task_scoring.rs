@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use context_bench_tasks::metric::{Aggregation, AggregationKind, MetricKind};
 use context_bench_tasks::sample::Sample;
-use context_bench_tasks::scoring::{Scored, TaskScores};
+use context_bench_tasks::scoring::{ScoredDocument, TaskScores};
 use context_bench_tasks::{Error, Host, OutputType, Requests, Response, Task};
 use indexmap::IndexMap;
 use serde_json::{Map, Value};
@@ -132,7 +132,7 @@ impl TaskScoring {
 
     /// The scores that rows have, put together.
     pub(super) fn of_rows(&self, documents: &[Document<'_>]) -> TaskScores {
-        let mut filters: IndexMap<String, Vec<Scored>> = IndexMap::new();
+        let mut filters: IndexMap<String, Vec<ScoredDocument>> = IndexMap::new();
         for (at, document) in documents.iter().enumerate() {
             let rows = document.rows.iter().map(|one| one.row);
             let mut whole = rows.filter(|row| !row.has_error());
@@ -250,7 +250,7 @@ impl TaskScoring {
         &self,
         document: &Document<'_>,
         filter: &str,
-        scored: &Scored,
+        scored: &ScoredDocument,
         asked: &Requests,
         said: &Response,
     ) -> Value {

@@ -8,7 +8,8 @@ use std::path::PathBuf;
 
 use context_bench_tasks::validate::{self, Report};
 use context_bench_tasks::{
-    Catalog, Error, Given, Host, Index, IndexOptions, Leaf, Result, Tree, Warning,
+    Error, Host, IndexOptions, Leaf, MemoryFiles, Result, TaskFileIndex, TaskResolver, Tree,
+    Warning,
 };
 
 use crate::dataset::catalog::{CATEGORIES, Config, DatasetCatalog, Spec};
@@ -66,7 +67,7 @@ pub struct TaskIndexSettings {
 #[derive(Debug)]
 pub struct TaskIndex {
     /// Tasks and groups.
-    pub tasks: Catalog,
+    pub tasks: TaskResolver,
     /// The datasets, with those that the user's files describe.
     pub datasets: DatasetCatalog,
 }
@@ -78,7 +79,7 @@ impl TaskIndex {
     ///
     /// When a path is not there, or the description of a dataset is not right.
     pub fn build(datasets: &DatasetCatalog, settings: &TaskIndexSettings) -> Result<Self> {
-        let own = Index::build(&IndexOptions {
+        let own = TaskFileIndex::build(&IndexOptions {
             roots: settings.include.clone(),
             cache: settings.cache.clone(),
             home: settings.home.clone(),
@@ -89,9 +90,9 @@ impl TaskIndex {
             datasets.include(file).map_err(|error| told(&error))?;
         }
         let given = given(&datasets)?;
-        let index = own.over(Index::of_given(&given));
+        let index = own.over(TaskFileIndex::of_memory_files(&given));
         Ok(Self {
-            tasks: Catalog::new(index, settings.home.clone()).with_given(given),
+            tasks: TaskResolver::new(index, settings.home.clone()).with_memory_files(given),
             datasets,
         })
     }
@@ -195,7 +196,7 @@ pub(super) fn told<E: std::fmt::Display + crate::error::Hint>(error: &E) -> Erro
 }
 
 /// The files that come with the program, and those made of the catalog.
-fn given(datasets: &DatasetCatalog) -> Result<Given> {
+fn given(datasets: &DatasetCatalog) -> Result<MemoryFiles> {
     let mut files = Files::default();
     for (name, text) in EMBEDDED {
         files.0.add(path(name), *text);
@@ -224,7 +225,7 @@ fn path(name: &str) -> PathBuf {
 }
 
 #[derive(Default)]
-struct Files(Given);
+struct Files(MemoryFiles);
 
 impl Files {
     fn has(&self, name: &str) -> bool {

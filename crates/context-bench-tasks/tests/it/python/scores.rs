@@ -44,8 +44,8 @@ metric_list:
 
 fn task(fixture: &Fixture, text: &str) -> Task {
     std::fs::write(fixture.folder.path().join("task.yaml"), text).unwrap();
-    let catalog = crate::vectors::catalog(fixture.folder.path());
-    let (nodes, _) = catalog.load("loud").unwrap();
+    let resolver = crate::vectors::resolver(fixture.folder.path());
+    let (nodes, _) = resolver.load("loud").unwrap();
     Task::build(nodes[0].leaves()[0]).unwrap()
 }
 
@@ -113,7 +113,11 @@ fn pairs_of_python_reach_its_aggregation_and_ours() {
     assert_eq!(found["sizes,loud"], json!(4.0));
     let perplexity = found["weighted,loud"].as_f64().unwrap();
     assert!((perplexity - 0.5_f64.exp()).abs() < 1e-12);
-    assert_eq!(found["odd,loud"], json!(4.0), "what is no number is no 0");
+    assert_eq!(
+        found["odd,loud"],
+        json!(4.0),
+        "what is not a number does not count as 0"
+    );
     // One document alone scores as among the others.
     let one = task.score_document(2, &requests, &answer, host).unwrap();
     assert_eq!(one["loud"], scored.filters["loud"][2]);

@@ -228,7 +228,7 @@ fn what_acts_like_a_list_is_one() {
             .all(|(i, row)| row == &json!({ "i": i }))
     );
     assert_eq!(call("utils.count", &[json!(0)]).unwrap(), json!([]));
-    // Half a list is no list, and the next call is not confused.
+    // Half a list does not count as a list, and the next call is not confused.
     let error = call("utils.count_then_fail", &[json!(2000)]).unwrap_err();
     assert_eq!(error.exception().unwrap().message, "after 2000");
     assert_eq!(call("utils.same_value", &[json!(1)]).unwrap(), json!(1));

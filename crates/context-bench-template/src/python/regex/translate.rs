@@ -2,6 +2,8 @@
 //!
 //! Python differs in `$`, `\Z`, what a word character is, nested classes (Python has
 //! none), `{` as text, and in which escapes are errors.
+//!
+//! Written by hand: no crate reads Python's dialect, and task files are full of it.
 
 /// The translated pattern; the flag that concerns the whole of it.
 pub(super) struct Translation {

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use context_bench_records::{Batch, Found, Record};
+use context_bench_records::{Batch, PositionedRecord, Record};
 use serde_json::{Map, Value};
 
 use crate::dataset::DatasetError;
@@ -132,7 +132,7 @@ impl Iterator for RowBatch {
         match self {
             Self::One(row) => row.take().map(|row| *row),
             Self::Read { file, batch } => Some(match batch.next()? {
-                Ok(Found { record, position }) => Ok(Row {
+                Ok(PositionedRecord { record, position }) => Ok(Row {
                     record,
                     at: position.place_in(Arc::clone(file)),
                 }),

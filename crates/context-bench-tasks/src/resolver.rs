@@ -10,11 +10,11 @@ use crate::aggregate::AggregateMetric;
 use crate::config::{Config, Origin};
 use crate::error::{Error, Result, Warning};
 use crate::file::{Kind, Loader, kind};
-use crate::given::Given;
-use crate::index::{Entry, Index};
+use crate::index::{IndexEntry, TaskFileIndex};
 use crate::member::{add_child, leaf, member_place, members, name_of, passed_down, warn_twice};
-use crate::noticed::Warnings;
+use crate::memory_files::MemoryFiles;
 use crate::tree::{Group, Node};
+use crate::warnings::Warnings;
 
 /// Keys of a group that concern the group itself and never its members.
 pub const STRUCTURAL: &[&str] = &[
@@ -30,18 +30,18 @@ pub(crate) const DEFINING: &[&str] = &["dataset_path", "custom_dataset", "datase
 /// Groups inside groups; deeper ones are mistakes.
 const MAX_DEPTH: usize = 64;
 
-/// Everything that can be selected.
+/// Resolves names of tasks, groups and tags into trees.
 #[derive(Debug, Default)]
-pub struct Catalog {
+pub struct TaskResolver {
     /// The names.
-    pub index: Index,
+    pub index: TaskFileIndex,
     /// Reads the files.
     pub loader: Loader,
 }
 
-/// What applies to a node from outside.
+/// What the groups around a node say about it.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Context {
+pub(crate) struct GroupContext {
     /// Overrides of the groups around it, outermost first.
     pub(crate) handed: Config,
     /// The id of the group it is a member of.
@@ -52,9 +52,9 @@ pub(crate) struct Context {
     pub(crate) stack: Vec<String>,
 }
 
-impl Catalog {
-    /// A catalog of an index.
-    pub fn new(index: Index, home: Option<PathBuf>) -> Self {
+impl TaskResolver {
+    /// A resolver of the names of an index.
+    pub fn new(index: TaskFileIndex, home: Option<PathBuf>) -> Self {
         Self {
             index,
             loader: Loader::new(home),
@@ -63,8 +63,8 @@ impl Catalog {
 
     /// The same with the files of the index that are not on disk.
     #[must_use]
-    pub fn with_given(mut self, given: Given) -> Self {
-        self.loader.given = given;
+    pub fn with_memory_files(mut self, files: MemoryFiles) -> Self {
+        self.loader.memory = files;
         self
     }
 
@@ -83,13 +83,13 @@ impl Catalog {
     ) -> Result<(Node, Vec<Warning>)> {
         let warnings = Warnings::default();
         let config = Config::from_json(map, &Origin::other("<inline>"));
-        let node = self.definition(config, directory, &Context::default(), &warnings)?;
+        let node = self.definition(config, directory, &GroupContext::default(), &warnings)?;
         Ok((node, warnings.into_inner()))
     }
 
     pub(crate) fn spec(&self, spec: &str, warnings: &Warnings) -> Result<Vec<Node>> {
         if self.is_registered(spec) {
-            return self.named(spec, &Context::default(), warnings);
+            return self.named(spec, &GroupContext::default(), warnings);
         }
         if spec.contains("::") {
             return crate::path::walk(self, spec, warnings).map(|node| vec![node]);
@@ -98,9 +98,9 @@ impl Catalog {
             .rsplit_once('@')
             .filter(|(name, _)| self.is_registered(name))
         {
-            let context = Context {
+            let context = GroupContext {
                 format: Some(format.to_owned()),
-                ..Context::default()
+                ..GroupContext::default()
             };
             return self.named(name, &context, warnings);
         }
@@ -121,14 +121,14 @@ impl Catalog {
                 .at(&place)
                 .with_hint("add `task: name` or `group: name`"));
         }
-        self.definition(file.config, &directory, &Context::default(), warnings)
+        self.definition(file.config, &directory, &GroupContext::default(), warnings)
     }
 
     pub(crate) fn is_registered(&self, name: &str) -> bool {
         self.index.entry(name).is_some() || self.index.tag(name).is_some()
     }
 
-    /// The error for a name that nothing has.
+    /// The error for an unknown name.
     pub(crate) fn unknown(&self, spec: &str) -> Error {
         let name = spec.split('@').next().unwrap_or(spec);
         let name = name.split("::").next().unwrap_or(name);
@@ -148,7 +148,7 @@ impl Catalog {
     pub(crate) fn named(
         &self,
         name: &str,
-        context: &Context,
+        context: &GroupContext,
         warnings: &Warnings,
     ) -> Result<Vec<Node>> {
         if let Some(entry) = self.index.entry(name) {
@@ -175,9 +175,9 @@ impl Catalog {
     pub(crate) fn registered(
         &self,
         name: &str,
-        entry: &Entry,
+        entry: &IndexEntry,
         member: &Config,
-        context: &Context,
+        context: &GroupContext,
         warnings: &Warnings,
     ) -> Result<Node> {
         let file = self.loader.load(&entry.path)?;
@@ -206,7 +206,7 @@ impl Catalog {
         &self,
         config: Config,
         directory: &Path,
-        context: &Context,
+        context: &GroupContext,
         warnings: &Warnings,
     ) -> Result<Node> {
         let inside = |name: &str| match &context.parent {
@@ -244,7 +244,7 @@ impl Catalog {
         name: &str,
         id: &str,
         directory: &Path,
-        context: &Context,
+        context: &GroupContext,
         warnings: &Warnings,
     ) -> Result<Node> {
         if let Some(at) = context.stack.iter().position(|open| open == id) {
@@ -269,10 +269,10 @@ impl Catalog {
         let config = &config;
         let mut handed = match self.defaults(config, name, directory).map_err(wrong) {
             Ok(handed) => handed,
-            Err(error) => warnings.tell(error).map(|()| Config::new())?,
+            Err(error) => warnings.collect(error).map(|()| Config::new())?,
         };
         handed.extend(&context.handed);
-        let inner = Context {
+        let inner = GroupContext {
             handed,
             parent: Some(id.to_owned()),
             format: context.format.clone(),
@@ -292,11 +292,11 @@ impl Catalog {
             let nodes = self.member(member, name, &folder, config, &inner, warnings);
             let nodes = match nodes.map_err(of_member) {
                 Ok(nodes) => nodes,
-                Err(error) => warnings.tell(error).map(|()| Vec::new())?,
+                Err(error) => warnings.collect(error).map(|()| Vec::new())?,
             };
             for node in nodes {
                 if let Err(error) = add_child(&mut children, node, name, warnings) {
-                    warnings.tell(of_member(error))?;
+                    warnings.collect(of_member(error))?;
                 }
             }
         }
@@ -305,7 +305,7 @@ impl Catalog {
         for entry in entries {
             match entry.map_err(wrong) {
                 Ok(entry) => aggregate.push(entry),
-                Err(error) => warnings.tell(error)?,
+                Err(error) => warnings.collect(error)?,
             }
         }
         let group = Group {

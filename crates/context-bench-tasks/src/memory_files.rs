@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 /// Texts of task files by path. The paths are names: nothing on disk is looked for.
 #[derive(Debug, Clone, Default)]
-pub struct Given {
+pub struct MemoryFiles {
     files: BTreeMap<PathBuf, Arc<str>>,
 }
 
-impl Given {
+impl MemoryFiles {
     /// Adds a file, in place of one with the same path.
     pub fn add(&mut self, path: impl Into<PathBuf>, text: impl Into<Arc<str>>) {
         self.files.insert(path.into(), text.into());

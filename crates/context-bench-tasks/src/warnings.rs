@@ -1,11 +1,11 @@
-//! What is noticed on the way from names to trees.
+//! Warnings and errors met on the way from names to trees.
 
 use std::cell::{RefCell, RefMut};
 
 use crate::error::{Error, Result, Warning};
 
-/// What a resolution notices on its way. Who checks files goes on behind what is wrong
-/// with one member of a group, and is told all of it; who runs tasks stops there.
+/// What a resolution meets on its way. A check of files collects the errors in the members
+/// of a group and goes on; a run stops at the first.
 #[derive(Debug, Default)]
 pub(crate) struct Warnings {
     noticed: RefCell<Vec<Warning>>,
@@ -13,7 +13,7 @@ pub(crate) struct Warnings {
 }
 
 impl Warnings {
-    /// Goes on behind errors and keeps them.
+    /// Collects errors and goes on.
     pub(crate) fn of_all() -> Self {
         Self {
             wrong: Some(RefCell::default()),
@@ -29,8 +29,8 @@ impl Warnings {
         self.noticed.into_inner()
     }
 
-    /// Keeps an error, or gives it back to end with.
-    pub(crate) fn tell(&self, error: Error) -> Result<()> {
+    /// Collects an error, or gives it back where the first one ends the work.
+    pub(crate) fn collect(&self, error: Error) -> Result<()> {
         match &self.wrong {
             Some(wrong) => {
                 wrong.borrow_mut().push(error);
