@@ -1,7 +1,7 @@
 //! `--proxy [NAME=]URL[,key=value,…]` and `--header`: an endpoint with its own settings.
 
 use context_bench::plan::SystemSpec;
-use context_bench_scoring::text::suggest;
+use context_bench_error::suggest;
 use indexmap::IndexMap;
 
 use crate::failure::Failure;

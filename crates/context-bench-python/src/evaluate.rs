@@ -455,7 +455,7 @@ fn not_reused(nameless: &[String]) -> Option<String> {
     if nameless.is_empty() {
         return None;
     }
-    let names = context_bench_scoring::text::suggest::quoted_list(nameless, "and");
+    let names = context_bench_error::suggest::quoted_list(nameless, "and");
     Some(format!(
         "answers of {names} are kept but not reused: give the object an attribute `cache_key` \
          with all that decides its answers, such as a version and its settings"
@@ -483,7 +483,7 @@ fn finish<'py>(
             && any
             && !seen.iter().any(|name| **name == *field)
         {
-            let known = context_bench_scoring::text::suggest::quoted_list(&seen, "and");
+            let known = context_bench_error::suggest::quoted_list(&seen, "and");
             notes.push(format!(
                 "no row has the score `{field}` that `{}` reads; there are {known}",
                 metric.name()

@@ -22,5 +22,3 @@ pub mod terms;
 pub mod verdict;
 pub mod visible;
 pub mod words;
-
-pub use context_bench_error::suggest;

@@ -6,13 +6,13 @@
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
+use context_bench_error::suggest::{near_matches, quoted_list};
 use context_bench_records::RecordError;
 
 use super::catalog::DatasetCatalogError;
 use super::skipped::SkippedRecord;
 use crate::error::{Hint, Place};
 use crate::model::ExampleError;
-use crate::text::suggest::{near_matches, quoted_list};
 
 /// Why a dataset cannot be read, or a record of it not used.
 #[derive(Debug, thiserror::Error)]

@@ -1,9 +1,10 @@
 //! Why a run could not be done, or not to its end.
 
+use context_bench_error::suggest;
+
 use crate::dataset::DatasetError;
 use crate::error::Hint;
 use crate::result::EvalResult;
-use crate::text::suggest;
 
 /// A metric reads a score that does not exist.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

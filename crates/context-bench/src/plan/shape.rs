@@ -116,7 +116,7 @@ fn one_of(
             // What programs bring along cannot be named in a file.
             let names = kinds.iter().map(|(name, _)| *name);
             let names: Vec<&str> = names.filter(|name| *name != "given").collect();
-            let names = crate::text::suggest::quoted_list(&names, "or");
+            let names = context_bench_error::suggest::quoted_list(&names, "or");
             let mut error = SpecError::at(&path, &format!("there is no {names}"), places);
             error.hint = Some(format!("each entry has one of {names}"));
             Err(error)

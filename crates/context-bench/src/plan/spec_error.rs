@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use context_bench_error::Place;
+use context_bench_error::suggest;
 use context_bench_template::yaml::{self, Node};
 
 use crate::error::Hint;
 use crate::mask::Mask;
-use crate::text::suggest;
 
 /// Why a run file cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -1,6 +1,7 @@
 //! Plain files of examples: whether they hold what systems ask about, reported before the
 //! first request.
 
+use context_bench_error::suggest::near_matches;
 use context_bench_error::suggest::quoted_list;
 use serde_json::json;
 
@@ -8,7 +9,6 @@ use super::{Notice, PlanError, Systems};
 use crate::dataset::{First, Shape, keys};
 use crate::model::Example;
 use crate::plan::{DataSpec, ScoringSpec};
-use crate::text::suggest::near_matches;
 
 /// Keys that files of users have where systems know another name.
 const MEANT: [(&str, &[&str]); 3] = [

@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
+use context_bench_error::suggest::{near_matches, quoted_list};
 use futures_util::future::join_all;
 
 use super::{Notice, Systems};
 use crate::chat::{Endpoint, Secret};
 use crate::store::{Store, SystemEntry};
 use crate::system::OpenAiProxySettings;
-use crate::text::suggest::{near_matches, quoted_list};
 
 /// This many names are shown when none is near.
 const SHOWN: usize = 5;

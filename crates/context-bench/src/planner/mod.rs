@@ -69,8 +69,8 @@ use crate::plan::{
     PLAN_VERSION, PlannedChat, PlannedLimits, PlannedPrompts, PlannedScoring, PlannedSeeds,
     RunManifest, RunPlan, RunSpec, Workers,
 };
-use crate::text::suggest;
 use crate::tokens::{TokenCounter, Tokenizer};
+use context_bench_error::suggest;
 
 /// The longest time that can be asked for: eleven days.
 const MOST_SECONDS: f64 = 1e6;

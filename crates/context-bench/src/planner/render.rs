@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use context_bench_error::suggest;
 use serde_json::Value;
 
 use super::surroundings::Surroundings;
@@ -11,7 +12,6 @@ use crate::dataset::Examples;
 use crate::model::{Example, ExampleId};
 use crate::plan::{RunSpec, SystemSpec};
 use crate::system::{Posting, System};
-use crate::text::suggest;
 
 /// Stands for the endpoint when none is named: the requests would be the same for any.
 const SOME_ENDPOINT: &str = "http://localhost/v1";

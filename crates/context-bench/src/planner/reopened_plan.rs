@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use context_bench_error::suggest;
 use context_bench_tasks::options::Chat;
 use context_bench_tasks::{Host, Leaf, Options, Task, Tree};
 
@@ -29,7 +30,6 @@ use crate::plan::{
 use crate::reopened_run::ReopenedRun;
 use crate::result::EvalResult;
 use crate::store::{Store, StoreError, StoredRun};
-use crate::text::suggest;
 
 /// A stored run, with what was asked and decided.
 pub struct ReopenedPlan {

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use context_bench_error::suggest;
 use serde_json::{Map, Value};
 
 use super::prompts::prompt_of;
@@ -15,7 +16,6 @@ use crate::chat::Pace;
 use crate::model::{CallStats, Example, ExampleId, Failure, FailureKind, Scores};
 use crate::store::{OutputDelta, RunStatus, StoredOutcome, StoredRow, SystemEntry};
 use crate::system::{Layout, OpenAiProxy, OpenAiProxySettings, Posting, System};
-use crate::text::suggest;
 
 /// How many ids are looked at for one that was meant.
 const MOST_IDS: usize = 100_000;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use context_bench_error::suggest;
 use serde_json::{Map, Value};
 
 use super::{BuildError, EvaluatorFactory, Params};
@@ -12,7 +13,6 @@ use crate::evaluator::{
     JudgeMode, JudgeRule, JudgeTemplate, LlmJudge, LlmJudgeError, LlmJudgeSettings, OfficialJudge,
     OfficialJudgeSettings, Reference, SwebenchReport,
 };
-use crate::text::suggest;
 use crate::text::verdict::Scale;
 
 /// The judge that belongs to no benchmark.

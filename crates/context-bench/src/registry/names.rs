@@ -1,9 +1,9 @@
 //! `Names`: one kind of thing by name, in order of registration.
 
+use context_bench_error::suggest;
 use indexmap::IndexMap;
 
 use crate::error::Hint;
-use crate::text::suggest;
 
 /// Things of one kind by name.
 #[derive(Debug, Clone)]

@@ -5,10 +5,10 @@
 
 use std::str::FromStr;
 
+use context_bench_error::suggest;
 use indexmap::IndexMap;
 
 use crate::error::Hint;
-use crate::text::suggest;
 
 /// A system as typed: `[label=]name[:key=value,…]`.
 #[derive(Debug, Clone, PartialEq, Eq)]

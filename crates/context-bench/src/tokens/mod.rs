@@ -9,11 +9,11 @@ mod whitespace;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use context_bench_error::suggest;
 use serde_json::{Map, Value};
 
 use crate::error::Hint;
 use crate::model::QUESTION_IN_CONTEXT;
-use crate::text::suggest;
 
 /// Counts the tokens of a text.
 pub trait TokenCounter: Send + Sync {

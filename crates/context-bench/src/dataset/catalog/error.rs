@@ -9,7 +9,7 @@ use super::spec::config_hint;
 use crate::dataset::DatasetError;
 use crate::error::{Hint, Place};
 use crate::model::PromptError;
-use crate::text::suggest;
+use context_bench_error::suggest;
 
 /// Why a dataset of the catalog cannot be used.
 #[derive(Debug, thiserror::Error)]

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use context_bench_error::suggest;
 use context_bench_error::{Hint as _, Place};
 use context_bench_records::Syntax;
 use context_bench_template::yaml::{self, Node, Yaml};
@@ -13,7 +14,6 @@ use super::prepare::Prepare;
 use super::reader::{Read, Reader};
 use super::spec::{CATEGORIES, Choices, ForEach, Source, Spec, Table, Variant};
 use super::template::Template;
-use crate::text::suggest;
 
 const OF_SPEC: &[&str] = &[
     "name",

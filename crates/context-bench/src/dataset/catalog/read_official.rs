@@ -1,5 +1,6 @@
 //! What a dataset's file says about its authors: how they ask, sum up and score.
 
+use context_bench_error::suggest;
 use context_bench_template::yaml::{self, Node, Yaml};
 use serde_json::Value;
 
@@ -10,7 +11,6 @@ use super::rule::{Basis, Rule, Standing};
 use super::spec::{Spec, Variant};
 use super::summary::Figure;
 use super::template::Template;
-use crate::text::suggest;
 
 const OF_PROMPT: &[&str] = &[
     "system",

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
+use context_bench_error::suggest;
 use context_bench_template::yaml::{Node, Yaml};
 
 use super::error::DatasetCatalogError;
 use crate::error::Place;
-use crate::text::suggest;
 
 pub(super) type Read<T> = Result<T, DatasetCatalogError>;
 

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use context_bench_error::suggest;
 use context_bench_records::Syntax;
 use indexmap::IndexMap;
 
@@ -16,7 +17,6 @@ use super::prompt::{PromptTemplates, Shots};
 use super::rule::Rule;
 use super::summary::Figure;
 use super::template::Template;
-use crate::text::suggest;
 
 /// The kinds of datasets.
 pub const CATEGORIES: [&str; 10] = [

@@ -4,12 +4,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use context_bench_error::suggest::near_matches;
 use context_bench_records::RecordError;
 
 use super::has_known_extension;
 use crate::dataset::DatasetError;
 use crate::model::ExampleError;
-use crate::text::suggest::near_matches;
 
 /// How many files of a folder are shown.
 const SHOWN_FILES: usize = 3;

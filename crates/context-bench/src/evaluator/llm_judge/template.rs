@@ -3,8 +3,9 @@
 //! A place is a name in braces. Other braces are plain text, so a template may
 //! show JSON. Inserted texts are never read as templates.
 
+use context_bench_error::suggest;
+
 use crate::error::Hint;
-use crate::text::suggest;
 
 /// What can be inserted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
