@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::config::{Config, Origin};
 use crate::error::{Error, Result, Warning};
 use crate::file::Kind;
-use crate::index::Entry;
+use crate::index::IndexEntry;
 use crate::resolver::{DEFINING, GroupContext, STRUCTURAL, TaskResolver};
 use crate::tree::{Group, Leaf, Node};
 use crate::warnings::Warnings;
@@ -123,7 +123,7 @@ impl TaskResolver {
             let Some(own) = file.config.text(key) else {
                 continue;
             };
-            let entry = Entry {
+            let entry = IndexEntry {
                 kind,
                 path: path.clone(),
                 tags: Vec::new(),
