@@ -14,19 +14,20 @@ use crate::secret::Token;
 const DEFAULT_ENDPOINT: &str = "https://huggingface.co";
 /// The time the Python client gives an answer to begin, and a download to go on.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
-/// A download counts only retries since it last got further, so that a long one survives
-/// many short breaks.
-const DEFAULT_RETRY: RetryPolicy = RetryPolicy {
-    max_retries: 5,
-    base_delay: Duration::from_secs(1),
-    max_delay: Duration::from_secs(8),
-    // The hub counts requests in windows of five minutes.
-    deadline: Duration::from_secs(300),
-    jitter: true,
-};
 const DEFAULT_PARALLEL: usize = 6;
 /// Servers of large files say how large they are; what is generated on request is small.
 const DEFAULT_UNANNOUNCED: u64 = 4 << 30;
+
+/// A download counts only retries since it last got further, so that a long one survives
+/// many short breaks.
+fn default_retry() -> RetryPolicy {
+    let mut policy = RetryPolicy::default();
+    policy.max_retries = 5;
+    policy.max_delay = Duration::from_secs(8);
+    // The hub counts requests in windows of five minutes.
+    policy.deadline = Duration::from_secs(300);
+    policy
+}
 
 /// How to reach the hub and where to keep its files.
 #[derive(Debug, Clone)]
@@ -67,7 +68,7 @@ impl HubSettings {
             offline: false,
             answer_timeout: DEFAULT_TIMEOUT,
             stall_timeout: DEFAULT_TIMEOUT,
-            retry: DEFAULT_RETRY,
+            retry: default_retry(),
             parallel: DEFAULT_PARALLEL,
             longest_unannounced: DEFAULT_UNANNOUNCED,
         }

@@ -9,7 +9,7 @@ use context_bench::registry::{DatasetRequest, Registry};
 use context_bench::system::{self, Layout};
 use context_bench::task::TaskIndex;
 use context_bench::task::tasks::file::Kind;
-use context_bench::task::tasks::index::Entry;
+use context_bench::task::tasks::index::IndexEntry;
 use context_bench::task::tasks::{Node, format};
 use serde_json::{Value, json};
 
@@ -129,7 +129,7 @@ fn first_example(
 
 /// The members of the task group with the name of a dataset, if there is one.
 fn members(name: &str, task_index: &TaskIndex) -> Vec<String> {
-    let is_group = |entry: &Entry| entry.kind == Kind::Group;
+    let is_group = |entry: &IndexEntry| entry.kind == Kind::Group;
     if !task_index.tasks.index.entry(name).is_some_and(is_group) {
         return Vec::new();
     }

@@ -35,7 +35,7 @@ pub(crate) fn main(args: &ValidateArgs, registry: &Registry) -> Result<Exit, Fai
         output::error(&Failure::from(error));
     }
     let plural = |n: usize| if n == 1 { "" } else { "s" };
-    for (package, tasks) in &report.lacking {
+    for (package, tasks) in &report.missing_packages {
         let n = tasks.len();
         let first = tasks.first().map(String::as_str).unwrap_or_default();
         output::note(&format!(

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
 
-use context_bench_hub::{Event, Hub, HubSettings, Progress, RetryPolicy, Token};
+use context_bench_hub::{Event, Hub, HubSettings, Progress, Token};
 use context_bench_testkit::hub::FakeHub;
 
 pub(crate) fn settings(fake: &FakeHub, cache: &Path) -> HubSettings {
@@ -13,13 +13,10 @@ pub(crate) fn settings(fake: &FakeHub, cache: &Path) -> HubSettings {
     settings.url_cache = cache.join("urls");
     settings.answer_timeout = Duration::from_secs(120);
     settings.stall_timeout = Duration::from_secs(120);
-    settings.retry = RetryPolicy {
-        max_retries: 2,
-        base_delay: Duration::from_millis(5),
-        max_delay: Duration::from_millis(20),
-        deadline: Duration::from_secs(2),
-        jitter: true,
-    };
+    settings.retry.max_retries = 2;
+    settings.retry.base_delay = Duration::from_millis(5);
+    settings.retry.max_delay = Duration::from_millis(20);
+    settings.retry.deadline = Duration::from_secs(2);
     settings
 }
 

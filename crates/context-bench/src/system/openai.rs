@@ -112,17 +112,15 @@ impl OpenAiProxySettings {
     }
 
     fn policy(&self) -> RetryPolicy {
-        let default = RetryPolicy::default();
+        let mut policy = RetryPolicy::default();
         let all_attempts = self
             .timeout
             .saturating_mul(self.max_retries.saturating_add(1));
-        RetryPolicy {
-            max_retries: self.max_retries,
-            base_delay: self.retry_base_delay,
-            max_delay: default.max_delay.max(self.retry_base_delay),
-            deadline: self.deadline.unwrap_or(default.deadline.max(all_attempts)),
-            ..default
-        }
+        policy.max_retries = self.max_retries;
+        policy.base_delay = self.retry_base_delay;
+        policy.max_delay = policy.max_delay.max(self.retry_base_delay);
+        policy.deadline = self.deadline.unwrap_or(policy.deadline.max(all_attempts));
+        policy
     }
 }
 

@@ -25,14 +25,13 @@ pub(crate) struct JudgeModel {
 
 impl JudgeModel {
     pub(crate) fn new(settings: &LlmJudgeSettings) -> Result<Self, LlmJudgeError> {
+        let mut policy = RetryPolicy::default();
+        policy.max_retries = settings.max_retries;
         let client = ChatClient::new(ClientSettings {
             api_key: settings.api_key.clone(),
             timeout: settings.timeout,
             pace: settings.pace.clone(),
-            policy: RetryPolicy {
-                max_retries: settings.max_retries,
-                ..RetryPolicy::default()
-            },
+            policy,
             ..ClientSettings::new(Endpoint::parse(&settings.base_url)?)
         })?;
         Ok(Self {
