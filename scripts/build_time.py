@@ -31,7 +31,7 @@ def main():
     rows = int(sys.argv[1]) if len(sys.argv) > 1 else 20
     shutil.rmtree(FOLDER, ignore_errors=True)
     cargo = os.environ.get("CARGO", "cargo")
-    command = [cargo, "build", "--locked", "--package", "context-bench-cli", "--timings"]
+    command = [cargo, "build", "--locked", "--package", "context-bench-cli", "--package", "context-bench-testkit", "--bins", "--timings"]
     # The demo alone: what others put into the environment must not change the profile.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("CARGO_PROFILE_")}
     # Downloads are not compiling.
