@@ -45,7 +45,7 @@ demo-model: $(MODEL)/ready ## A part of the demo, answered by a small real langu
 	@$(BUILD)
 	@$(MODEL)/bin/python scripts/demo_model.py
 
-# With UPSTREAM=model the small model of `make demo-model` answers, else a search in what arrives.
+# With UPSTREAM=model the small model of `make demo-model` answers, otherwise a search in the request.
 UPSTREAM ?= counting
 LAYOUT ?= tool
 compare-proxies: $(PROXIES)/ready $(if $(filter model,$(UPSTREAM)),$(MODEL)/ready) ## Compare two real proxies with none: make compare-proxies LAYOUT=system|user|tool UPSTREAM=counting|model

@@ -1,4 +1,4 @@
-"""A task of one's own: where its documents come from, what is asked and how it is scored."""
+"""A custom task: where its documents come from, what it asks, and how it scores."""
 
 from lm_eval.api.instance import Instance
 from lm_eval.api.metrics import mean
@@ -12,7 +12,7 @@ class MyTask(Task):
 
     def __init__(self, config=None):
         config = dict(config or {})
-        # Keys of the YAML file that are for the class alone arrive like the others.
+        # Keys of the YAML file that only this class uses arrive like all others.
         self.short = config.pop("recipe", None) == "short"
         super().__init__(config={"metadata": {"version": self.VERSION}, **config})
 

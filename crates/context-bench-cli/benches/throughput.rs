@@ -1,8 +1,8 @@
-//! `make bench`: how much of what is possible the harness reaches.
+//! `make bench`: the overhead of the harness, compared with what is possible.
 //!
-//! Everything is measured in one process and one run and printed as ratios,
-//! since machines differ and are shared. The endpoint is the test kit's, on
-//! loopback; client and server share the cores. Nothing here asserts.
+//! Everything is measured in one process and one run and printed as ratios, because machines
+//! differ and are shared. The endpoint is that of the test kit, on loopback; client and server
+//! share the cores. Nothing is asserted.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -13,7 +13,7 @@
     reason = "a measuring program, not part of the product"
 )]
 
-// In a folder of its own, or cargo would take it for another bench.
+// In a separate folder, or cargo would take the files for benches.
 #[path = "throughput/datasets.rs"]
 mod datasets;
 #[path = "throughput/scoring.rs"]
@@ -37,7 +37,7 @@ use context_bench::{Dataset, EvalResult, Example, Output, evaluate};
 use context_bench_testkit::{ChatServer, Reply, handlers};
 use serde_json::json;
 
-/// The program's own.
+/// The allocator of the program.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -117,7 +117,7 @@ fn examples(n: usize) -> Dataset {
     Dataset::from_results((0..n).map(|i| Ok(example(i)))).with_len(n)
 }
 
-/// An example with a prompt of about 740 tokens, as real ones have.
+/// An example with a prompt of about 740 tokens, like real ones.
 fn long_example(i: usize) -> Example {
     let mut context = format!("Document {i}. Paris is the capital of France. ");
     for sentence in 0..40 {
@@ -167,7 +167,7 @@ async fn run_over(
     (result, n as f64 / started.elapsed().as_secs_f64())
 }
 
-/// (a) requests per second at 0 ms beside a bare loop on the same client.
+/// (a) Requests per second at 0 ms latency, compared with a bare loop on the same client.
 async fn requests() {
     for (workers, n) in [(1, 4_000), (64, 30_000), (1024, 30_000)] {
         let server = ChatServer::builder().counts_only().start(handlers::noop());
@@ -184,7 +184,7 @@ async fn requests() {
     }
 }
 
-/// The limit: the same client library, the same requests, nothing else.
+/// The upper limit: the same client library and requests, and nothing else.
 async fn bare_loop(server: &ChatServer, n: usize, workers: usize) -> f64 {
     let endpoint = Endpoint::parse(&server.url()).unwrap();
     let client = Arc::new(ChatClient::new(ClientSettings::new(endpoint)).unwrap());
@@ -213,13 +213,13 @@ async fn bare_loop(server: &ChatServer, n: usize, workers: usize) -> f64 {
     n as f64 / started.elapsed().as_secs_f64()
 }
 
-/// (b) share of `workers / latency`, and (c) our percentiles beside the server's.
+/// (b) The share of `workers / latency`, and (c) our percentiles beside those of the server.
 async fn ideal_rate() {
     for (workers, n) in [(256, 51_200), (1024, 51_200)] {
         let server = ChatServer::builder()
             .record_bodies(false)
             .start(|_| Reply::text("Paris").after(Duration::from_millis(50)));
-        // Open the connections first: a run is long, its first moment is not the rate.
+        // Connections are opened first, because they do not matter in a long run.
         let system = Arc::new(proxy(&server));
         run(&system, workers, workers).await;
         let skip = server.latencies().len();
@@ -251,7 +251,7 @@ async fn ideal_rate() {
     }
 }
 
-/// (b) again, of the program itself: from its start to its end, connections and all.
+/// (b) again, for the whole program from start to end, including connections.
 fn program() {
     for n in [2_000, 20_000] {
         let folder = tempfile::tempdir().unwrap();
@@ -289,7 +289,7 @@ fn program() {
     }
 }
 
-/// (d) peak memory, each size in a process of its own.
+/// (d) Peak memory, each size in a separate process.
 fn memory() {
     let mut last: Option<(usize, f64)> = None;
     for n in [10_000, 100_000, 1_000_000] {
@@ -337,7 +337,7 @@ fn memory_child(n: usize, dir: Option<&Path>) {
     println!("{}", peak.unwrap_or("NaN").trim().trim_end_matches(" kB"));
 }
 
-/// (e) rows written per second, and reopening and resuming a finished run.
+/// (e) Rows stored per second, and reopening and resuming a finished run.
 async fn store() {
     let n = 1_000_000;
     let folder = tempfile::tempdir().unwrap();
@@ -372,7 +372,7 @@ async fn store() {
     );
 }
 
-/// (g) start-up: best of some runs, since the machine is shared.
+/// (g) Start-up time: the best of several runs, because the machine is shared.
 fn start_up() {
     let program = env!("CARGO_BIN_EXE_context-bench");
     for args in [&["--help"][..], &["ls"]] {

@@ -23,9 +23,9 @@ mod stores;
 mod surroundings;
 mod task_args;
 mod task_files;
-mod task_reports;
 mod task_run_args;
 mod tasks;
+mod words;
 
 use std::ffi::OsString;
 use std::panic::AssertUnwindSafe;

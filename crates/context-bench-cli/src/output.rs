@@ -32,6 +32,15 @@ pub(crate) fn error(failure: &Failure) {
     }
 }
 
+/// An error and its hint as text that goes to stdout.
+pub(crate) fn failure_text(failure: &Failure) -> String {
+    let what = printable(&failure.what);
+    match &failure.hint {
+        Some(hint) => format!("{what}\nhint: {}", printable(hint)),
+        None => what,
+    }
+}
+
 /// Prints a warning.
 pub(crate) fn warning(text: &str) {
     labelled("warning", WARNING, text);

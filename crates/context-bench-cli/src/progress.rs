@@ -11,7 +11,7 @@ use context_bench::{EvalRow, Progress, RunEvent};
 use context_bench_scoring::text::visible::visible_line;
 use indicatif::{MultiProgress, ProgressBar, ProgressState, ProgressStyle};
 
-use crate::output;
+use crate::{output, words};
 
 /// The display that suits where stderr goes.
 pub(crate) fn display(quiet: bool) -> Box<dyn Progress> {
@@ -99,10 +99,7 @@ impl ProblemCounts {
     fn describe(self) -> String {
         let counted = [(self.errors, "error"), (self.timeouts, "timeout")];
         let counted = counted.iter().filter(|(n, _)| *n > 0);
-        let counted = counted.map(|(n, what)| {
-            let plural = if *n == 1 { "" } else { "s" };
-            format!("{n} {what}{plural}")
-        });
+        let counted = counted.map(|(n, what)| words::counted(*n, what));
         counted.collect::<Vec<_>>().join(", ")
     }
 }

@@ -2,8 +2,9 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
+use chrono::{DateTime, Utc};
 use context_bench::benchmark::{TaskReport, file_name};
 use context_bench::plan::OutputSpec;
 use context_bench::task::tasks::sample::text;
@@ -141,31 +142,14 @@ fn logged(mut sample: Map<String, Value>) -> Map<String, Value> {
 
 /// `2026-11-16T03:15:10.123456`, in UTC.
 fn iso(time: SystemTime) -> String {
-    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
-    let (days, rest) = (since.as_secs() / 86_400, since.as_secs() % 86_400);
-    // Civil from days, as Howard Hinnant writes it.
-    let z = days + 719_468;
-    let era = z / 146_097;
-    let of_era = z % 146_097;
-    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let day_of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    let year = year_of_era + era * 400 + u64::from(month <= 2);
-    format!(
-        "{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}.{:06}",
-        rest / 3600,
-        rest / 60 % 60,
-        rest % 60,
-        since.subsec_micros()
-    )
+    let time = DateTime::<Utc>::from(time);
+    time.format("%Y-%m-%dT%H:%M:%S%.6f").to_string()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
+    use std::time::{Duration, UNIX_EPOCH};
 
     #[test]
     fn times_are_written_as_iso() {

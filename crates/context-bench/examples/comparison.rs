@@ -1,4 +1,4 @@
-//! A comparison of your own: how far each system is behind the best one.
+//! A custom comparison: how far each system is behind the best one.
 use context_bench::evaluator::AnswerQuality;
 use context_bench::metric::{Compared, Comparison, MeanScore};
 use context_bench::{Example, Output, Summary, evaluate, system};

@@ -1,4 +1,4 @@
-//! An evaluator of your own: does the response name its source?
+//! A custom evaluator: does the response name its source?
 
 use async_trait::async_trait;
 use context_bench::evaluator::{Evaluator, EvaluatorError};

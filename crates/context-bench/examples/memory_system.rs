@@ -1,4 +1,4 @@
-//! A memory system of your own: answers with the last turn that shares a word.
+//! A custom memory system: answers with the last turn that shares a word with the question.
 
 use async_trait::async_trait;
 use context_bench::memory::{MemorySystem, Recall};

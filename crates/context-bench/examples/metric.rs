@@ -1,4 +1,4 @@
-//! A metric of your own: the worst score of a system.
+//! A custom metric: the worst score of a system.
 
 use context_bench::evaluator::AnswerQuality;
 use context_bench::metric::Metric;
@@ -11,7 +11,7 @@ impl Metric for Worst {
         "worst"
     }
     fn score_field(&self) -> Option<&str> {
-        Some("f1") // a run without that score is refused
+        Some("f1") // a run without that score is rejected
     }
     fn compute(&self, rows: &[EvalRow]) -> Summary {
         let scores = rows.iter().filter_map(|row| row.score("f1"));

@@ -1,4 +1,4 @@
-//! A system of your own: a compressor that keeps every other word.
+//! A custom system: a compressor that keeps every other word.
 
 use async_trait::async_trait;
 use context_bench::system::SystemError;

@@ -1,7 +1,7 @@
-//! (h) from files to examples: beside pyarrow, and from far away.
+//! (h) From files to examples: compared with pyarrow, and over a slow network.
 //!
-//! The tables are made by a Python with pyarrow: `BENCH_PYTHON`, or else
-//! `python3`. Without one, a line says so and nothing is measured.
+//! A Python with pyarrow writes the tables: `BENCH_PYTHON`, otherwise `python3`. Without one,
+//! nothing is measured and a line says so.
 
 use std::path::Path;
 use std::process::Command;
@@ -13,7 +13,7 @@ use context_bench_testkit::hub::{FakeHub, FakeRepo};
 
 use super::line;
 
-/// Makes the table named by the first argument at the path of the second.
+/// Writes the table of the first argument to the path of the second.
 const MAKE: &str = r#####"
 import random, sys
 import pyarrow as pa, pyarrow.parquet as pq
@@ -44,7 +44,7 @@ else:
             out.write_table(pa.table([texts, answers], schema=schema))
 "#####;
 
-/// Seconds that `to_pylist` takes, the best of two: the first warms up.
+/// The time of `to_pylist`, the better of two runs: the first one warms up.
 const READ: &str = r#"
 import sys, time
 import pyarrow.parquet as pq
@@ -57,8 +57,8 @@ for _ in range(2):
 print(best, n)
 "#;
 
-/// Both are measured so many times in turn, so that a busy moment of the machine
-/// does not fall on one of them alone. The best of each counts.
+/// Both are measured alternately this many times, so that a busy moment of the machine does not
+/// affect only one of them. The best of each counts.
 const TURNS: usize = 4;
 
 pub(super) fn datasets() {
@@ -123,7 +123,7 @@ impl Compared {
     }
 }
 
-/// The real records of the catalog's datasets, repeated to some 20 MB each.
+/// Real records of the datasets of the catalog, repeated to some 20 MB each.
 fn real(python: &str, folder: &Path) {
     let Some(source) = context_bench_testkit::shared::path("data/parquet") else {
         return;
@@ -140,11 +140,11 @@ fn real(python: &str, folder: &Path) {
             .to_str()
             .unwrap()
             .replacen('.', ":", 1);
-        // Its other table is no table of examples.
+        // Its other table does not hold examples.
         if name.starts_with("scifact") {
             continue;
         }
-        // The config of its file is the only one, and the spec does not name it.
+        // It has a single config, which the spec does not name.
         let name = name.replace("truthfulqa:generation", "truthfulqa");
         let path = folder.join(file.file_name().unwrap());
         python_run(python, MAKE, &["real".as_ref(), &path, &file]);
@@ -188,7 +188,7 @@ fn read(dataset: &str, path: &Path) -> Duration {
     started.elapsed()
 }
 
-/// The first example of a table of two gigabytes that is somewhere else.
+/// The first example of a remote table of two gigabytes.
 fn remote(python: &str, folder: &Path) {
     let path = folder.join("large.parquet");
     python_run(python, MAKE, &["large".as_ref(), &path]);

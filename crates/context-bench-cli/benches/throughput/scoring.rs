@@ -1,8 +1,8 @@
-//! Scoring: rows per second of every evaluator on one core (code runs on all),
-//! and the worst inputs that fuzzing found.
+//! Scoring: rows per second of every evaluator on one core (on all cores for code execution), and
+//! the worst inputs that fuzzing found.
 //!
-//! Texts are of the length and shape that models write. Evaluators are asked
-//! through their trait, as a run asks them, so examples and scores are part of it.
+//! Texts have the length and shape of model outputs. Evaluators are called through their trait, as
+//! in a run, so the cost of examples and scores is included.
 
 use std::time::{Duration, Instant};
 
@@ -22,10 +22,10 @@ use tokio::runtime::Runtime;
 
 use super::line;
 
-/// How long each row is measured, at least.
+/// How long each row is measured at least.
 const MEASURED: Duration = Duration::from_millis(500);
 
-/// Everything about scoring.
+/// All measurements of scoring.
 pub(super) fn scoring() {
     tokens();
     evaluators();
@@ -41,7 +41,7 @@ fn rate(mut call: impl FnMut(usize)) -> f64 {
     let started = Instant::now();
     let mut n = 0;
     while started.elapsed() < MEASURED {
-        // The clock is not asked for every row.
+        // Reading the clock for every row would be measured too.
         for _ in 0..8 {
             call(n);
             n += 1;
@@ -63,7 +63,7 @@ fn tokens() {
     }
 }
 
-/// A chain of thought of the usual length, with a decision at its end.
+/// A chain of thought of typical length that ends with a decision.
 fn thoughts(end: &str) -> String {
     let steps = [
         "Let's think step by step.",
@@ -187,7 +187,7 @@ fn evaluators() {
     }
 }
 
-/// Reading what a judge said; asking it is a request like any other.
+/// Parsing verdicts of a judge; asking it is an ordinary request.
 fn verdicts() {
     let essay = thoughts("Accuracy: 4/5. Completeness: 3/5.\n\nOverall score: [[4]]");
     let rated = rate(|_| {
@@ -206,7 +206,7 @@ fn verdicts() {
     line(&what, format!("{compared:.0} rows/s"), "", "");
 }
 
-/// Programs in the sandbox, each with a Python of its own.
+/// Programs in the sandbox, each in a separate Python process.
 fn code() {
     let example = Example::new()
         .with("context", "def add(a, b):\n    \"\"\"Adds.\"\"\"\n")
@@ -245,7 +245,7 @@ fn code() {
     );
 }
 
-/// The slowest inputs that are known, beside the bound that tests hold them to.
+/// The slowest known inputs, beside the limits that tests check.
 fn worst_cases() {
     let words = |seed: usize| {
         (0..20_000)
@@ -278,7 +278,7 @@ fn worst_cases() {
     );
 }
 
-/// Mathematics made to take long: powers, products, sums and nesting.
+/// Mathematics that takes long: powers, products, sums and nesting.
 fn math_inputs() -> Vec<(&'static str, String, String)> {
     let pair = |name, a: String, change: (&str, &str)| {
         let b = a.replacen(change.0, change.1, 1);

@@ -1,5 +1,5 @@
-//! (i) tasks: a tree of 14,000 files from cold and from the kept index, what `ls` and
-//! `validate` take on it, and the prompts of all of MMLU.
+//! (i) Tasks: indexing a tree of 14,000 files without and with a cached index, `ls` and `validate`
+//! on that tree, and the prompts of all of MMLU.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -93,7 +93,7 @@ fn task_index(include: Vec<PathBuf>) -> TaskIndex {
     TaskIndex::build(&DatasetCatalog::builtin(), &settings).unwrap()
 }
 
-/// Indexes a tree without a kept index and prints the peak memory.
+/// Indexes a tree without a cached index and prints the peak memory.
 pub(super) fn memory_child(root: &Path) {
     let task_index = task_index(vec![root.to_owned()]);
     let report = task_index.validate(&["family_007"], None);
@@ -103,7 +103,7 @@ pub(super) fn memory_child(root: &Path) {
     println!("{}", peak.unwrap_or("NaN").trim().trim_end_matches(" kB"));
 }
 
-/// Prompts with five examples for every question, from a copy with both splits.
+/// Prompts with five worked examples for every question, from a copy with both splits.
 fn mmlu(folder: &Path) {
     let copy = folder.join("mmlu");
     std::fs::create_dir_all(&copy).unwrap();
@@ -162,7 +162,7 @@ fn mmlu(folder: &Path) {
     );
 }
 
-/// Questions over all subjects, in the layout of the hub.
+/// Questions of all subjects, in the layout of the hub.
 fn rows(n: usize, words: usize) -> String {
     let spec = DatasetCatalog::builtin().get("mmlu").unwrap();
     let subjects: Vec<&str> = spec.config_names().filter(|name| *name != "all").collect();
@@ -177,7 +177,7 @@ fn rows(n: usize, words: usize) -> String {
     (0..n).map(row).collect()
 }
 
-/// Seconds that this process has used, all threads together.
+/// The CPU time of this process over all threads, in seconds.
 fn cpu_seconds() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let after = stat.rsplit(") ").next().unwrap_or_default();
@@ -187,7 +187,7 @@ fn cpu_seconds() -> f64 {
     (ticks(11) + ticks(12)) / 100.0
 }
 
-/// A tree with includes, groups and tags; gives the number of `*.yaml` files.
+/// Writes a tree with includes, groups and tags; returns the number of `*.yaml` files.
 fn make(root: &Path) -> usize {
     let base = "dataset_path: org/data\ntest_split: test\nfewshot_split: dev\noutput_type: multiple_choice\n\
         doc_to_text: \"Question: {{question.strip()}}\\nA. {{choices[0]}}\\nB. {{choices[1]}}\\nAnswer:\"\n\

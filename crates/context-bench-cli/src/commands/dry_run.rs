@@ -8,10 +8,11 @@ use serde_json::json;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
+use crate::words::counted;
 
 /// Shows what a run would do.
 pub(crate) fn show(planned: PlannedRun, spec: &RunSpec) -> Result<Exit, Failure> {
-    let record = planned.manifest.clone();
+    let plan = planned.manifest.plan.clone();
     // A dry run reads a store but does not create one.
     let store = match spec.cache_dir.as_deref().filter(|dir| Store::exists(dir)) {
         Some(dir) => Some(Store::open(dir)?.store),
@@ -30,14 +31,14 @@ pub(crate) fn show(planned: PlannedRun, spec: &RunSpec) -> Result<Exit, Failure>
                 })
             });
             let shown = json!({
-                "plan": record.plan,
+                "plan": plan,
                 "examples": preview.examples,
                 "examples_by_dataset": preview.by_tag,
                 "systems": systems.collect::<Vec<_>>(),
             });
             format!("{shown:#}\n")
         }
-        _ => text(&record.plan, &preview),
+        _ => text(&plan, &preview),
     };
     output::stdout(&text)?;
     Ok(Exit::Done)
@@ -99,9 +100,4 @@ fn text(plan: &RunPlan, preview: &Preview) -> String {
         counted(preview.systems.len(), "system")
     );
     text
-}
-
-fn counted(n: usize, what: &str) -> String {
-    let s = if n == 1 { "" } else { "s" };
-    format!("{n} {what}{s}")
 }

@@ -7,7 +7,7 @@ use context_bench::planner::{self, ReopenedPlan};
 use context_bench::registry::Registry;
 use context_bench::report::{Predictions, swebench_predictions};
 
-use super::run;
+use super::finish;
 use crate::args::ExportArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -22,7 +22,7 @@ pub(crate) fn main(args: &ExportArgs, registry: &Registry) -> Result<Exit, Failu
     if args.output == SWEBENCH {
         return predictions(args, registry);
     }
-    let reporter = run::reporter(Some(&args.output), args.output_file.is_some(), registry)?;
+    let reporter = finish::reporter(Some(&args.output), args.output_file.is_some(), registry)?;
     let store = stores::open(args.cache_dir.as_deref())?;
     let reopened = ReopenedPlan::open(&store, &args.run_id)?;
     let keep_text = reporter.writes_rows() && !args.no_text;

@@ -6,6 +6,7 @@ use context_bench::registry::Registry;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::list_args::FetchArgs;
+use crate::words::counted;
 use crate::{hub, output, tasks};
 
 pub(crate) fn main(args: &FetchArgs, registry: &Registry) -> Result<Exit, Failure> {
@@ -50,10 +51,9 @@ pub(crate) fn main(args: &FetchArgs, registry: &Registry) -> Result<Exit, Failur
                 let folder = fetched.paths.first().and_then(|path| path.parent());
                 let folder = folder.map(|folder| folder.display().to_string());
                 output::stdout(&format!(
-                    "{name}: {} in {} file{} at {}\n",
+                    "{name}: {} in {} at {}\n",
                     size(fetched.bytes),
-                    fetched.paths.len(),
-                    if fetched.paths.len() == 1 { "" } else { "s" },
+                    counted(fetched.paths.len(), "file"),
                     folder.unwrap_or_else(|| "nowhere".into()),
                 ))?;
             }

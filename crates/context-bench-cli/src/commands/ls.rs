@@ -12,7 +12,7 @@ use super::ls_tasks;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::list_args::{Kind, ListFormat, LsArgs};
-use crate::{hub, output, tasks};
+use crate::{hub, output, tasks, words};
 
 pub(crate) fn main(args: &LsArgs, registry: &Registry) -> Result<Exit, Failure> {
     if let Some(kind @ (Kind::Tasks | Kind::Groups | Kind::Tags | Kind::Subtasks)) = args.kind {
@@ -33,7 +33,13 @@ pub(crate) fn main(args: &LsArgs, registry: &Registry) -> Result<Exit, Failure> 
         listing.push((kind, entries));
     }
     match args.output {
-        ListFormat::Table => output::stdout(&table(&listing))?,
+        ListFormat::Table => {
+            let sections: Vec<_> = listing
+                .into_iter()
+                .map(|(kind, entries)| (kind.name(), entries.into_iter().map(Entry::row).collect()))
+                .collect();
+            output::stdout(&words::sections(&sections))?;
+        }
         ListFormat::Json => output::json(&json_of(listing))?,
     }
     Ok(Exit::Done)
@@ -56,6 +62,11 @@ impl Entry {
             columns: vec![about.to_owned()],
             details,
         }
+    }
+
+    /// The cells of the table.
+    fn row(self) -> Vec<String> {
+        std::iter::once(self.name).chain(self.columns).collect()
     }
 }
 
@@ -198,34 +209,6 @@ fn rule_mark(configs: &[Config]) -> &'static str {
         Some(Some(rule)) => rule.ours.mark(),
         Some(None) => "?",
     }
-}
-
-fn table(listing: &[(Kind, Vec<Entry>)]) -> String {
-    let mut text = String::new();
-    for (kind, entries) in listing {
-        if !text.is_empty() {
-            text.push('\n');
-        }
-        text += &format!("{}:\n", kind.name());
-        let width = entries.iter().map(|entry| entry.name.chars().count()).max();
-        let width = width.unwrap_or(0);
-        let n_columns = entries.iter().map(|entry| entry.columns.len()).max();
-        let widths: Vec<usize> = (0..n_columns.unwrap_or(0))
-            .map(|column| {
-                let cells = entries.iter().filter_map(|entry| entry.columns.get(column));
-                cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
-            })
-            .collect();
-        for entry in entries {
-            let mut line = format!("  {:width$}", entry.name);
-            for (cell, width) in entry.columns.iter().zip(&widths) {
-                line += &format!("  {cell:width$}");
-            }
-            text += line.trim_end();
-            text.push('\n');
-        }
-    }
-    text
 }
 
 fn json_of(listing: Vec<(Kind, Vec<Entry>)>) -> Value {

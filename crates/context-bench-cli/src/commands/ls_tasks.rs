@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::list_args::{Kind, ListFormat, LsArgs};
-use crate::{output, tasks};
+use crate::{output, tasks, words};
 
 pub(crate) fn main(kind: Kind, args: &LsArgs, registry: &Registry) -> Result<Exit, Failure> {
     let task_index = tasks::task_index(registry, &args.include_path)?;
@@ -38,7 +38,14 @@ pub(crate) fn main(kind: Kind, args: &LsArgs, registry: &Registry) -> Result<Exi
         }
     }
     match args.output {
-        ListFormat::Table => output::stdout(&table(&lists))?,
+        ListFormat::Table => {
+            let cells = |rows: Vec<Row>| rows.into_iter().map(|row| row.cells).collect();
+            let lists: Vec<_> = lists
+                .into_iter()
+                .map(|(name, rows)| (name, cells(rows)))
+                .collect();
+            output::stdout(&words::sections(&lists))?;
+        }
         ListFormat::Json => {
             let all: Map<String, Value> = lists
                 .into_iter()
@@ -135,29 +142,4 @@ fn object(value: Value) -> Map<String, Value> {
         Value::Object(map) => map,
         _ => Map::new(),
     }
-}
-
-fn table(lists: &[(&str, Vec<Row>)]) -> String {
-    let mut text = String::new();
-    for (name, rows) in lists {
-        if !text.is_empty() {
-            text.push('\n');
-        }
-        text += &format!("{name}:\n");
-        let mut widths = [0; 3];
-        for row in rows {
-            for (width, cell) in widths.iter_mut().zip(&row.cells) {
-                *width = (*width).max(cell.chars().count());
-            }
-        }
-        for row in rows {
-            let mut line = String::new();
-            for (cell, width) in row.cells.iter().zip(widths) {
-                line += &format!("  {cell:width$}");
-            }
-            text += line.trim_end();
-            text.push('\n');
-        }
-    }
-    text
 }

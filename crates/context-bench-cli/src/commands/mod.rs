@@ -6,6 +6,7 @@ pub(crate) mod demo;
 mod dry_run;
 pub(crate) mod export;
 pub(crate) mod fetch;
+mod finish;
 pub(crate) mod ls;
 mod ls_tasks;
 pub(crate) mod render;

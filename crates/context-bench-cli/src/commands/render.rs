@@ -5,7 +5,6 @@ use std::cell::RefCell;
 use std::io::Write;
 use std::sync::Arc;
 
-use context_bench::ExampleId;
 use context_bench::plan::{RequestSpec, RunSpec};
 use context_bench::planner::{
     self, ClassObject, ExampleRequests, PlanError, Requests, Surroundings, check_copies,
@@ -23,7 +22,7 @@ use super::run;
 use crate::args::RenderArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::{output, spec_args, surroundings, tasks};
+use crate::{output, spec_args, surroundings, tasks, words};
 
 /// The output format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -176,10 +175,7 @@ fn example_text(example: &ExampleRequests, format: Format) -> String {
 
 /// A JSON object without its closing brace, so that the body can be added unchanged.
 fn open_object(example: &ExampleRequests, system: &str, url: Option<&str>) -> String {
-    let id = match &example.id {
-        ExampleId::Int(n) => json!(n),
-        ExampleId::Text(text) => json!(&**text),
-    };
+    let id = words::id_json(&example.id);
     let mut members = json!({"dataset": example.dataset, "id": id, "system": system, "url": url});
     if example.repeat > 0 {
         members["repeat"] = json!(example.repeat);

@@ -6,12 +6,12 @@ use context_bench::Stop;
 use context_bench::planner::{self, ReopenedPlan};
 use context_bench::registry::Registry;
 
-use super::run;
+use super::{finish, run};
 use crate::args::{RescoreArgs, RunArgs};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{self, Sink};
-use crate::{progress, signals, spec_args, stores, surroundings, task_files, task_reports, tasks};
+use crate::{progress, signals, spec_args, stores, surroundings, task_files, tasks};
 
 pub(crate) fn main(
     args: &RescoreArgs,
@@ -23,7 +23,7 @@ pub(crate) fn main(
     let started = SystemTime::now();
     let over = spec_args::flags(flags)?;
     let out = &over.output;
-    let reporter = run::reporter(out.format.as_deref(), out.file.is_some(), registry)?;
+    let reporter = finish::reporter(out.format.as_deref(), out.file.is_some(), registry)?;
     let folder = stores::folder(flags.cache_dir.as_deref());
     let store = stores::open(folder.as_deref())?;
     let reopened = ReopenedPlan::open_source(&store, &args.run_id)?;
@@ -46,7 +46,7 @@ pub(crate) fn main(
         signals.abort();
         result
     });
-    let (result, broken) = match run::found(result) {
+    let (result, broken) = match finish::found(result) {
         Ok(found) => found,
         Err(failure) => {
             sink.discard();
@@ -54,12 +54,12 @@ pub(crate) fn main(
         }
     };
     let plan = &rescoring.manifest.plan;
-    let exit = run::finish(plan, &*reporter, sink, &result, broken, stop.is_stopped())?;
+    let exit = finish::finish(plan, &*reporter, sink, &result, broken, stop.is_stopped())?;
     files.write(started, &result.tasks)?;
     // Rescoring an incomplete run gives an incomplete result, even if every row was scored.
     let lacking = result.part_of().is_some()
         || !planner::without_values(&result).is_empty()
-        || task_reports::lacks_documents(plan, &result);
+        || finish::lacks_documents(plan, &result);
     Ok(match exit {
         Exit::Done if lacking => Exit::RowsFailed,
         exit => exit,

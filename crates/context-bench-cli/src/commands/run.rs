@@ -4,25 +4,22 @@
 //! before everything has been checked.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::time::SystemTime;
 
 use context_bench::error::Hint as _;
-use context_bench::plan::{RunPlan, RunSpec, Workers};
+use context_bench::plan::{RunSpec, Workers};
 use context_bench::planner::{self, PlannedRun};
 use context_bench::registry::Registry;
-use context_bench::report::{Reporter, TableReport};
 use context_bench::store::Store;
-use context_bench::{Error, EvalResult, MaxWorkers, Stop};
+use context_bench::{EvalResult, MaxWorkers, Stop};
 
-use super::dry_run;
+use super::{dry_run, finish};
 use crate::args::RunArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{self, Sink};
 use crate::{
-    open_files, progress, reachability, signals, spec_args, surroundings, task_files, task_reports,
-    tasks,
+    open_files, progress, reachability, signals, spec_args, surroundings, task_files, tasks,
 };
 
 pub(crate) fn main(
@@ -87,7 +84,7 @@ async fn plan_and_run(
 ) -> Result<Exit, Failure> {
     let started = SystemTime::now();
     let out = &spec.output;
-    let reporter = reporter(out.format.as_deref(), out.file.is_some(), registry)?;
+    let reporter = finish::reporter(out.format.as_deref(), out.file.is_some(), registry)?;
     let planned = planner::plan(spec, &surroundings::of(registry, invocation.quiet));
     let planned = planned.inspect_err(|error| tasks::notice(error.notices()))?;
     tasks::notice(&planned.notices);
@@ -130,14 +127,14 @@ async fn plan_and_run(
     };
     let interrupted = stop.is_stopped() && !stop.is_out_of_time();
     let nothing_ran = result.rows.iter().all(|row| !row.is_completed());
-    let exit = finish(&plan, &*reporter, sink, &result, broken, interrupted)?;
+    let exit = finish::finish(&plan, &*reporter, sink, &result, broken, interrupted)?;
     // Without a single answer, result files would only be misleading.
     if !nothing_ran && let Err(failure) = files.write(started, &result.tasks) {
         output::error(&failure);
         return Ok(failure.exit);
     }
-    let lacking = !planner::without_values(&result).is_empty()
-        || task_reports::lacks_documents(&plan, &result);
+    let lacking =
+        !planner::without_values(&result).is_empty() || finish::lacks_documents(&plan, &result);
     // A store that was asked for but did not work is a failure even if there are results.
     Ok(match exit {
         Exit::Done if outcome.store_failed || lacking => Exit::RowsFailed,
@@ -193,7 +190,7 @@ async fn execute(
     let done = run.run().await;
     signals.abort();
     output::notices(&planner::examples_read(&skipped, &repeated));
-    let mut found = found(done);
+    let mut found = finish::found(done);
     if let Ok((result, _)) = &mut found {
         planner::note_skipped(result, &skipped);
     }
@@ -226,117 +223,5 @@ fn open_store(cache_dir: Option<&Path>) -> (Option<Store>, bool) {
             }
             (None, true)
         }
-    }
-}
-
-pub(super) fn reporter(
-    format: Option<&str>,
-    to_file: bool,
-    registry: &Registry,
-) -> Result<Arc<dyn Reporter>, Failure> {
-    let format = format.unwrap_or("table");
-    if format == "table" && !to_file {
-        let width = output::width();
-        return Ok(Arc::new(TableReport { width }));
-    }
-    Ok(Arc::clone(registry.reporters.get(format)?))
-}
-
-/// The result of a run and, if it ended early, the reason; only the reason when there is no
-/// result.
-pub(super) fn found(
-    done: Result<EvalResult, Error>,
-) -> Result<(EvalResult, Option<Failure>), Failure> {
-    match done {
-        Ok(result) => Ok((result, None)),
-        Err(mut error) => match error.take_partial() {
-            Some(partial) => Ok((partial, Some(Failure::from(error)))),
-            None => Err(error.into()),
-        },
-    }
-}
-
-/// Writes the report and decides the exit code.
-pub(super) fn finish(
-    plan: &RunPlan,
-    reporter: &dyn Reporter,
-    sink: Sink,
-    result: &EvalResult,
-    broken: Option<Failure>,
-    stopped: bool,
-) -> Result<Exit, Failure> {
-    for (system, failure) in &result.gave_up {
-        let worked = result
-            .rows
-            .iter()
-            .any(|row| &*row.system == system.as_str() && row.is_completed() && !row.cached);
-        let (what, hint) = if worked {
-            (
-                format!(
-                    "system `{system}` stopped working during the run: {}",
-                    failure.message
-                ),
-                Some("once it works again, the same command runs what is missing".to_owned()),
-            )
-        } else {
-            (
-                format!(
-                    "system `{system}` cannot work as it is configured: {}",
-                    failure.message
-                ),
-                failure.kind.hint().map(str::to_owned),
-            )
-        };
-        output::error(&Failure {
-            what,
-            hint,
-            exit: Exit::BadInput,
-        });
-    }
-    let nothing_ran = result.rows.iter().all(|row| !row.is_completed());
-    if nothing_ran && !result.gave_up.is_empty() && result.gave_up.len() == result.summary.len() {
-        sink.discard();
-        return Ok(Exit::BadInput);
-    }
-    output::notices(&planner::remarks(plan, result));
-    let written = sink.write(|out| reporter.write(result, out));
-    if let Some(failure) = broken {
-        output::error(&failure);
-        return Ok(failure.exit);
-    }
-    if let Err(error) = written {
-        output::error(&Failure::bad_input(format!(
-            "cannot write the report: {error}"
-        )));
-        return Ok(Exit::BadInput);
-    }
-    if let Some(kept) = &result.store
-        && kept.failure.is_none()
-        && let Some(run) = &kept.run
-    {
-        output::note(&format!("stored as run {run} in {}", kept.path.display()));
-    }
-    if stopped {
-        return Ok(Exit::Interrupted);
-    }
-    let incomplete = is_partly_stored(result) || planner::nothing_scored(result).is_some();
-    Ok(match verdict(plan, result) {
-        Exit::Done if incomplete => Exit::RowsFailed,
-        exit => exit,
-    })
-}
-
-/// Whether a store was asked for but does not hold the whole run.
-fn is_partly_stored(result: &EvalResult) -> bool {
-    let kept = result.store.as_ref();
-    kept.is_some_and(context_bench::StoreSummary::is_incomplete)
-}
-
-/// `RowsFailed` when a system has more errors than allowed.
-fn verdict(plan: &RunPlan, result: &EvalResult) -> Exit {
-    let mut counts = result.counts.values();
-    match counts.any(|counts| planner::has_failed(plan, counts)) {
-        true => Exit::RowsFailed,
-        false => Exit::Done,
     }
 }

@@ -17,6 +17,7 @@ use super::{show_run, show_task};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::list_args::{ListFormat, ShowArgs};
+use crate::words::{plain, shortened};
 use crate::{hub, output, tasks};
 
 /// How many records are read to find one that makes an example.
@@ -234,14 +235,17 @@ fn example_text(example: &Result<Example, Failure>) -> String {
         Ok(example) => {
             text += "\nfirst example:\n";
             for (field, value) in example.fields() {
-                text += &format!("  {field}: {}\n", shortened(value));
+                text += &format!("  {field}: {}\n", shortened(&plain(value), MAX_CHARS, ""));
             }
             text += "\nmessages to a system:\n";
             match system::asked(example, None, Layout::default()) {
                 Ok((messages, generation)) => {
                     for message in messages {
                         let role = message["role"].as_str().unwrap_or("?");
-                        text += &format!("  {role}: {}\n", shortened(&message["content"]));
+                        text += &format!(
+                            "  {role}: {}\n",
+                            shortened(&plain(&message["content"]), MAX_CHARS, "")
+                        );
                     }
                     for (name, value) in generation {
                         text += &format!("  {name}: {value}\n");
@@ -251,25 +255,11 @@ fn example_text(example: &Result<Example, Failure>) -> String {
             }
         }
         Err(failure) => {
-            let what = output::printable(&failure.what);
-            text += &format!("\ncannot show an example: {what}\n");
-            if let Some(hint) = &failure.hint {
-                text += &format!("hint: {}\n", output::printable(hint));
-            }
+            text += &format!(
+                "\ncannot show an example: {}\n",
+                output::failure_text(failure)
+            );
         }
     }
     text
-}
-
-/// A value as text, shortened if it is long.
-fn shortened(value: &Value) -> String {
-    let text = match value {
-        Value::String(text) => text.replace('\n', "\n    "),
-        other => other.to_string(),
-    };
-    let n_chars = text.chars().count();
-    match text.char_indices().nth(MAX_CHARS) {
-        Some((at, _)) => format!("{}… ({} more characters)", &text[..at], n_chars - MAX_CHARS),
-        None => text,
-    }
 }

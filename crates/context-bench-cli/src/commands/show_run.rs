@@ -1,6 +1,5 @@
 //! `show RUN ID`: one example of a stored run, with the answers of all its systems.
 
-use context_bench::ExampleId;
 use context_bench::planner::{ReopenedPlan, Sent, ShownRow};
 use context_bench::registry::Registry;
 use context_bench_scoring::text::reasoning;
@@ -9,7 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::list_args::{ListFormat, ShowArgs};
-use crate::{output, stores, surroundings};
+use crate::{output, stores, surroundings, words};
 
 /// How much of a text is shown without `--full`, in characters.
 const MAX_CHARS: usize = 1500;
@@ -137,8 +136,7 @@ fn answered(row: &ShownRow, most: usize) -> String {
         cost.push(format!("{latency:.3} s"));
     }
     if let Some(call) = row.call.filter(|call| call.attempts > 0) {
-        let s = if call.attempts == 1 { "" } else { "s" };
-        cost.push(format!("{} request{s}", call.attempts));
+        cost.push(words::counted(call.attempts as usize, "request"));
         if !call.retry_wait.is_zero() {
             cost.push(format!(
                 "{:.3} s waiting between them",
@@ -210,40 +208,21 @@ fn message_line(message: &Value, most: usize) -> String {
     let role = message["role"].as_str().unwrap_or("?");
     let content = match &message["content"] {
         Value::Null => message["tool_calls"].to_string(),
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
+        content => words::plain(content),
     };
     format!("  [{role}] {}\n", shortened(&content, most))
 }
 
 fn line(name: &str, value: &Value, most: usize) -> String {
-    let text = match value {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    };
-    format!("{name}: {}\n", shortened(&text, most))
+    format!("{name}: {}\n", shortened(&words::plain(value), most))
 }
 
 /// A text, shortened if it is long.
 fn shortened(text: &str, most: usize) -> String {
-    let text = text.replace('\n', "\n    ");
-    match text.char_indices().nth(most) {
-        Some((at, _)) => {
-            let rest = text[at..].chars().count();
-            format!(
-                "{}… ({rest} more characters; `--full` shows all)",
-                &text[..at]
-            )
-        }
-        None => text,
-    }
+    words::shortened(text, most, "; `--full` shows all")
 }
 
 fn to_json(row: &ShownRow) -> Value {
-    let id = match &row.id {
-        ExampleId::Int(n) => json!(n),
-        ExampleId::Text(text) => json!(&**text),
-    };
     let sent = match &row.sent {
         Sent::Requests(requests) => {
             let request = |one: &context_bench::system::Posting| {
@@ -274,7 +253,7 @@ fn to_json(row: &ShownRow) -> Value {
     let answer = row.answer.as_ref();
     json!({
         "dataset": row.dataset,
-        "id": id,
+        "id": words::id_json(&row.id),
         "repeat": row.repeat,
         "system": row.system,
         "model": row.model,

@@ -129,11 +129,10 @@ fn leaf_shown(
         }
         // The settings are worth seeing even when the records are not available.
         Err(failure) => {
-            let what = output::printable(&failure.what);
-            text += &format!("\ncannot show a prompt: {what}\n");
-            if let Some(hint) = &failure.hint {
-                text += &format!("hint: {}\n", output::printable(hint));
-            }
+            text += &format!(
+                "\ncannot show a prompt: {}\n",
+                output::failure_text(&failure)
+            );
             value["problem"] = output::printable(&failure.what).into();
         }
     }

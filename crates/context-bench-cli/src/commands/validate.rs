@@ -7,6 +7,7 @@ use context_bench::task::tasks::pattern;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::list_args::ValidateArgs;
+use crate::words::plural;
 use crate::{output, surroundings, tasks};
 
 pub(crate) fn main(args: &ValidateArgs, registry: &Registry) -> Result<Exit, Failure> {
@@ -34,7 +35,6 @@ pub(crate) fn main(args: &ValidateArgs, registry: &Registry) -> Result<Exit, Fai
     for error in report.errors {
         output::error(&Failure::from(error));
     }
-    let plural = |n: usize| if n == 1 { "" } else { "s" };
     for (package, tasks) in &report.missing_packages {
         let n = tasks.len();
         let first = tasks.first().map(String::as_str).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Starts the program and collects what it says.
+//! Starts the program and collects its output.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-/// What a run of the program left behind.
+/// The outcome of a run of the program.
 pub(crate) struct Done {
     pub(crate) code: i32,
     pub(crate) stdout: String,
@@ -51,7 +51,7 @@ impl std::fmt::Display for Done {
 pub(crate) fn command() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_context-bench"));
     command.env_remove("OPENAI_API_KEY").stdin(Stdio::null());
-    // No test keeps an index of tasks with those of the user.
+    // No test writes into the user's cache of task indexes.
     command.env(
         "XDG_CACHE_HOME",
         std::env::temp_dir().join("context-bench-tests"),
@@ -90,18 +90,18 @@ pub(crate) fn run_with(command: &mut Command) -> Done {
     }
 }
 
-/// How many answers a store holds for good, also while a run writes to it.
+/// The number of answers committed to a store, even while a run writes to it.
 pub(crate) fn answers_in(cache: &Path) -> i64 {
     let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
     let Ok(store) = rusqlite::Connection::open_with_flags(cache.join("store.sqlite"), flags) else {
         return 0;
     };
-    // It may be in the making.
+    // The store may not exist yet.
     let count = store.query_row("SELECT count(*) FROM responses", (), |row| row.get(0));
     count.unwrap_or(0)
 }
 
-/// `n` examples whose answer is Paris, as JSON lines in a folder of their own.
+/// A folder with `n` examples as JSON lines, whose answer is Paris.
 pub(crate) fn questions(n: usize) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("my questions é.jsonl");
@@ -136,8 +136,8 @@ pub(crate) fn signal(child: &std::process::Child, name: &str) {
     assert!(status.unwrap().success());
 }
 
-/// The program as a user who may write nothing that is not his; none where the tests do
-/// not run as root, or the user cannot reach the program.
+/// The program as a user who may only write their own files; `None` if the tests do not run as
+/// root, or that user cannot reach the program.
 #[cfg(unix)]
 pub(crate) fn as_nobody() -> Option<Command> {
     use std::os::unix::fs::MetadataExt as _;

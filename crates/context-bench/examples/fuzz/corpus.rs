@@ -1,5 +1,5 @@
-//! What mutations begin with: texts of our own, and real outputs of models when
-//! the shared folder is there.
+//! The texts that are mutated: built-in ones, and real outputs of models if the shared folder is
+//! there.
 
 use context_bench_testkit::shared;
 use serde_json::Value;
@@ -34,7 +34,7 @@ const SEEDS: &[&str] = &[
     "Rate {response} against {reference}: {rubric} ({scale})",
 ];
 
-/// Texts to begin with.
+/// The texts that are mutated.
 pub(crate) struct Corpus(Vec<String>);
 
 impl Corpus {
@@ -65,7 +65,7 @@ impl Corpus {
     pub(crate) fn input(&self, seed: u64, number: u64) -> (String, String) {
         let mut chance = Chance::new(seed, number);
         let mut text = || {
-            // Half of the time one of ours: they are few and dense.
+            // Half of the inputs are built-in texts, which are few but dense.
             let ours = chance.below(2) == 0;
             let from = if ours {
                 &self.0[..SEEDS.len()]
@@ -78,7 +78,7 @@ impl Corpus {
         };
         let first = text();
         let second = text();
-        // Equal and nearly equal sides take other paths.
+        // Equal and nearly equal texts take other paths through the code.
         match chance.below(4) {
             0 => (mutate(&first, &second, &mut chance), first),
             _ => (first, second),

@@ -1,14 +1,13 @@
 //! `make fuzz SECONDS=120`: mutated texts through every pure evaluator.
 //!
-//! Each input is a function of the seed and its number, so a failure can be made
-//! again whatever it did to the process. The work is done in a child: when it
-//! dies (a stack that overflows cannot be caught) the parent knows from a file
-//! which inputs were being worked on. A failing input is written to a file and
-//! the exit code is 1.
+//! Each input is a function of the seed and its number, so that a failure can be reproduced
+//! whatever it did to the process. A child process does the work: when it dies (a stack overflow
+//! cannot be caught), the parent reads from a file which inputs it was working on. A failing
+//! input is written to a file, and the exit code is 1.
 //!
 //! ```text
 //! cargo run --example fuzz -- --seconds 120 [--seed 1] [--only math] [--threads 2]
-//! cargo run --example fuzz -- --again 12345 --seed 1      # one input once more
+//! cargo run --example fuzz -- --again 12345 --seed 1      # one input again
 //! ```
 #![allow(
     clippy::unwrap_used,
@@ -38,9 +37,9 @@ use corpus::Corpus;
 use mutate::Chance;
 use targets::{TARGETS, Target};
 
-/// What one input may take: a second, and some more without much optimisation.
+/// The time limit of one input: a second, and more without optimization.
 const SLOW: Duration = Duration::from_secs(if cfg!(debug_assertions) { 3 } else { 1 });
-/// After this an input hangs, and the process is ended.
+/// After this time an input counts as hanging, and the process is ended.
 const HANGS: Duration = Duration::from_secs(30);
 
 struct Args {
@@ -152,13 +151,13 @@ fn supervise(args: &Args, targets: &[&Target]) -> ExitCode {
     }
 }
 
-/// Which target an input is for. Not simply in turn: then each thread would see
-/// some of them only.
+/// The target of an input. They do not simply alternate, or each thread would only see some of
+/// them.
 fn pick(targets: &[&Target], seed: u64, number: u64) -> usize {
     Chance::new(!seed, number).below(targets.len())
 }
 
-/// What one target saw.
+/// The statistics of one target.
 #[derive(Default)]
 struct Tally {
     inputs: AtomicU64,
@@ -190,7 +189,7 @@ fn work(args: &Args, targets: &[&Target]) -> ExitCode {
     // Per thread: the input and when it began, in milliseconds from the start.
     let current: Vec<(AtomicU64, AtomicU64)> =
         (0..args.threads).map(|_| Default::default()).collect();
-    // Panics are reported with their input; the default message says less.
+    // Panics are reported with their input, which the default message lacks.
     std::panic::set_hook(Box::new(|_| {}));
     std::thread::scope(|scope| {
         scope.spawn(|| watch(args, targets, &corpus, &current, started, &done));
@@ -198,7 +197,7 @@ fn work(args: &Args, targets: &[&Target]) -> ExitCode {
         for (thread, (number_now, began_now)) in current.iter().enumerate() {
             let (corpus, tallies, failures) = (&corpus, &tallies, &failures);
             let mut state = open_state();
-            // A thread with the stack of a runtime's worker, not of the main thread.
+            // The stack size of a runtime's worker, not of the main thread.
             let builder = std::thread::Builder::new().stack_size(2 << 20);
             let worker = builder.spawn_scoped(scope, move || {
                 let mut number = thread as u64;
@@ -242,7 +241,7 @@ fn work(args: &Args, targets: &[&Target]) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Ends the process when an input never does.
+/// Ends the process when an input hangs.
 fn watch(
     args: &Args,
     targets: &[&Target],
@@ -266,7 +265,7 @@ fn watch(
     }
 }
 
-/// Runs one input; with `twice` it must give the same again.
+/// Runs one input; with `twice`, the result must be the same again.
 fn check(target: &Target, input: &(String, String), twice: bool) -> (Duration, Option<String>) {
     let (a, b) = (input.0.as_str(), input.1.as_str());
     let run = || catch_unwind(AssertUnwindSafe(|| (target.run)(a, b)));
@@ -276,7 +275,7 @@ fn check(target: &Target, input: &(String, String), twice: bool) -> (Duration, O
         (began.elapsed(), outcome)
     };
     let (mut took, first) = timed();
-    // A busy machine is no slow input.
+    // Measured again, because the machine may have been busy.
     for _ in 0..2 {
         if took > SLOW && first.is_ok() {
             took = took.min(timed().0);
@@ -299,7 +298,7 @@ fn check(target: &Target, input: &(String, String), twice: bool) -> (Duration, O
     (took, problem)
 }
 
-/// Writes a failing input where a person finds it.
+/// Writes a failing input to a file.
 fn keep(out: &Path, seed: u64, target: &Target, number: u64, input: &(String, String), why: &str) {
     let path = out.join(format!("{}-{seed}-{number}.txt", target.name));
     let text = format!("{why}\n=== first\n{}\n=== second\n{}\n", input.0, input.1);

@@ -1,4 +1,4 @@
-//! A seeded source of chance, and changes to texts.
+//! A seeded random number generator, and mutations of texts.
 
 /// xorshift64*: small, seeded, good enough to choose mutations.
 pub(crate) struct Chance(u64);
@@ -36,7 +36,7 @@ impl Chance {
     }
 }
 
-/// No text grows beyond this.
+/// The longest text.
 const MAX_LEN: usize = 64 << 10;
 
 /// Pieces that evaluators look for, and characters that break careless code.
@@ -177,7 +177,7 @@ const PIECES: &[&str] = &[
     ";",
 ];
 
-/// The place at or before `at` where a character begins.
+/// The start of a character at or before `at`.
 fn boundary(text: &str, mut at: usize) -> usize {
     at = at.min(text.len());
     while !text.is_char_boundary(at) {
@@ -192,7 +192,7 @@ fn range(text: &str, chance: &mut Chance, most: usize) -> (usize, usize) {
     (start, end.max(start))
 }
 
-/// Changes a text a few times; `other` is what may be mixed in.
+/// Mutates a text a few times; parts of `other` may be mixed in.
 pub(crate) fn mutate(text: &str, other: &str, chance: &mut Chance) -> String {
     let mut text = text.to_owned();
     for _ in 0..chance.below(6) {
@@ -226,7 +226,7 @@ fn once(text: &mut String, other: &str, chance: &mut Chance) {
             text.insert_str(at, &other[start..end]);
         }
         5 => {
-            // Repeated many times: depth and quadratic loops.
+            // Repeats a piece many times, against deep recursion and quadratic loops.
             let (start, end) = range(text, chance, 60);
             let times = 1 << chance.below(12);
             let piece = text[start..end].repeat(times.min(MAX_LEN / (end - start).max(1)));
@@ -261,7 +261,7 @@ fn once(text: &mut String, other: &str, chance: &mut Chance) {
             text.insert(at, char::from_u32(scalar).unwrap_or('\u{fffd}'));
         }
         _ => {
-            // Another number in the place of one.
+            // Replaces a number with another.
             let digits = text.find(|c: char| c.is_ascii_digit());
             if let Some(at) = digits {
                 let number = match chance.below(4) {

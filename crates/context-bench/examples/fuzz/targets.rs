@@ -1,4 +1,4 @@
-//! The pure evaluators, and what must hold for any two texts.
+//! The pure evaluators, and the properties that hold for any two texts.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ use context_bench_scoring::text::rouge::RougeTokens;
 use context_bench_scoring::text::verdict::{Scale, preference, rating};
 use serde_json::{Value, json};
 
-/// What an input gave, or what does not hold for it.
+/// The result of an input, or the property that it violates.
 type Outcome = Result<String, String>;
 
 /// One evaluator or parser.
@@ -134,7 +134,7 @@ fn summarization(a: &str, b: &str) -> Outcome {
             }
         }
         if let (Some(same), false) = (compare(a, a), a.is_empty()) {
-            // A text without a token has nothing in common with anything.
+            // A text without tokens overlaps with nothing.
             let holds = (same[2] == 1.0 && same[3] == 1.0) || tokens.of(a).is_empty();
             ensure(holds, || format!("not equal to itself: {same:?}"))?;
         }
