@@ -1,9 +1,10 @@
-"""`make compare-proxies`: two real proxies, kompact and headroom, against nothing in front.
+"""`make compare-proxies`: compares two real proxies, kompact and headroom, with no proxy.
 
-Starts an upstream on loopback that counts what reaches it (counting_upstream.py), a process of
-each proxy in front of it, and runs `context-bench run` with three arms over questions about long
-tool outputs (tool_outputs.py). Then prints what the upstream saw of each arm, to hold against the
-table. docs/guide/proxies.md has the findings. Everything that is started ends with this program.
+Starts an upstream on loopback that counts what reaches it (counting_upstream.py) and a process of
+each proxy in front of it, then runs `context-bench run` with three arms over questions about long
+tool outputs (tool_outputs.py). Afterwards it prints what the upstream received from each arm, to
+compare with the table. The findings are in docs/guide/proxies.md. All processes end with this
+program.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from small_model import wait_until_healthy
 
 ROOT = Path(__file__).resolve().parents[1]
 
-# Neither name is asked of anybody: proxies choose tokenizer and window by it.
+# No model has these names; the proxies choose a tokenizer and a context window by them.
 MODEL = "gpt-4-turbo"
 
 
@@ -42,7 +43,7 @@ def free_port() -> int:
 
 @contextlib.contextmanager
 def process(line: list[str], log: Path, environment: dict[str, str]) -> Iterator[subprocess.Popen[bytes]]:
-    """A child with its own group, which is ended with all it started."""
+    """Runs a child process in its own group, and ends the whole group afterwards."""
     with log.open("wb") as output:
         child = subprocess.Popen(
             line, stdout=output, stderr=output, stdin=subprocess.DEVNULL, start_new_session=True, env=os.environ | environment
@@ -59,7 +60,7 @@ def process(line: list[str], log: Path, environment: dict[str, str]) -> Iterator
 
 
 def ready(child: subprocess.Popen[bytes], url: str, log: Path) -> None:
-    """Waits for a health page. No prompt is sent for that: kompact changes its ways after a short one."""
+    """Waits for a health page. A prompt would not do: kompact behaves differently after a short one."""
     deadline = time.monotonic() + 180
     while True:
         with contextlib.suppress(SystemExit):
@@ -80,7 +81,7 @@ def kompact(upstream: str, folder: Path) -> Iterator[str]:
 
 @contextlib.contextmanager
 def headroom(upstream: str, folder: Path, mode: str) -> Iterator[str]:
-    """Without its answer cache and its limit of 60 requests a minute, which would be measured instead."""
+    """Runs headroom without its answer cache and rate limit, which would be measured instead."""
     port, log = free_port(), folder / "headroom.log"
     line = [str(Path(sys.executable).parent / "headroom"), "proxy", "--host", "127.0.0.1", "--port", str(port)]
     line += ["--openai-api-url", upstream, "--anthropic-api-url", upstream, "--mode", mode]
@@ -108,7 +109,7 @@ ARMS = ("direct", "kompact", "headroom")
 
 
 def seen(upstream: counting_upstream.Upstream, rows: list[dict[str, Any]]) -> str:
-    """What reached the upstream, per arm, beside the sum of `usage` in the rows of the program."""
+    """What reached the upstream from each arm, beside the sum of `usage` in the program's rows."""
     lines = [f"{'arm':<10}{'requests':>9}{'bytes':>12}{'prompt tokens':>15}{'of direct':>11}{'in the rows':>13}"]
     for arm in ARMS:
         counts = upstream.arms.get(arm, {"requests": 0, "bytes": 0, "prompt_tokens": 0})
@@ -120,7 +121,7 @@ def seen(upstream: counting_upstream.Upstream, rows: list[dict[str, Any]]) -> st
 
 
 def by_kind(rows: list[dict[str, Any]]) -> str:
-    """Mean prompt tokens of each kind of tool output, and the share of answers that came through."""
+    """Mean prompt tokens of each kind of tool output, and the share of right answers."""
     kinds = dict.fromkeys(row["example_id"].rsplit("-", 1)[0] for row in rows)
     lines = [f"{'kind':<10}" + "".join(f"{arm:>22}" for arm in ARMS)]
     for kind in kinds:
@@ -139,15 +140,15 @@ def by_kind(rows: list[dict[str, Any]]) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description="Compare kompact and headroom with nothing in front of an upstream")
     parser.add_argument("--program", type=Path, default=ROOT / "target/debug/context-bench")
-    parser.add_argument("--upstream", choices=("counting", "model"), default="counting", help="`model`: a small real one answers")
+    parser.add_argument("--upstream", choices=("counting", "model"), default="counting", help="`model` lets a small real model answer")
     parser.add_argument("--model-python", type=Path, default=ROOT / "target/model-venv/bin/python")
-    parser.add_argument("--layout", choices=tool_outputs.LAYOUTS, default="tool", help="where requests hold the tool output")
-    parser.add_argument("-n", "--count", type=int, help="questions; default 40, with a model 8")
-    parser.add_argument("--size", type=float, help="share of the records of a tool output; default 1, with a model 0.2")
-    parser.add_argument("--kind", choices=[kind.__name__ for kind in tool_outputs.KINDS], help="one kind of tool output alone")
-    parser.add_argument("--mode", choices=("cache", "token"), default="cache", help="mode of headroom; `cache` is its default")
-    parser.add_argument("--output", default="table", help="format of the result")
-    parser.add_argument("--folder", type=Path, default=ROOT / "target/compare-proxies", help="where questions and logs go")
+    parser.add_argument("--layout", choices=tool_outputs.LAYOUTS, default="tool", help="where the tool output goes in a request")
+    parser.add_argument("-n", "--count", type=int, help="number of questions; default: 40, or 8 with a model")
+    parser.add_argument("--size", type=float, help="share of the records in a tool output; default: 1, or 0.2 with a model")
+    parser.add_argument("--kind", choices=[kind.__name__ for kind in tool_outputs.KINDS], help="use only this kind of tool output")
+    parser.add_argument("--mode", choices=("cache", "token"), default="cache", help="mode of headroom; its default is `cache`")
+    parser.add_argument("--output", default="table", help="format of the results")
+    parser.add_argument("--folder", type=Path, default=ROOT / "target/compare-proxies", help="folder for questions and logs")
     arguments = parser.parse_args()
     with_model = arguments.upstream == "model"
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
@@ -183,9 +184,9 @@ def main() -> int:
         line += ["--cache-dir", str(folder / "store")]
         if extra:
             line += ["--extra-body", json.dumps(extra)]
-        print(f"context in the layout `{arguments.layout}`, answered by {'SmolLM2-135M' if with_model else 'a search in what arrives'}:", file=sys.stderr)
+        print(f"context in the layout `{arguments.layout}`, answered by {'SmolLM2-135M' if with_model else 'a search in the request'}:", file=sys.stderr)
         print(f"{shlex.join(line)}\n", file=sys.stderr, flush=True)
-        # Ctrl-C is left to the program, which finishes what it has begun.
+        # The program handles Ctrl-C and finishes the calls in flight.
         signal.signal(signal.SIGINT, lambda *_: None)
         with_key = os.environ | {"OPENAI_API_KEY": os.environ.get("OPENAI_API_KEY", "none")}
         code = subprocess.run(line, env=with_key).returncode
@@ -193,7 +194,7 @@ def main() -> int:
         told = subprocess.run(stored, capture_output=True, text=True)
         if told.returncode == 0:
             rows = json.loads(told.stdout)["rows"]
-            print(f"\nwhat the upstream saw, and what the rows of the program say of it\n{seen(upstream, rows)}")
+            print(f"\nwhat the upstream received, and what the rows of the program report\n{seen(upstream, rows)}")
             print(f"\nmean prompt tokens by kind of tool output\n{by_kind(rows)}", flush=True)
         else:
             print(told.stderr, file=sys.stderr)

@@ -1,12 +1,12 @@
-"""A chat endpoint that counts what reaches it, for comparing what stands in front of it.
+"""A chat endpoint that counts what reaches it, to compare proxies in front of it.
 
-`/a/NAME/v1/chat/completions` counts for the arm NAME. The answer is found in the request: the
-question names one record (`ord-10437`), and what follows that name elsewhere in the messages is
-the answer. So an answer is right when the record came through. `usage` counts the tokens of
-what arrived (cl100k_base over every text of the messages, the arguments of calls and the declared
-tools, plus 4 for each message), not of what the client sent.
+`/a/NAME/v1/chat/completions` counts for the arm NAME. The answer is searched for in the request:
+the question names one record (`ord-10437`), and the text that follows that name elsewhere in the
+messages is the answer. So an answer is right if the record got through. `usage` counts the tokens
+that arrived (cl100k_base over every text of the messages, the arguments of calls and the declared
+tools, plus 4 for each message), not those that the client sent.
 
-With `relay` the endpoint there answers instead, and its own `usage` counts.
+With `relay`, another endpoint answers, and its `usage` counts.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from pathlib import Path
 from typing import Any
 
 RECORD = re.compile(r"\b(?:ord|host|req|doc)-\d{5}\b")
-# How many characters of a record follow its name: the longest one in indented JSON.
+# The longest record after its name, in characters of indented JSON.
 WINDOW = 420
 
 
 def vocabularies() -> str:
-    """The folder of vocabularies that `litellm` ships, so that `tiktoken` fetches nothing."""
+    """The vocabularies that `litellm` ships, so that `tiktoken` need not download them."""
     package = importlib.util.find_spec("litellm")
     if package is None or package.origin is None:
-        raise SystemExit("the package `litellm` is not installed\nhint: make compare-proxies installs it")
+        raise SystemExit("the package `litellm` is not installed\nhint: `make compare-proxies` installs it")
     return str(Path(package.origin).parent / "litellm_core_utils" / "tokenizers")
 
 
 def texts(body: dict[str, Any]) -> list[str]:
-    """Every text of a request that a model reads, one per message and the tools."""
+    """Every text of a request that a model reads: one per message, and the tools."""
     found = []
     for message in body.get("messages", []):
         content = message.get("content")
@@ -50,7 +50,7 @@ def texts(body: dict[str, Any]) -> list[str]:
 
 
 def found_in(messages: list[str]) -> str:
-    """What follows the record that the question names, wherever else that name stands."""
+    """The text after the record that the question names, wherever that is in the messages."""
     asking = next((text for text in messages if text.rstrip().endswith("?")), "").rstrip()
     question = asking.splitlines()[-1].strip() if asking else ""
     named = RECORD.findall(question)
@@ -62,7 +62,7 @@ def found_in(messages: list[str]) -> str:
 
 
 class Upstream:
-    """A server on loopback, from its start until `close`."""
+    """A server on loopback that runs until `close`."""
 
     def __init__(self, relay: str | None = None) -> None:
         os.environ["TIKTOKEN_CACHE_DIR"] = vocabularies()

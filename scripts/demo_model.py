@@ -1,8 +1,8 @@
 """`make demo-model`: a part of the demo, answered by a small real language model.
 
-Makes two dozen questions of the bundled demo set with contexts of a length that such a model
-can read in seconds, starts the model (small_model.py), runs `context-bench run` with nothing,
-then with context layers in front of it. docs/guide/demo-model.md says what that can show.
+Takes two dozen questions of the bundled demo set with contexts short enough for such a model to
+read in seconds, starts the model (small_model.py), and runs `context-bench run` without and with
+context layers in front of it. docs/guide/demo-model.md explains what that can show.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 DEMO = ROOT / "crates/context-bench/demo"
 
 QUESTIONS = 24
-# Words of a context: about a third of a document, some 350 tokens.
+# Words in a context: about a third of a document, some 350 tokens.
 WORDS = 250
 
 PROMPT = "Answer the question with a few words from the text."
@@ -36,7 +36,7 @@ LAYERS = {
 def examples(count: int = QUESTIONS, words: int = WORDS) -> list[dict[str, object]]:
     """Questions spread evenly over the demo set, each with the paragraphs around its answer.
 
-    Questions to be answered with yes or no are left out: a coin is right about half of them.
+    Yes/no questions are left out, because guessing answers half of them.
     """
     asked = [json.loads(line) for line in (DEMO / "questions.jsonl").read_text().splitlines()]
     asked = [question for question in asked if question["type"] != "yes_no"]
@@ -54,8 +54,8 @@ def examples(count: int = QUESTIONS, words: int = WORDS) -> list[dict[str, objec
 
 
 def passage(question: dict[str, str], index: int, words: int) -> str:
-    """Neighbouring paragraphs with the answer in them. It stands near the end, in the middle or
-    near the start in turn, as far as the document allows, so that no way of cutting is favoured."""
+    """Neighbouring paragraphs that contain the answer: in turn near the end, in the middle and
+    near the start, as far as the document allows, so that no way of cutting has an advantage."""
     text = (DEMO / "documents" / f"{question['document']}.txt").read_text()
     paragraphs = text.strip().split("\n\n")
     first = last = next(i for i, paragraph in enumerate(paragraphs) if question["answer"] in paragraph)
@@ -73,7 +73,7 @@ def passage(question: dict[str, str], index: int, words: int) -> str:
 
 
 def command(program: Path, url: str, dataset: Path, output: str) -> list[str]:
-    """What a user would type; one call at a time, so that latency is that of an idle model."""
+    """The command that a user would type, with one call at a time so that the model is never busy."""
     line = [str(program), "run", "--proxy", url, "--name", "direct"]
     for label, layer in LAYERS.items():
         line += ["--system", f"{label}={layer}"]
@@ -84,7 +84,7 @@ def command(program: Path, url: str, dataset: Path, output: str) -> list[str]:
 
 
 def run(line: list[str]) -> int:
-    """Runs to its end. Ctrl-C is left to the program, which finishes what it has begun."""
+    """Runs a command. The program itself handles Ctrl-C and finishes the calls in flight."""
     signal.signal(signal.SIGINT, lambda *_: None)
     child = subprocess.Popen(line)
     signal.signal(signal.SIGTERM, lambda *_: child.terminate())
@@ -95,10 +95,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="A part of the demo, answered by a small real model")
     parser.add_argument("--program", type=Path, default=ROOT / "target/debug/context-bench")
     parser.add_argument("--questions", type=int, default=QUESTIONS)
-    parser.add_argument("--words", type=int, default=WORDS, help="words of a context, at least")
-    parser.add_argument("--threads", type=int, default=1, help="threads of the model: as many as there are idle cores")
-    parser.add_argument("--output", default="table", help="format of the result")
-    parser.add_argument("--folder", type=Path, default=ROOT / "target/demo-model", help="where the questions go")
+    parser.add_argument("--words", type=int, default=WORDS, help="minimum number of words in a context")
+    parser.add_argument("--threads", type=int, default=1, help="threads of the model; not more than there are idle cores")
+    parser.add_argument("--output", default="table", help="format of the results")
+    parser.add_argument("--folder", type=Path, default=ROOT / "target/demo-model", help="folder for the questions")
     arguments = parser.parse_args()
 
     arguments.folder.mkdir(parents=True, exist_ok=True)
@@ -112,7 +112,7 @@ def main() -> int:
     print(f"{shlex.join(line)}\n", file=sys.stderr, flush=True)
     began = time.monotonic()
     code = run(line)
-    print(f"\n{time.monotonic() - began:.0f} s; what such a small model can show: docs/guide/demo-model.md", file=sys.stderr)
+    print(f"\n{time.monotonic() - began:.0f} s; docs/guide/demo-model.md explains what such a small model can show", file=sys.stderr)
     del server
     return code
 

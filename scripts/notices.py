@@ -1,11 +1,11 @@
 """THIRD-PARTY-NOTICES.md: the licences of what is linked into the program and the wheel.
 
-    python3 scripts/notices.py           # writes the file anew
-    python3 scripts/notices.py --check   # says what it lacks; needs no network
+    python3 scripts/notices.py           # writes the file
+    python3 scripts/notices.py --check   # reports what is missing; needs no network
 
 Crates and versions come from `cargo metadata`, texts from the sources that cargo has
-downloaded. Crates that only take part in building (procedural macros, build scripts)
-are in neither product and not listed.
+downloaded. Crates that are only used to build (procedural macros, build scripts) are part of
+neither product and not listed.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ PRODUCTS = ["context-bench-cli", "context-bench-python"]
 TARGET = "x86_64-unknown-linux-gnu"
 NAMES = re.compile(r"^(licen[cs]e|copying|copyright|notice|unlicense)", re.IGNORECASE)
 
-# What is in the products and is no crate: what it is, whose, and the files that say so.
+# Parts of the products that are not crates: a description, the licence, and its files.
 EMBEDDED = [
     (
         "data of sentence boundaries and languages (`crates/context-bench-scoring/data/ifeval`)",
@@ -65,7 +65,7 @@ def metadata():
 
 
 def linked(data):
-    """The packages of others that are part of a product."""
+    """Third-party packages that are linked into a product."""
     packages = {package["id"]: package for package in data["packages"]}
     nodes = {node["id"]: node for node in data["resolve"]["nodes"]}
     todo = [id for id, package in packages.items() if package["name"] in PRODUCTS]
@@ -82,10 +82,10 @@ def linked(data):
 
 
 def texts(package):
-    """The licence texts of a package: of a choice the MIT one, and all notices."""
+    """The licence texts of a package: the MIT one if there is a choice, and all notices."""
     folder = pathlib.Path(package["manifest_path"]).parent
     files = sorted(path for path in folder.iterdir() if path.is_file() and NAMES.match(path.name))
-    # The sources of a C library have texts of their own.
+    # The sources of a C library come with their own texts.
     below = ["*/*", "*/*/*", "*/*/*/*"] if package["name"].endswith("-sys") or not files else []
     for pattern in below:
         files += sorted(path for path in folder.glob(pattern) if path.is_file() and NAMES.match(path.name))
@@ -101,7 +101,7 @@ def heading(package):
 
 
 def block(text):
-    """A text as it stands, whatever it has in it."""
+    """A text in a fenced block, which shows it unchanged."""
     body = "\n".join(line.rstrip() for line in text.strip().splitlines())
     return f"````text\n{body}\n````\n"
 
@@ -143,7 +143,7 @@ def notices(packages):
 
 
 def check(packages):
-    """What the file lacks, and what it still has."""
+    """Reports notices that are missing or no longer needed."""
     there = set(FILE.read_text(encoding="utf-8").splitlines()) if FILE.exists() else set()
     wanted = {heading(package) for package in packages} | {f"### {what}" for what, _, _ in EMBEDDED}
     crates = {line for line in there if re.match(r"^### [a-zA-Z0-9_-]+ \d+\.", line)}
@@ -151,7 +151,7 @@ def check(packages):
     problems += [f"a notice for {line[4:]}, which is no longer linked" for line in sorted(crates - wanted)]
     if problems:
         print("\n".join(f"error: {FILE.name}: {problem}" for problem in problems), file=sys.stderr)
-        print("hint: python3 scripts/notices.py writes it anew", file=sys.stderr)
+        print("hint: `python3 scripts/notices.py` writes the file again", file=sys.stderr)
         sys.exit(1)
     print(f"{len(packages)} crates have their notices")
 

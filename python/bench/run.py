@@ -1,7 +1,7 @@
-"""How fast the package is: `make bench ONLY=python`.
+"""Benchmarks of the Python package: `make bench ONLY=python`.
 
-Prints one line per measurement. Figures of a debug build say nothing; `make` builds
-the optimised one.
+Prints one line per measurement. `make` builds the optimized package; figures of a debug build
+are meaningless.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ class AsyncNoop:
         return {**example, "response": example["answer"]}
 
 
-def some(n: int) -> list[dict[str, Any]]:
+def examples(n: int) -> list[dict[str, Any]]:
     text = "The quick brown fox jumps over the lazy dog. " * 25
     return [{"id": i, "context": f"{i} {text}", "question": "Who?", "answer": "fox"} for i in range(n)]
 
 
 def best(run: Callable[[], object], times: int = 3) -> float:
-    """Seconds of the fastest of some runs."""
+    """The time of the fastest of several runs, in seconds."""
     seconds = []
     for _ in range(times):
         began = time.perf_counter()
@@ -70,7 +70,7 @@ def plain_loop(dataset: list[dict[str, Any]], counted: bool) -> None:
 
 
 def python_systems(n: int) -> None:
-    dataset = some(n)
+    dataset = examples(n)
     line("plain loop, no tokens counted", n, best(lambda: plain_loop(dataset, False)))
     line("plain loop, tokens counted", n, best(lambda: plain_loop(dataset, True)))
     for system in (Noop(), AsyncNoop()):
@@ -89,7 +89,7 @@ def native_systems(n: int, program: Path | None, endpoint: Path | None) -> None:
     """The same run from Python and by the program."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "data.jsonl"
-        file.write_text("\n".join(json.dumps(example) for example in some(n)))
+        file.write_text("\n".join(json.dumps(example) for example in examples(n)))
 
         def from_python() -> None:
             evaluate(
@@ -98,7 +98,7 @@ def native_systems(n: int, program: Path | None, endpoint: Path | None) -> None:
             )  # fmt: skip
 
         line("evaluate, native context layer, file", n, best(from_python))
-        dataset = some(n)
+        dataset = examples(n)
         line(
             "evaluate, native context layer, list of dicts", n,
             best(lambda: evaluate(

@@ -4,20 +4,20 @@
     from context_bench.evaluators import AnswerQuality
     from context_bench.metrics import MeanScore
 
-A run is a pipeline of four stages, each an open protocol: a dataset yields
-examples, systems process them, evaluators score what came out, metrics sum up.
+A run has four stages, each with an open protocol: a dataset yields examples, systems process
+them, evaluators score the outputs, and metrics summarize the scores.
 """
 
 from __future__ import annotations
 
 import os
 
-#: The distribution of this package; `context-bench` on PyPI is another project.
+#: The name of the distribution; ``context-bench`` on PyPI is another project.
 __distribution__ = "context-bench-rs"
 
-from context_bench import _whole
+from context_bench import _installation
 
-_whole.check(os.path.dirname(__file__))
+_installation.check(os.path.dirname(__file__))
 
 from context_bench._native import __version__
 from context_bench.results import EvalResult, EvalRow, RowError

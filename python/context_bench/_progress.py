@@ -1,4 +1,4 @@
-"""How far a run is: one line on stderr, in terminals and notebooks."""
+"""Progress of a run: one line on stderr, in terminals and notebooks."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import time
 from collections.abc import Sequence
 from typing import TextIO
 
-#: How often a line is printed where lines cannot be written over.
+#: Seconds between lines where a line cannot be overwritten.
 _EVERY = 10.0
 _WIDTH = 24
 
 
 class Display:
-    """Shows finished rows, failures and the time left."""
+    """Shows finished rows, failures and the remaining time."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = sys.stderr if stream is None else stream
@@ -31,7 +31,7 @@ class Display:
         timeouts: Sequence[int] = (),
         reused: int = 0,
     ) -> None:
-        """Takes note of how far each system is."""
+        """Shows the progress of each system."""
         if not systems:
             return
         seconds = time.monotonic() - self._began
@@ -44,7 +44,7 @@ class Display:
             self._write(text + "\n")
 
     def close(self) -> None:
-        """Takes the line away; results speak for themselves."""
+        """Removes the line."""
         if self._rewrites and self._width:
             self._write("\r" + " " * self._width + "\r")
             self._width = 0
@@ -64,7 +64,7 @@ def _can_rewrite(stream: TextIO) -> bool:
             return True
     except (AttributeError, ValueError):
         return False
-    # Notebooks have no terminal, and rewrite lines all the same.
+    # Notebooks are not terminals, but can overwrite lines.
     return type(stream).__module__.startswith("ipykernel")
 
 
@@ -87,7 +87,7 @@ def _line(
         parts.append("█" * filled + "░" * (_WIDTH - filled))
         parts.append(f"{n}/{total}")
         parts.append(_time(seconds))
-        # What an earlier run had answered says nothing about the rest.
+        # Reused answers arrive at once and say nothing about the rest.
         asked = n - reused
         if asked > 0 and n < total:
             parts.append(f"{_time(seconds * (total - n) / asked)} left")

@@ -1,7 +1,7 @@
-"""The launcher of the sandbox for generated code: a small program, not an import.
+"""The launcher of the sandbox for generated code: a small program, not a module to import.
 
-Started as ``python -I -S _sandbox.py __sandbox …`` it restricts itself and becomes
-the interpreter that runs the code. It must stay single-threaded and start fast.
+Started as ``python -I -S _sandbox.py __sandbox …``, it restricts its own process and becomes the
+interpreter that runs the code. It must stay single-threaded and start fast.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if __name__ == "__main__":
     from pathlib import Path
 
     _folder = Path(__file__).parent
-    # The extension alone: importing the package would take longer.
+    # Only the extension is loaded, because importing the package takes longer.
     for _suffix in EXTENSION_SUFFIXES:
         _file = _folder / f"_native{_suffix}"
         if _file.exists():

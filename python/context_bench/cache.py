@@ -1,7 +1,7 @@
-"""What ``evaluate(..., cache_dir=...)`` keeps: earlier runs, to be looked at again.
+"""Earlier runs that ``evaluate(..., cache_dir=...)`` has stored.
 
-The folder holds one SQLite file. Answers are found by everything that decides them
-(the example, the endpoint, the model, prompts, settings), never by names alone.
+The folder contains one SQLite file. Answers are found by everything that decides them (the
+example, the endpoint, the model, prompts, settings), never by names alone.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["Cache", "ResultCache"]
 
 
 class Cache:
-    """The runs in a folder.
+    """The stored runs of a folder.
 
     >>> Cache(".cache").runs()[-1]["status"]  # doctest: +SKIP
     'finished'
@@ -31,20 +31,23 @@ class Cache:
 
     @property
     def cached_count(self) -> int:
-        """How many answers are kept."""
+        """The number of stored answers."""
         return self._store.n_responses()
 
     def runs(self) -> list[dict[str, Any]]:
-        """All runs, the oldest first: ``id``, ``created_at``, ``status``, ``systems``,
-        ``rows``."""
+        """Returns all runs, oldest first, with ``id``, ``created_at``, ``status``, ``systems``,
+        ``rows`` and ``command``."""
         return self._store.runs()
 
     def load(self, run: str = "last", metrics: Sequence[Metric] = ()) -> EvalResult:
-        """A run as a result again, by its id, the beginning of it, or ``"last"``.
+        """Loads the result of a run.
 
-        Nothing is called or scored; ``tasks`` are summed up as the run did, and
-        ``metrics`` are computed over the stored rows. A run that did not finish is a part:
-        a warning and ``part_of`` say so, and ``counts`` what is missing.
+        Nothing is called or scored again. For a run that did not finish, there is a warning,
+        ``result.part_of`` is set, and ``result.counts`` shows what is missing.
+
+        Args:
+            run: The id of the run, the first characters of it, or ``"last"``.
+            metrics: Metrics to compute over the stored rows.
         """
         result = _from_parts(self._store.load(run))
         for name, numbers in result.summary.items():
@@ -54,18 +57,18 @@ class Cache:
         return result
 
     def record(self, run: str = "last") -> dict[str, Any]:
-        """What was asked for in a run (``spec``) and what was decided (``plan``)."""
+        """Returns what was asked for in a run (``spec``) and what was decided (``plan``)."""
         return self._store.record(run)
 
     def sql(self, query: str) -> list[dict[str, Any]]:
-        """What a query in SQL finds, one dict per row; it may only read.
+        """Runs a read-only SQL query and returns one dict per row.
 
         The view ``answers`` has one row per answer (``run``, ``system``, ``dataset``,
-        ``example_id``, ``question``, ``response``, …), ``run_scores`` one per score; texts
-        that the file holds compressed are there as well.
+        ``example_id``, ``question``, ``response``, …), ``run_scores`` one per score. Both views
+        include the texts that the file stores compressed.
         """
         return self._store.sql(query)
 
 
-#: As users of the original tool know it.
+#: The name of this class in the original tool.
 ResultCache = Cache

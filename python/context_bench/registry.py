@@ -1,4 +1,4 @@
-"""Names for things: datasets, metrics and whatever else a program looks up by name."""
+"""Datasets, metrics and other objects that a program looks up by name."""
 
 from __future__ import annotations
 
@@ -22,12 +22,16 @@ class Registry:
     def __init__(self) -> None:
         self._kinds: dict[str, dict[str, Any]] = {}
 
-    def register(self, kind: str, name: str, thing: Any) -> None:
-        """Stores an object; an earlier one of that name is replaced."""
-        self._kinds.setdefault(kind, {})[name] = thing
+    def register(self, kind: str, name: str, value: Any) -> None:
+        """Registers an object, replacing an earlier one of the same name."""
+        self._kinds.setdefault(kind, {})[name] = value
 
     def get(self, kind: str, name: str) -> Any:
-        """The object of that name; ``KeyError`` with near names when there is none."""
+        """Returns an object by name.
+
+        Raises:
+            KeyError: If there is none; the message suggests a similar name.
+        """
         known = self._kinds.get(kind, {})
         if name in known:
             return known[name]
@@ -36,21 +40,21 @@ class Registry:
         raise KeyError(text + (f". Did you mean '{near[0]}'?" if near else ""))
 
     def list(self, kind: str) -> list[str]:
-        """The names of a kind, in order of registration."""
+        """Returns the names of a kind, in order of registration."""
         return [*self._kinds.get(kind, {})]
 
 
-#: The registry of this process; starts empty.
+#: The registry of this process, empty at first.
 registry = Registry()
 
 
 def register_dataset(name: str, loader: Callable[..., Any]) -> None:
-    """Makes a loader known under a name."""
+    """Registers a dataset loader; ``evaluate`` and the program then know it by name."""
     registry.register("dataset", name, loader)
 
 
 def load_dataset(name: str, **kwargs: Any) -> Any:
-    """Calls the loader of that name; built-in datasets need no registration."""
+    """Loads a registered or built-in dataset by name."""
     if name not in registry.list("dataset"):
         from context_bench import datasets
 
@@ -60,10 +64,10 @@ def load_dataset(name: str, **kwargs: Any) -> Any:
 
 
 def register_metric(name: str, metric: Any) -> None:
-    """Makes a metric known under a name."""
+    """Registers a metric."""
     registry.register("metric", name, metric)
 
 
 def get_metric(name: str) -> Any:
-    """The metric of that name."""
+    """Returns a registered metric."""
     return registry.get("metric", name)

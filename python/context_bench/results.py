@@ -16,20 +16,19 @@ if TYPE_CHECKING:
 
 __all__ = ["EvalResult", "EvalRow", "RowError"]
 
-#: Columns after all others, where rows have them.
+#: Columns that come last, if any row has them.
 _TEXTS = ("question", "answer", "response", "finish_reason")
 _FIXED = ("system", "example_id", "dataset", "input_tokens", "output_tokens", "latency")
 
 
 @dataclasses.dataclass(repr=False)
 class EvalResult:
-    """What a run found.
+    """The result of a run.
 
-    ``rows`` are grouped by system, in dataset order. ``summary`` maps system to
-    metric to number; a number that could not be computed is NaN. What supports the
-    numbers stands beside them: ``counts`` (rows planned, scored, unscored, failed, not begun),
-    ``statistics`` (rows and examples used, standard error, 95 % interval),
-    ``provenance``.
+    ``rows`` are grouped by system, in dataset order. ``summary`` has the numbers by system and
+    metric; a number that could not be computed is NaN. The other fields say what the numbers
+    rest on: ``counts`` (rows planned, scored, unscored, failed, not begun), ``statistics`` (rows
+    and examples used, standard error, 95 % interval) and ``provenance``.
     """
 
     rows: list[EvalRow]
@@ -42,19 +41,19 @@ class EvalResult:
     provenance: dict[str, Any] = dataclasses.field(default_factory=dict)
     gave_up: dict[str, dict[str, Any]] = dataclasses.field(default_factory=dict)
     store: dict[str, Any] | None = None
-    #: Per system: results of tasks and groups (``results``, ``groups``, ``table`` …).
+    #: Results of tasks and groups by system (``results``, ``groups``, ``table`` …).
     tasks: dict[str, dict[str, Any]] = dataclasses.field(default_factory=dict)
-    #: By which rule each dataset of the catalog is scored, and what these scores are of it.
+    #: The rule by which each dataset of the catalog is scored, and how our score relates to it.
     rules: dict[str, dict[str, Any]] = dataclasses.field(default_factory=dict)
     interrupted: bool = False
-    #: Of which run this is only a part, and how much is missing; ``None`` for a whole.
+    #: For an incomplete run: which run it belongs to, and how much is missing.
     part_of: str | None = None
     _native: Any = dataclasses.field(default=None, repr=False, compare=False)
 
     def filter(self, **conditions: Any) -> EvalResult:
-        """The rows whose attributes equal all conditions.
+        """Returns only the rows whose attributes equal all conditions.
 
-        Numbers are kept as they were computed; systems without rows are dropped.
+        The numbers of the summary are not computed again; systems without rows are dropped.
 
         >>> result.filter(system="kompact", dataset="hotpotqa")  # doctest: +SKIP
         """
@@ -75,46 +74,47 @@ class EvalResult:
 
     @property
     def failures(self) -> list[EvalRow]:
-        """The rows without an output; ``row.error`` says why."""
+        """The rows without an output; ``row.error`` has the reason."""
         return [row for row in self.rows if row.error is not None]
 
     def to_json(self) -> str:
-        """Strict JSON, indented, ASCII only; numbers that are not finite are ``null``."""
-        return self._rendered("json")
+        """Returns the whole result as strict JSON; numbers that are not finite are ``null``."""
+        return self._render("json")
 
     def to_markdown(self) -> str:
-        """The summary as a Markdown table."""
-        return self._rendered("markdown")
+        """Returns the summary as a Markdown table."""
+        return self._render("markdown")
 
     def to_jsonl(self) -> str:
-        """One JSON object per row and line."""
-        return self._rendered("jsonl")
+        """Returns the rows as JSON lines, one object per row."""
+        return self._render("jsonl")
 
     def to_csv(self) -> str:
-        """One CSV record per row."""
-        return self._rendered("csv")
+        """Returns the rows as CSV."""
+        return self._render("csv")
 
     def to_dataframe(self) -> pandas.DataFrame:
-        """One record per row as a pandas ``DataFrame``."""
+        """Returns the rows as a pandas ``DataFrame``."""
         pandas = _optional("pandas")
         return pandas.DataFrame(self._columns())
 
     def to_arrow(self) -> pyarrow.Table:
-        """One record per row as an Arrow table. Ids of both kinds become text."""
+        """Returns the rows as an Arrow table. Ids become text if some are not integers."""
         pyarrow = _optional("pyarrow")
         return pyarrow.table(self._typed_columns())
 
     def to_polars(self) -> polars.DataFrame:
-        """One record per row as a polars ``DataFrame``. Ids of both kinds become text."""
+        """Returns the rows as a polars ``DataFrame``. Ids become text if some are not
+        integers."""
         polars = _optional("polars")
         return polars.DataFrame(self._typed_columns())
 
-    def _rendered(self, format: str) -> str:
+    def _render(self, format: str) -> str:
         parts = (self.rows, self.summary, self.timing, self.config, self._native)
         return _native.render(format, *parts).rstrip("\n")
 
     def _columns(self) -> dict[str, list[Any]]:
-        """Fixed columns, then scores, then metadata; later ones win on a clash."""
+        """Returns the columns: fixed ones, scores, metadata; later ones win if names clash."""
         rows = self.rows
         columns: dict[str, list[Any]] = {
             name: [getattr(row, name) for row in rows] for name in _FIXED
@@ -142,12 +142,12 @@ class EvalResult:
         return columns
 
     def __repr__(self) -> str:
-        """What was found, on one screen; ``rows`` has the rest."""
-        return f"EvalResult: {self._rendered('overview')}"
+        """The result on one screen; ``rows`` has the rest."""
+        return f"EvalResult: {self._render('overview')}"
 
     def _repr_html_(self) -> str:
         """The summary as a table, for notebooks."""
-        return self._rendered("html_table")
+        return self._render("html_table")
 
     def _repr_markdown_(self) -> str:
         """The report as Markdown, for notebooks."""
@@ -174,14 +174,14 @@ def _optional(module: str) -> Any:
 
 
 def _from_parts(parts: dict[str, Any]) -> EvalResult:
-    """A result from what the native half gives."""
+    """Makes a result of the parts that the native module returns."""
     parts.pop("_notes", None)
     return EvalResult(**parts)
 
 
 @dataclasses.dataclass
 class _Fields:
-    """The fields of a row, for ``dataclasses.fields``, ``asdict`` and ``replace``."""
+    """The fields of a row for ``dataclasses.fields``, ``asdict`` and ``replace``."""
 
     system: str
     example_id: str | int
@@ -193,7 +193,7 @@ class _Fields:
     dataset: str = ""
 
 
-# Rows are handles on native ones and yet dataclasses to whoever asks.
+# Rows are native objects, but `dataclasses.fields` and the like work with them.
 EvalRow.__dataclass_fields__ = _Fields.__dataclass_fields__
 EvalRow.__dataclass_params__ = _Fields.__dataclass_params__  # type: ignore[attr-defined]
 EvalRow.__annotations__ = _Fields.__annotations__

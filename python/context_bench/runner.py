@@ -1,4 +1,4 @@
-"""``evaluate``: systems over a dataset, scored and summed up."""
+"""``evaluate`` and ``run``: run systems over datasets and score their answers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from context_bench import _native
-from context_bench._aio import Loop
+from context_bench._event_loop import EventLoop
 from context_bench._progress import Display
 from context_bench.registry import load_dataset, registry
 from context_bench.results import EvalResult, _from_parts
@@ -20,7 +20,7 @@ __all__ = ["EvaluationWarning", "evaluate", "run"]
 
 
 class EvaluationWarning(UserWarning):
-    """Something about a run that its numbers alone do not tell."""
+    """Something about a run that its numbers do not show."""
 
 
 def evaluate(
@@ -38,56 +38,55 @@ def evaluate(
     example_timeout: float | None = None,
     prompt: Literal["official", "plain"] | None = None,
 ) -> EvalResult:
-    """Runs systems over a dataset, scores what they make of it, and sums up.
+    """Runs systems over a dataset and scores their outputs.
 
     Args:
-        systems: Objects with ``name`` and ``process(example) -> dict``, native or
-            your own, sync or async.
-        dataset: Any iterable of dicts; generators stream. A string is the name of
-            a built-in or registered dataset (``"hotpotqa"``, ``"mmlu:anatomy"``) or a
-            file, a list of strings several of them.
+        systems: Objects with ``name`` and ``process(example) -> dict``, built in or your own,
+            sync or async.
+        dataset: Any iterable of dicts; generators are streamed. A string is the name of a
+            built-in or registered dataset (``"hotpotqa"``, ``"mmlu:anatomy"``) or a file, and a
+            list of strings is several of them.
         evaluators: Objects with ``name`` and ``score(original, processed) -> dict``.
         metrics: Objects with ``name`` and ``compute(rows) -> dict``.
-        max_examples: Only the first so many examples; a negative number leaves out
-            that many at the end.
-        progress: Whether to show on stderr how far the run is.
-        text_fields: Count the tokens of these fields only.
-        max_workers: How many calls may be in flight, over all systems; ``"auto"``
-            finds the number. Without it, systems are called one at a time on the
-            calling thread.
-        cache_dir: A folder in which everything is kept; what is there already is
-            not asked again.
-        tokenizer: A name (``"o200k_base"``) or a function from text to a number.
-        example_timeout: Seconds that a system may take for one example.
-        prompt: How endpoints are asked about datasets by name: ``"official"`` (the
-            default; as the authors of the dataset ask) or ``"plain"`` (context and
-            question alone). Examples that are passed as dicts are asked plainly; systems
-            of your own get the fields and may use ``datasets.prompt(name)``.
+        max_examples: Use only the first examples; a negative number leaves out that many at
+            the end.
+        progress: Whether to show progress on stderr.
+        text_fields: Count tokens in these fields only.
+        max_workers: Calls in flight at the same time, over all systems; ``"auto"`` adapts the
+            number. By default, systems are called one at a time on the calling thread.
+        cache_dir: Folder of the run store, which keeps answers and scores and reuses them in
+            later runs.
+        tokenizer: A name such as ``"o200k_base"``, or a function from text to a number.
+        example_timeout: Time limit of a system for one example, in seconds.
+        prompt: How endpoints are asked about datasets by name: ``"official"`` (as the authors
+            of the dataset ask; the default) or ``"plain"`` (only context and question).
+            Examples that are passed as dicts always get the plain prompt. Your own systems get
+            the fields and may use ``datasets.prompt(name)``.
 
     Returns:
-        The rows in dataset order and the numbers of the metrics. A system or an
-        evaluator that raises costs its row, not the run: ``row.error`` and
-        ``row.unscored`` tell what happened, and a warning how often.
+        The rows in dataset order, and the numbers of the metrics. If a system or an evaluator
+        raises an exception, only that row fails: ``row.error`` and ``row.unscored`` have the
+        reason, and a warning says how often it happened.
 
     Raises:
-        TypeError: When something that was passed cannot be what it should be.
-        ValueError: When names, files or settings are wrong.
+        TypeError: If an argument has the wrong type.
+        ValueError: If a name, file or setting is wrong.
     """
     names = _dataset_names(dataset)
     examples: Any = () if names is not None else dataset
     if names is not None and set(names) & set(registry.list("dataset")):
-        examples, names = _registered(names), None
+        examples, names = _registered_examples(names), None
     if max_examples is not None and max_examples < 0:
         if names is not None:
             raise ValueError("`max_examples` of a dataset by name cannot be negative")
         examples = list(examples)[:max_examples]
         max_examples = None
-    spec = _general(max_workers, cache_dir, text_fields, example_timeout, prompt)
+    spec = _run_settings(max_workers, cache_dir, text_fields, example_timeout, prompt)
     if names is not None:
         spec["benchmarks"] = [{"dataset": name} for name in names]
         if max_examples is not None:
             spec["data"] = {"limit": max_examples}
-    return _asked(
+    return _run_spec(
         spec,
         systems=_listed("systems", systems),
         dataset=examples if names is None else None,
@@ -108,21 +107,24 @@ def run(
     metrics: Sequence[Metric] | None = None,
     progress: bool = True,
 ) -> EvalResult:
-    """Runs what a run file describes, as ``context-bench run bench.yaml`` does.
+    """Runs a run file, as ``context-bench run bench.yaml`` does.
 
     Args:
-        spec: The path of a run file, or the same as a dict
-            (``docs/reference/run-file.md`` has all keys).
-        systems: More systems, native or your own.
-        dataset: Examples of your own beside the benchmarks of the spec.
-        evaluators: Evaluators of your own, in place of those of the datasets.
-        metrics: Metrics of your own, in place of those that reports have.
-        progress: Whether to show on stderr how far the run is.
+        spec: The path of a run file, or its contents as a dict (``docs/reference/run-file.md``
+            lists all keys).
+        systems: More systems, built in or your own.
+        dataset: More examples, beside the benchmarks of the spec.
+        evaluators: Evaluators to use instead of those of the datasets.
+        metrics: Metrics to use instead of those of reports.
+        progress: Whether to show progress on stderr.
+
+    Returns:
+        The rows in dataset order, and the numbers of the metrics.
 
     Raises:
-        ValueError: When a key, name, file or setting is wrong; nothing was sent then.
+        ValueError: If a key, name, file or setting is wrong; in that case nothing was sent.
     """
-    return _asked(
+    return _run_spec(
         dict(spec) if isinstance(spec, Mapping) else os.fspath(spec),
         systems=_listed("systems", systems),
         dataset=dataset,
@@ -132,15 +134,15 @@ def run(
     )
 
 
-def _general(
+def _run_settings(
     max_workers: int | Literal["auto"] | None,
     cache_dir: str | os.PathLike[str] | None,
     text_fields: Sequence[str] | str | None,
     example_timeout: float | None,
     prompt: str | None = None,
 ) -> dict[str, Any]:
-    """What every call of the package can say about a run, as a spec. Nothing is decided
-    here: what is not said is left out."""
+    """Returns the settings that all kinds of runs share, as a spec. Arguments that were not
+    given are left out, so that the planner decides."""
     spec: dict[str, Any] = {"limits": {}}
     if max_workers is not None:
         spec["limits"]["max_workers"] = _workers(max_workers)
@@ -155,7 +157,7 @@ def _general(
     return spec
 
 
-def _asked(
+def _run_spec(
     spec: dict[str, Any] | str,
     *,
     systems: list[Any],
@@ -168,8 +170,8 @@ def _asked(
     tokenizer: Any = None,
     progress: bool = True,
 ) -> EvalResult:
-    """Plans and runs a spec, with the objects that no spec can hold."""
-    asked = {
+    """Plans and runs a spec, with the objects that a spec cannot hold."""
+    request = {
         "spec": spec,
         "systems": systems,
         "dataset": dataset,
@@ -180,9 +182,9 @@ def _asked(
         "index": index,
         "tokenizer": tokenizer,
         "display": Display() if progress else None,
-        "aio": Loop(),
+        "aio": EventLoop(),
     }
-    parts = _native.evaluate(asked)
+    parts = _native.evaluate(request)
     notes = parts.pop("_notes", [])
     result = _from_parts(parts)
     for note in notes:
@@ -198,8 +200,8 @@ def _dataset_names(dataset: Any) -> list[str] | None:
     return None
 
 
-def _registered(names: list[str]) -> Iterable[Mapping[str, Any]]:
-    """The examples of datasets, some of which the program itself made known."""
+def _registered_examples(names: list[str]) -> Iterable[Mapping[str, Any]]:
+    """Yields the examples of several datasets, some of them registered."""
     for name in names:
         for example in load_dataset(name):
             tagged = isinstance(example, Mapping) and "dataset" not in example
@@ -216,7 +218,7 @@ def _workers(max_workers: int | Literal["auto"] | None) -> int | Literal["auto"]
             f"`max_workers` must be a whole number, found {max_workers!r}\n"
             'hint: pass a number such as 16, or "auto"'
         ) from None
-    # The planner has a word on 0; a spec cannot hold less.
+    # The planner rejects 0; a spec cannot hold a negative number.
     return max(number, 0)
 
 

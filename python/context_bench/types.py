@@ -1,7 +1,7 @@
-"""The interfaces, as protocols: any object with these members will do.
+"""The interfaces as protocols: any object with these members will do.
 
-Nothing is subclassed. ``isinstance`` works, because the protocols are checked at
-run time by the members that an object has.
+There is no base class to inherit from. ``isinstance`` checks at run time whether an object has
+the members.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ Turn = Mapping[str, str]
 class System(Protocol):
     """What is benchmarked: a compressor, a proxy, a retriever …
 
-    ``process`` gets one example and returns a dict, by convention the example
-    plus ``response``. It may be ``async``. Optional members:
+    ``process`` gets one example and returns a dict, by convention the example with ``response``
+    added. It may be ``async``. Optional members:
 
     * ``process_conversation(turns)`` answers the turns of a multi-turn example;
-    * ``cache_key`` (any JSON value) names everything that decides the answers, so
-      that stored ones can be reused with ``cache_dir``.
+    * ``cache_key`` (any JSON value) identifies everything that decides the answers, so that
+      ``cache_dir`` can reuse stored ones.
     """
 
     @property
     def name(self) -> str:
-        """The name that results show."""
+        """The name shown in results."""
         ...
 
     def process(self, example: dict[str, Any], /) -> Any:
@@ -43,33 +43,33 @@ class System(Protocol):
 
 @runtime_checkable
 class Evaluator(Protocol):
-    """Compares what a system made of an example with the example.
+    """Scores the output of a system against the example.
 
-    ``score`` returns score names and numbers. It may be ``async``. Optional
-    members: ``score_names`` (the scores that will come) and ``cache_key``.
+    ``score`` returns a dict of score names and numbers. It may be ``async``. Optional members:
+    ``score_names`` (the names of the scores, if known in advance) and ``cache_key``.
     """
 
     @property
     def name(self) -> str:
-        """The name that results show."""
+        """The name shown in results."""
         ...
 
     def score(self, original: dict[str, Any], processed: dict[str, Any], /) -> Any:
-        """Scores one output against the untouched example."""
+        """Scores one output against the original example."""
         ...
 
 
 @runtime_checkable
 class Metric(Protocol):
-    """Turns all rows of one system into named numbers."""
+    """Computes named numbers from all rows of one system."""
 
     @property
     def name(self) -> str:
-        """The name that results show."""
+        """The name shown in results."""
         ...
 
     def compute(self, rows: list[EvalRow], /) -> Mapping[str, float]:
-        """Computes the numbers; failed rows are among the rows."""
+        """Computes the numbers; ``rows`` includes failed rows."""
         ...
 
 
@@ -79,7 +79,7 @@ class MemorySystem(Protocol):
 
     @property
     def name(self) -> str:
-        """The name that results show."""
+        """The name shown in results."""
         ...
 
     def reset(self) -> None:
@@ -87,7 +87,7 @@ class MemorySystem(Protocol):
         ...
 
     def ingest(self, turns: Sequence[Turn], /) -> Any:
-        """Takes in the whole history, in order."""
+        """Reads the whole conversation, in order."""
         ...
 
     def query(self, question: str, /) -> Any:

@@ -1,4 +1,4 @@
-"""Runs blocks of code and compares results with the comments behind them."""
+"""Runs blocks of code and compares the results with the comments after them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def rounded(value: Any) -> Any:
 
 
 def check(value: Any, said: str) -> bool:
-    """Whether a value is what its comment says; `False` when it says nothing."""
+    """Whether a value is what its comment says; `False` if there is no comment."""
     if said == "all 1.0" or said == "all 0.0":
         assert set(value.values()) == {float(said[4:])}
     elif said == "two rows":
@@ -54,7 +54,7 @@ def check(value: Any, said: str) -> bool:
 
 
 def run(source: str, names: dict[str, Any]) -> int:
-    """Runs a block; gives the number of results that were compared."""
+    """Runs a block; returns the number of results that were compared."""
     said = comments(source)
     lines = source.splitlines()
     # A comment on a line of its own is about the statement before it.

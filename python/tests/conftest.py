@@ -1,4 +1,4 @@
-"""What tests share: the test kit's endpoint, and the material beside the repo."""
+"""Shared fixtures: endpoints, the program, and material beside the repository."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from kit import EXAMPLES, Counting  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
 
-# Where jobs run in the background, Ctrl-C is ignored, and children take after us.
+# Background jobs ignore Ctrl-C, and child processes inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -33,7 +33,7 @@ def examples() -> list[dict[str, Any]]:
 
 
 def _program(name: str) -> Path:
-    """A program that `make python` built."""
+    """The path of a program that `make python` built."""
     path = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug" / name
     if not path.exists():
         pytest.fail(f"{path} is missing; run `make python`")
@@ -42,26 +42,26 @@ def _program(name: str) -> Path:
 
 @pytest.fixture(scope="session")
 def program() -> Program:
-    """The program beside this package."""
+    """The program `context-bench`."""
     return Program(_program("context-bench"))
 
 
 @pytest.fixture(scope="session")
 def endpoint() -> Iterator[Model]:
-    """An endpoint for chats, texts and likelihoods."""
+    """An endpoint for chat messages, texts and likelihoods."""
     with model() as server:
         yield server
 
 
 @pytest.fixture
 def tasks(tmp_path: Path) -> Path:
-    """A folder of tasks of every output type."""
+    """A folder with tasks of every output type."""
     return front_tasks.write(tmp_path / "tasks")
 
 
 @pytest.fixture(scope="session")
 def serve() -> Iterator[Callable[..., str]]:
-    """Starts endpoints of the test kit; gives their addresses."""
+    """Starts endpoints of the test kit and returns their addresses."""
     running: list[subprocess.Popen[str]] = []
 
     def start(*arguments: str) -> str:
@@ -89,7 +89,7 @@ def url(serve: Callable[..., str]) -> str:
 
 @pytest.fixture
 def shared() -> Callable[..., Path]:
-    """Finds material beside the repo; tests that need it are skipped without it."""
+    """Finds material beside the repository; without it, tests are skipped."""
 
     def find(*parts: str) -> Path:
         root = Path(os.environ.get("CONTEXT_BENCH_SHARED", ROOT.parent / "shared"))
@@ -111,7 +111,7 @@ def counting() -> Iterator[Counting]:
 
 @pytest.fixture
 def python(tmp_path: Path) -> Callable[..., SimpleNamespace]:
-    """Runs a program in an interpreter of its own, with a time limit."""
+    """Runs a program in a separate interpreter, with a time limit."""
 
     def run(program: str, *arguments: str, timeout: float = 600.0) -> SimpleNamespace:
         file = tmp_path / "program.py"

@@ -79,7 +79,7 @@ aggregate_metric_list:
 
 
 def write(folder: Path) -> Path:
-    """A task of every output type, one with functions, a group of groups."""
+    """Writes tasks of every output type, one with functions, and a group of groups."""
     folder.mkdir()
     for name, kind, rest in [
         ("generated", "generate_until", GENERATED),

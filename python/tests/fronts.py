@@ -1,7 +1,7 @@
-"""The two front ends side by side: the program, and this package.
+"""Compares the two front ends: the program and the Python package.
 
-What one run gives twice is compared whole. Left out is only what time and place decide:
-latencies, dates, names of runs, folders of stores.
+Everything that a run reports is compared, except what differs from run to run: latencies, dates,
+run ids, folders of stores.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
 FIXTURES = ROOT / "crates/context-bench/tests/fixtures/datasets"
 
-#: Members of results that differ between two runs of one program as well.
+#: Members of results that differ even between two runs of one program.
 _OF_TIME = {"latency", "date", "total_evaluation_time_seconds", "timing", "use_cache", "store"}
 _OF_TIME |= {"latency_mean", "latency_median", "latency_p95", "latency_p99", "first_byte", "cached"}
 _OF_TIME |= {"connect", "connect_median", "connect_max"}
 
 
 def copy(name: str) -> str:
-    """A dataset from its fixture."""
+    """A dataset, read from its fixture."""
     return f"{name}={FIXTURES / name.replace('@', ':').split(':')[0]}"
 
 
 class Seen:
-    """What a front end said of a run."""
+    """What a front end reported about a run."""
 
     def __init__(self, result: Any, remarks: list[str]) -> None:
         #: The JSON of the result; ``None`` when there is none.
@@ -51,20 +51,20 @@ class Seen:
         return plain(self.json)
 
     def task(self, key: str) -> dict[str, Any]:
-        """The numbers of a task of the only system."""
+        """The results of a task, with a single system."""
         (tasks,) = self.json["tasks"].values()
         return tasks["results"][key]
 
 
 def plain(value: Any) -> Any:
-    """A result without what time and place decide."""
+    """A result without what differs from run to run."""
     if isinstance(value, dict):
         return {name: plain(one) for name, one in value.items() if name not in _OF_TIME}
     return [plain(one) for one in value] if isinstance(value, list) else value
 
 
 def differences(ours: Any, theirs: Any, at: str = "") -> Iterator[str]:
-    """Where two values are not equal, and how."""
+    """Where and how two values differ."""
     if isinstance(ours, dict) and isinstance(theirs, dict):
         if list(ours) != list(theirs):
             yield f"{at}: {list(ours)} against {list(theirs)}"
@@ -78,7 +78,7 @@ def differences(ours: Any, theirs: Any, at: str = "") -> Iterator[str]:
 
 
 def paths(value: Any, at: str = "") -> set[str]:
-    """The paths of all keys of a JSON value; members of lists are alike."""
+    """The paths of all keys of a JSON value; all items of a list count as one."""
     if isinstance(value, list):
         return {path for one in value for path in paths(one, f"{at}[]")}
     if not isinstance(value, dict):
@@ -87,7 +87,7 @@ def paths(value: Any, at: str = "") -> set[str]:
 
 
 class Program:
-    """The program, each time with other flags."""
+    """Runs the program."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -110,18 +110,18 @@ class Program:
         return seen
 
     def run(self, *flags: Any, cwd: Path | None = None) -> Seen:
-        """A run by flags alone."""
+        """Runs the program with flags."""
         return self("run", *flags, "--output", "json", "--quiet", cwd=cwd)
 
     def spec(self, spec: dict[str, Any], folder: Path) -> Seen:
-        """A run by a run file. JSON is YAML."""
+        """Runs the program with a run file, written as JSON, which is also YAML."""
         file = folder / "bench.yaml"
         file.write_text(json.dumps(spec))
         return self.run(file)
 
 
 def package(call: Callable[[], EvalResult]) -> Seen:
-    """What the package says of a call."""
+    """Runs a call of the package."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -135,7 +135,7 @@ def package(call: Callable[[], EvalResult]) -> Seen:
 
 
 def same(program: Seen, package: Seen) -> None:
-    """Both gave the same: numbers, rows, digests, schema, remarks, errors."""
+    """Asserts that both reported the same: numbers, rows, digests, schema, warnings, errors."""
     assert program.error == package.error
     assert program.remarks == package.remarks
     assert not list(differences(program.plain, package.plain))
@@ -143,7 +143,7 @@ def same(program: Seen, package: Seen) -> None:
 
 
 class Model(ThreadingHTTPServer):
-    """An endpoint for chats, texts and likelihoods. Equal questions have equal answers."""
+    """An endpoint for chat messages, texts and likelihoods; equal questions get equal answers."""
 
     daemon_threads = True
 
@@ -163,7 +163,7 @@ def model() -> Iterator[Model]:
 
 
 def _answer(body: dict[str, Any]) -> str:
-    """By chance, but always the same: a letter, a number, a word of the question."""
+    """A pseudo-random letter, number or word of the question; always the same one."""
     prompt = json.dumps(body.get("messages") or body.get("prompt"))
     number = crc32(prompt.encode())
     words = re.findall(r"[A-Za-z]{3,}", prompt) or ["none"]

@@ -1,4 +1,4 @@
-"""Material of several test modules."""
+"""Helpers of several test modules."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EXAMPLES = [
 
 
 class Counting(ThreadingHTTPServer):
-    """An endpoint that remembers what it was asked."""
+    """An endpoint that records its requests."""
 
     daemon_threads = True
 
@@ -29,10 +29,10 @@ class Counting(ThreadingHTTPServer):
 
 
 class JsonHandler(BaseHTTPRequestHandler):
-    """Reads and answers JSON, and says nothing about it."""
+    """Reads and answers JSON, without logging."""
 
     protocol_version = "HTTP/1.1"
-    # Head and body are sent apart, and would wait for each other.
+    # Otherwise the body waits until the head is acknowledged.
     disable_nagle_algorithm = True
 
     def body(self) -> Any:

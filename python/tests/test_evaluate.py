@@ -284,7 +284,7 @@ def test_ranks_are_computed_from_all_systems() -> None:
     ("systems", "message"),
     [
         ([object()], "`object` object has no method `process`"),
-        ([Echo], "the class `Echo` was given as a system"),
+        ([Echo], "the class `Echo` was passed as a system"),
         ([Called(len, name=3)], "`name` of `Called` must be a str, found int"),  # type: ignore[arg-type]
         (Echo(), "`systems` must be a list"),
     ],

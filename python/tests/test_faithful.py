@@ -106,12 +106,12 @@ def test_fields_that_a_native_system_leaves_alone_stay_what_they_are(url: str) -
 def test_nothing_is_sent_that_only_stands_for_something_else(counting: Counting) -> None:
     day = datetime.date(2020, 1, 1)
     proxy = OpenAIProxy(counting.url, name="p")
-    with pytest.raises(TypeError, match="`context` holds a value of type `datetime.date`"):
+    with pytest.raises(TypeError, match="`context` contains a value of type `datetime.date`"):
         proxy.process({"context": day})
-    with pytest.raises(TypeError, match="`extra_body` holds a value of type `set`"):
+    with pytest.raises(TypeError, match="`extra_body` contains a value of type `set`"):
         OpenAIProxy(counting.url, extra_body={"x": {1}})
     own = OpenAIProxy(counting.url, build_messages=lambda e: [{"role": "user", "content": day}])
-    with pytest.raises(TypeError, match="`build_messages` holds a value of type"):
+    with pytest.raises(TypeError, match="`build_messages` contains a value of type"):
         own.process({"context": "c"})
     with pytest.warns(EvaluationWarning, match="1 of 1 rows failed"):
         result = evaluate([proxy], [{"context": [day]}], [], progress=False)

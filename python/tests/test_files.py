@@ -64,7 +64,7 @@ def test_contexts_in_parts_and_other_delimiters(
     assert "their texts are joined" in told and "separated by `;`" in told
 
 
-def test_nothing_to_score_is_told(
+def test_nothing_to_score_is_reported(
     both: Callable[[Spec], Seen], endpoint: Model, tmp_path: Path
 ) -> None:
     file = lines(tmp_path / "q.jsonl", [{"question": "?"}])

@@ -137,7 +137,7 @@ BROKEN = [
 ]
 
 
-def test_what_went_wrong_is_told_in_one_way(both: Callable[[Spec], Seen], tmp_path: Path) -> None:
+def test_errors_read_the_same_in_both_front_ends(both: Callable[[Spec], Seen], tmp_path: Path) -> None:
     (tmp_path / "places.jsonl").write_text("\n".join(BROKEN))
     seen = both({
         "systems": [{"system": "passthrough"}, {"command": "false", "name": "broken"}],

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import context_bench
 import pytest
-from context_bench import _whole
+from context_bench import _installation
 
 PACKAGE = Path(context_bench.__file__).parent
 ROOT = Path(__file__).parents[2]
@@ -72,30 +72,30 @@ def test_one_name_everywhere() -> None:
 
 
 def test_the_list_of_modules_is_what_is_there() -> None:
-    there, native = _whole._modules(str(PACKAGE))
+    there, native = _installation._modules(str(PACKAGE))
     listed = {f"{part}/{name}" if part else name
-              for part in _whole._MODULES for name in _whole._names(part)}  # fmt: skip
+              for part in _installation._MODULES for name in _installation._names(part)}  # fmt: skip
     assert native and there == listed
     modules = {path.relative_to(PACKAGE).with_suffix("").as_posix() for path in PACKAGE.rglob("*.py")}
     assert modules == listed
     assert all(text == " ".join(sorted(text.split())) for text in
-               (" ".join(text.split()) for text in _whole._MODULES.values()))  # fmt: skip
+               (" ".join(text.split()) for text in _installation._MODULES.values()))  # fmt: skip
 
 
 def test_a_whole_folder_is_imported(site: Path) -> None:
     assert imported(site) == ""
 
 
-def test_a_file_that_the_other_project_left_is_told(site: Path) -> None:
+def test_a_file_of_the_other_project_is_reported(site: Path) -> None:
     (site / "context_bench/cli.py").write_text("")
     said = imported(site)
-    assert "`context_bench/cli.py` is not ours" in said and HINT in said
+    assert "`context_bench/cli.py` does not belong to it" in said and HINT in said
     (site / "context_bench/cli.py").unlink()
     (site / "context_bench/evaluators/memory_judge.py").write_text("")
-    assert "`context_bench/evaluators/memory_judge.py` is not ours" in imported(site)
+    assert "`context_bench/evaluators/memory_judge.py` does not belong to it" in imported(site)
 
 
-def test_a_file_that_was_taken_away_is_told(site: Path) -> None:
+def test_a_missing_file_is_reported(site: Path) -> None:
     (site / "context_bench/results.py").unlink()
     assert "`context_bench/results.py` is missing" in imported(site)
     for native in (site / "context_bench").glob("_native.*so"):
@@ -104,13 +104,13 @@ def test_a_file_that_was_taken_away_is_told(site: Path) -> None:
     assert "`context_bench/_native`, is missing" in said and HINT in said
 
 
-def test_a_foreign_face_is_told(site: Path) -> None:
+def test_a_foreign_init_file_is_reported(site: Path) -> None:
     (site / "context_bench/__init__.py").write_text("__version__ = '0.5.0'\n")
     said = imported(site, "import context_bench.tasks")
-    assert "`context_bench/__init__.py` is not that of context-bench-rs" in said
+    assert "`context_bench/__init__.py` does not belong to context-bench-rs" in said
 
 
-def test_the_other_distribution_in_one_folder_is_told(site: Path, tmp_path: Path) -> None:
+def test_the_other_distribution_in_the_same_folder_is_reported(site: Path, tmp_path: Path) -> None:
     """With the real pip: theirs first and then ours, and the other way round."""
     ours = next((ROOT / "target/wheels").glob("context_bench_rs-*.whl"), None)
     if ours is None:
@@ -120,18 +120,18 @@ def test_the_other_distribution_in_one_folder_is_told(site: Path, tmp_path: Path
     pip("install", "--target", both, "--no-deps", theirs)
     pip("install", "--target", both, "--no-deps", "--upgrade", ours)
     said = imported(both)
-    assert "`context-bench` is another project" in said and HINT in said
+    assert "`context-bench`, another project, is installed" in said and HINT in said
     assert "context_bench-0.5.0.dist-info" in said
-    # What was installed last has put its files over ours; what is left of ours says so.
+    # The other project was installed last and overwrote files; those that are left notice it.
     after = tmp_path / "after"
     pip("install", "--target", after, "--no-deps", ours)
     with zipfile.ZipFile(theirs) as archive:
         archive.extractall(after)
     said = imported(after, "from context_bench.tasks import TaskManager")
-    assert "is not that of context-bench-rs" in said
+    assert "does not belong to context-bench-rs" in said
 
 
-def test_metadata_that_claims_nothing_of_ours_is_no_matter(site: Path) -> None:
+def test_metadata_without_our_files_does_not_matter(site: Path) -> None:
     info = site / "context_bench-0.5.0.dist-info"
     info.mkdir()
     (info / "RECORD").write_text("__editable__.context_bench-0.5.0.pth,,\n")
@@ -153,5 +153,5 @@ def test_it_looks_at_names_only(monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(os, "listdir", counted)
         patch.setattr("builtins.open", refused)
-        _whole.check(str(PACKAGE))
-    assert len(listed) == len(set(listed)) == len(_whole._MODULES) + 1
+        _installation.check(str(PACKAGE))
+    assert len(listed) == len(set(listed)) == len(_installation._MODULES) + 1

@@ -129,7 +129,7 @@ def test_generation_parameters_can_be_seen_changed_and_copied(counting: Counting
 # Models -----------------------------------------------------------------------------
 
 
-def test_a_model_that_is_not_listed_is_said_by_both(
+def test_both_front_ends_report_an_unlisted_model(
     program: Program, serve: Callable[..., str], tmp_path: Path
 ) -> None:
     url = serve("--models", "gpt-4o-mini,other")
@@ -153,7 +153,7 @@ def test_a_model_that_is_not_listed_is_said_by_both(
     assert again.remarks == []
 
 
-def test_an_endpoint_that_answers_oddly_is_no_trouble(counting: Counting) -> None:
+def test_an_odd_answer_of_an_endpoint_does_no_harm(counting: Counting) -> None:
     """It knows no GET at all."""
     proxy = OpenAIProxy(counting.url, model="any")
     assert package(lambda: evaluate([proxy], EXAMPLES, [], progress=False)).remarks == []

@@ -351,7 +351,7 @@ def test_systems_in_python_are_reused_by_their_cache_key(tmp_path: Path) -> None
     assert calls == 6
     Counter.cache_key = None
     for _ in range(2):
-        with pytest.warns(EvaluationWarning, match="`counter` are kept but not reused"):
+        with pytest.warns(EvaluationWarning, match="`counter` are stored but not reused"):
             run(Counter())
     assert calls == 12
 
@@ -424,7 +424,7 @@ def test_claude_is_a_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert out["response"].startswith("['-p', '--print', '--model', 'm', '--allowedTools', 'A,B']")
     assert "C\n\nQuestion: Q\n\nAnswer concisely." in out["response"]
     program.write_text(f"#!{sys.executable}\nimport sys\nsys.exit('no credit')\n")
-    with pytest.raises(RuntimeError, match="ended with code 1: no credit"):
+    with pytest.raises(RuntimeError, match="exited with code 1: no credit"):
         ClaudeCLI().process({"context": "C"})
     program.write_text(f"#!{sys.executable}\nimport time\ntime.sleep(9)\n")
     with pytest.raises(TimeoutError, match="within 0.2 s"):
@@ -487,7 +487,7 @@ def test_ctrl_c_in_the_program_is_an_exit_code(counting: Counting, tmp_path: Pat
     assert "Traceback" not in err and "KeyboardInterrupt" not in err
 
 
-def test_a_reader_that_has_seen_enough_is_no_error() -> None:
+def test_a_closed_pipe_is_not_an_error() -> None:
     command = f"{sys.executable} -m context_bench ls datasets | head -n 1; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0 and done.stderr == ""

@@ -33,7 +33,7 @@ def test_the_prompt_of_a_dataset_for_systems_of_ones_own() -> None:
         datasets.prompt("gsm9k")
 
 
-def test_worked_examples_that_are_not_there_are_told(tmp_path: Path) -> None:
+def test_missing_worked_examples_are_reported(tmp_path: Path) -> None:
     whole = FIXTURES / "mmlu-pro"
     example = datasets.mmlu_pro(path=whole)[0]
     asked = datasets.prompt("mmlu-pro", path=whole).messages(example)[0]["content"]

@@ -104,7 +104,7 @@ def test_rows_that_only_look_like_rows_will_do() -> None:
         MeanScore("f1").compute([1])  # type: ignore[list-item]
 
 
-def test_a_missing_score_is_no_number() -> None:
+def test_a_missing_score_is_nan() -> None:
     assert math.isnan(MeanScore("f2").compute([row()])["mean_score"])
     assert MeanScore("f1").compute([row(), row(scores={"f1": None})]) == {"mean_score": 0.5}
     assert MeanScore("f1").compute([]) == {"mean_score": 0.0}

@@ -275,7 +275,7 @@ evaluate([Quitter()], some(5), [], max_workers=%d, progress=False)
         assert python(PREAMBLE + program % workers).code == 7
 
 
-def test_a_fault_of_ours_is_an_exception_and_not_the_end(python: Python) -> None:
+def test_a_panic_becomes_an_exception(python: Python) -> None:
     program = """
 from context_bench import _native
 try:

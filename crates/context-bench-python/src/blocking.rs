@@ -1,8 +1,7 @@
-//! One runtime for calls that Python makes directly, such as `proxy.process`.
+//! The runtime of calls that Python makes directly, such as `proxy.process`.
 //!
-//! Runs have runtimes of their own that end with them. This one stays, so it is
-//! bound to its process: after a fork the child makes its own, because threads
-//! are not inherited.
+//! Each run has its own runtime, which ends with the run. This one stays for the life of the
+//! process; a forked child makes its own, because threads are not inherited.
 
 use std::sync::{Arc, Mutex};
 
@@ -13,15 +12,14 @@ use crate::error::bug;
 
 static RUNTIME: Mutex<Option<(u32, Arc<Runtime>)>> = Mutex::new(None);
 
-/// Waits for a future without holding up other threads of Python. Ctrl-C is
-/// heard at once.
+/// Waits for a future without blocking other threads of Python. Ctrl-C is noticed at once.
 pub(crate) fn wait<T: Send>(py: Python<'_>, future: impl Future<Output = T> + Send) -> PyResult<T> {
     let runtime = runtime()?;
     let mut future = Box::pin(future);
     loop {
         let done = py.detach(|| {
             runtime.block_on(async {
-                tokio::time::timeout(crate::lane::TICK, &mut future)
+                tokio::time::timeout(crate::executor::SIGNAL_INTERVAL, &mut future)
                     .await
                     .ok()
             })
@@ -35,7 +33,7 @@ pub(crate) fn wait<T: Send>(py: Python<'_>, future: impl Future<Output = T> + Se
 
 /// The runtime of this process.
 fn runtime() -> PyResult<Arc<Runtime>> {
-    // Held for a moment, by threads that hold the interpreter too.
+    // Held only briefly, because the caller also holds the interpreter.
     let mut slot = RUNTIME.lock().unwrap_or_else(|e| e.into_inner());
     let process = std::process::id();
     if let Some((owner, runtime)) = slot.take() {
@@ -43,7 +41,7 @@ fn runtime() -> PyResult<Arc<Runtime>> {
             *slot = Some((owner, Arc::clone(&runtime)));
             return Ok(runtime);
         }
-        // Its threads are those of the parent; ending it would wait for them.
+        // Its threads belong to the parent process; dropping it would wait for them forever.
         std::mem::forget(runtime);
     }
     let runtime = Builder::new_multi_thread()
@@ -51,7 +49,7 @@ fn runtime() -> PyResult<Arc<Runtime>> {
         .thread_name("context-bench")
         .enable_all()
         .build()
-        .map_err(|error| bug(&format!("no threads can be started: {error}")))?;
+        .map_err(|error| bug(&format!("cannot start threads: {error}")))?;
     let runtime = Arc::new(runtime);
     *slot = Some((process, Arc::clone(&runtime)));
     Ok(runtime)

@@ -1,4 +1,4 @@
-//! The program `context-bench`, entered from Python.
+//! Runs the program `context-bench` from Python.
 
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -7,16 +7,16 @@ use context_bench::evaluator::CodeExecutionSettings;
 use context_bench::registry::{
     BuildError, DatasetFactory, DatasetRequest, Registry, code_execution,
 };
-use context_bench::sandbox::{Launcher, run_if_launcher};
 use context_bench::{Dataset, Example};
 use indexmap::IndexMap;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::system::example_of;
+use crate::example_dict::read_example;
+use crate::sandbox::launcher;
 
-/// Runs the program with these arguments, the first of which is its name, and
-/// gives its exit code. It knows the datasets that Python code registered.
+/// Runs the program with these arguments, the first of which is its name, and returns its exit
+/// code. The program knows the datasets that Python code registered.
 #[pyfunction]
 #[pyo3(signature = (args, datasets=None))]
 pub(crate) fn main(
@@ -39,8 +39,7 @@ pub(crate) fn main(
     py.detach(|| context_bench_cli::run(args, &registry).code())
 }
 
-/// Makes a dataset by calling a loader of the user: `loader(n=…)`, with `config` and
-/// `split` when they were given.
+/// A dataset that calls a loader of the user: `loader(n=…)`, with `config` and `split` if given.
 fn factory(loader: Py<PyAny>) -> DatasetFactory {
     Arc::new(move |request: &DatasetRequest| {
         let loaded = Python::attach(|py| -> PyResult<Vec<Example>> {
@@ -53,34 +52,13 @@ fn factory(loader: Py<PyAny>) -> DatasetFactory {
             }
             let examples = loader.call(py, (), Some(&settings))?;
             let examples = examples.bind(py).try_iter()?;
-            examples.map(|example| example_of(&example?)).collect()
+            examples.map(|example| read_example(&example?)).collect()
         });
         loaded
             .map(Dataset::from)
             .map_err(|error| BuildError::Other {
                 what: format!("the loader raised {error}"),
-                hint: Some("a loader takes `n` and gives a list of dicts".into()),
+                hint: Some("a loader takes `n` and returns a list of dicts".into()),
             })
     })
-}
-
-/// The launcher of the sandbox: restricts this process and becomes Python. Comes
-/// back only when that fails.
-#[pyfunction]
-pub(crate) fn sandbox(args: Vec<OsString>) -> bool {
-    run_if_launcher(args).is_some()
-}
-
-/// This interpreter as the launcher of the sandbox.
-pub(crate) fn launcher() -> Option<Launcher> {
-    let made = Python::attach(|py| -> PyResult<Launcher> {
-        let program: String = py.import("sys")?.getattr("executable")?.extract()?;
-        let launcher = py.import("context_bench._sandbox")?;
-        let file: String = launcher.getattr("__file__")?.extract()?;
-        let mut made = Launcher::new(program);
-        let before = ["-I", "-S", &file].map(OsString::from);
-        made.arguments = before.into_iter().chain(made.arguments).collect();
-        Ok(made)
-    });
-    made.ok()
 }

@@ -1,5 +1,4 @@
-//! Errors across the border: advice becomes part of the message, exceptions of
-//! user code become text with their traceback.
+//! Errors of the library as exceptions with their hints, and exceptions of user code as text.
 
 use context_bench::error::Hint;
 use context_bench::mask::Mask;
@@ -8,27 +7,26 @@ use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PySystemExit, PyValu
 use pyo3::intern;
 use pyo3::prelude::*;
 
-/// An error of the library as a `ValueError`: something about the call is wrong.
+/// An error of the library as a `ValueError`.
 pub(crate) fn bad_value(error: &(impl std::fmt::Display + Hint)) -> PyErr {
     PyValueError::new_err(with_hint(error))
 }
 
-/// What is wrong, and what to do about it.
+/// The message of an error, with its hint.
 pub(crate) fn with_hint(error: &(impl std::fmt::Display + Hint)) -> String {
-    shown(&match error.hint() {
-        Some(hint) => format!("{error}\nhint: {}", in_python(&hint)),
+    printable(&match error.hint() {
+        Some(hint) => format!("{error}\nhint: {}", in_python_terms(&hint)),
         None => error.to_string(),
     })
 }
 
-/// A message as it may be shown: without keys, and with what steers terminals written out.
-pub(crate) fn shown(text: &str) -> String {
+/// A message as it may be printed: without secrets and control characters.
+pub(crate) fn printable(text: &str) -> String {
     visible(&Mask::Dots.text(text)).into_owned()
 }
 
-/// Advice that names flags of the program, in the words of Python: `--max-workers` is
-/// `max_workers` here.
-pub(crate) fn in_python(hint: &str) -> String {
+/// A hint with flags of the program as Python arguments: `--max-workers` becomes `max_workers`.
+pub(crate) fn in_python_terms(hint: &str) -> String {
     let mut parts = hint.split("`--");
     let mut text = parts.next().unwrap_or_default().to_owned();
     for part in parts {
@@ -43,21 +41,21 @@ pub(crate) fn in_python(hint: &str) -> String {
     text
 }
 
-/// A failure of this package itself.
+/// A bug of this package.
 pub(crate) fn bug(what: &str) -> PyErr {
     PyRuntimeError::new_err(format!("{what}; this is a bug in context-bench"))
 }
 
 /// An exception of user code, as text.
 #[derive(Debug, Clone)]
-pub(crate) struct Raised {
+pub(crate) struct PythonException {
     /// Its type and message.
     pub(crate) message: String,
     /// Where it came from, as Python prints it.
     pub(crate) traceback: Option<String>,
 }
 
-impl Raised {
+impl PythonException {
     /// Reads an exception.
     pub(crate) fn new(py: Python<'_>, error: &PyErr) -> Self {
         let kind = error.get_type(py).name();
@@ -84,12 +82,12 @@ fn traceback(py: Python<'_>, error: &PyErr) -> PyResult<String> {
     Ok(lines.concat())
 }
 
-/// Whether an exception is meant to end the program and not only a call.
+/// Whether an exception is meant to end the program, not just a call.
 pub(crate) fn ends_program(py: Python<'_>, error: &PyErr) -> bool {
     error.is_instance_of::<PyKeyboardInterrupt>(py) || error.is_instance_of::<PySystemExit>(py)
 }
 
-/// Panics, to show in tests that a fault here is an exception there.
+/// Panics, so that tests can check that a panic becomes an exception.
 #[pyfunction]
 #[allow(clippy::panic, reason = "a panic is what the test needs")]
 pub(crate) fn _panic() {

@@ -1,4 +1,4 @@
-//! Evaluators of both worlds.
+//! The evaluators of a run, native and in Python.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -17,25 +17,25 @@ use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 
-use crate::call::{Desk, Object, Trouble};
-use crate::convert::{self, Parcel};
 use crate::error::bad_value;
-use crate::proxy::{not_begun, seconds};
-use crate::system::{self, example_of, name_of, returned_as};
-use crate::{blocking, cli};
+use crate::example_dict::{DeferredDict, read_example};
+use crate::executor::{CallError, Object, PythonExecutor};
+use crate::proxy::seconds;
+use crate::python_object::{describe_type, identity, is_native_method, name_of, not_initialized};
+use crate::{blocking, convert, sandbox};
 
 /// A Python object with `name` and `score`.
-pub(crate) struct PyEvaluator {
+pub(crate) struct PythonEvaluator {
     name: String,
     score_names: Vec<ScoreName>,
     object: Object,
-    desk: Arc<Desk>,
+    executor: Arc<PythonExecutor>,
     identity: Option<Identity>,
 }
 
-impl PyEvaluator {
+impl PythonEvaluator {
     /// Checks that an object can be an evaluator.
-    pub(crate) fn new(object: &Bound<'_, PyAny>, desk: &Arc<Desk>) -> PyResult<Self> {
+    pub(crate) fn new(object: &Bound<'_, PyAny>, executor: &Arc<PythonExecutor>) -> PyResult<Self> {
         let names = match object.getattr("score_names") {
             Ok(names) => names.extract::<Vec<String>>().unwrap_or_default(),
             Err(_) => Vec::new(),
@@ -43,15 +43,15 @@ impl PyEvaluator {
         Ok(Self {
             name: name_of(object, "evaluator", "score")?,
             score_names: names.into_iter().map(ScoreName::from).collect(),
-            identity: system::identity(object)?,
+            identity: identity(object)?,
             object: Arc::new(object.clone().unbind()),
-            desk: Arc::clone(desk),
+            executor: Arc::clone(executor),
         })
     }
 }
 
 #[async_trait]
-impl Evaluator for PyEvaluator {
+impl Evaluator for PythonEvaluator {
     fn name(&self) -> &str {
         &self.name
     }
@@ -65,17 +65,17 @@ impl Evaluator for PyEvaluator {
     }
 
     async fn score(&self, example: &Example, output: &Output) -> Result<Scores, EvaluatorError> {
-        let original = Parcel::example(example);
-        let processed = Parcel::output(example, output);
-        let called = self.desk.call(
+        let original = DeferredDict::example(example);
+        let processed = DeferredDict::output(example, output);
+        let called = self.executor.call(
             &self.object,
             "score",
-            move |py| PyTuple::new(py, [original.unpack(py)?, processed.unpack(py)?]),
-            |returned| read_scores(returned).map_err(Trouble::Wrong),
+            move |py| PyTuple::new(py, [original.build(py)?, processed.build(py)?]),
+            |returned| read_scores(returned).map_err(CallError::Invalid),
         );
-        called.await.result.map_err(|trouble| match trouble {
-            Trouble::Raised(raised) => {
-                let text = raised.traceback.unwrap_or(raised.message);
+        called.await.result.map_err(|call_error| match call_error {
+            CallError::Raised(exception) => {
+                let text = exception.traceback.unwrap_or(exception.message);
                 EvaluatorError(text.trim_end().to_owned())
             }
             other => EvaluatorError(other.message()),
@@ -83,25 +83,25 @@ impl Evaluator for PyEvaluator {
     }
 }
 
-/// Scores as user code gives them. What is no number is unscored, with the reason.
+/// Reads the scores of user code. A value that is not a number is unscored, with the reason.
 fn read_scores(returned: &Bound<'_, PyAny>) -> Result<Scores, String> {
     let dict = match convert::as_dict(returned) {
         Some(Ok(dict)) => dict,
         Some(Err(error)) => return Err(error.to_string()),
         None => {
-            let found = returned_as(returned);
+            let found = describe_type(returned);
             return Err(format!("returned {found} instead of a dict of scores"));
         }
     };
     let mut scores = Scores::new();
     for (name, value) in dict.iter() {
         let Ok(name) = name.cast::<PyString>() else {
-            let found = returned_as(&name);
-            return Err(format!("names of scores must be str, found {found}"));
+            let found = describe_type(&name);
+            return Err(format!("score names must be str, found {found}"));
         };
         let score = match convert::number(&value) {
             Ok(number) => Score::value(number),
-            Err(_) => Score::unscored(format!("{} is no number", returned_as(&value))),
+            Err(_) => Score::unscored(format!("{} is not a number", describe_type(&value))),
         };
         scores.set(name.to_string_lossy().into_owned(), score);
     }
@@ -116,13 +116,13 @@ fn read_scores(returned: &Bound<'_, PyAny>) -> Result<Scores, String> {
     module = "context_bench._native"
 )]
 #[derive(Default)]
-pub(crate) struct NativeEvaluator(OnceLock<Kind>);
+pub(crate) struct NativeEvaluator(OnceLock<EvaluatorKind>);
 
 #[derive(Clone)]
-enum Kind {
-    /// Made once, used by every run.
+enum EvaluatorKind {
+    /// ProxyConfig once, used by every run.
     Ready(Arc<dyn Evaluator>),
-    /// Made for every run: its connections are the run's.
+    /// ProxyConfig for every run: its connections are the run's.
     Judge(String, Box<LlmJudgeSettings>),
     /// The same for the judge of a benchmark.
     OfficialJudge(Box<OfficialJudgeSettings>),
@@ -138,8 +138,8 @@ impl NativeEvaluator {
 
     #[pyo3(signature = (kind, **settings))]
     fn __init__(&self, kind: &str, settings: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
-        // Set up once: what it is does not change.
-        let made = Kind::new(kind, settings)?;
+        // Calling `__init__` again changes nothing.
+        let made = EvaluatorKind::new(kind, settings)?;
         self.0.get_or_init(|| made);
         Ok(())
     }
@@ -148,13 +148,13 @@ impl NativeEvaluator {
     #[getter]
     fn name(&self) -> PyResult<String> {
         Ok(match self.kind()? {
-            Kind::Ready(evaluator) => evaluator.name().to_owned(),
-            Kind::Judge(name, _) => name.clone(),
-            Kind::OfficialJudge(settings) => settings.rule.name().to_owned(),
+            EvaluatorKind::Ready(evaluator) => evaluator.name().to_owned(),
+            EvaluatorKind::Judge(name, _) => name.clone(),
+            EvaluatorKind::OfficialJudge(settings) => settings.rule.name().to_owned(),
         })
     }
 
-    /// The scores that this evaluator gives.
+    /// The names of the scores of this evaluator.
     #[getter]
     fn score_names(&self) -> PyResult<Vec<String>> {
         let evaluator = self.build()?;
@@ -162,15 +162,15 @@ impl NativeEvaluator {
         Ok(names.map(ToString::to_string).collect())
     }
 
-    /// Scores what a system made of an example.
+    /// Scores the output of a system for an example.
     fn score<'py>(
         &self,
         py: Python<'py>,
         original: &Bound<'py, PyAny>,
         processed: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let example = example_of(original)?;
-        let output = Output::from(example_of(processed)?.into_fields());
+        let example = read_example(original)?;
+        let output = Output::from(read_example(processed)?.into_fields());
         let evaluator = self.build()?;
         let scored = blocking::wait(py, evaluator.score(&example, &output))?;
         let scores = scored.map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
@@ -194,7 +194,7 @@ impl NativeEvaluator {
     }
 }
 
-impl Kind {
+impl EvaluatorKind {
     fn new(kind: &str, settings: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
         let mut settings = Settings::new(settings)?;
         if kind == "llm_judge" {
@@ -204,7 +204,7 @@ impl Kind {
             return Ok(Self::Judge(made.name().to_owned(), Box::new(judge)));
         }
         if let Some(rule) = JudgeRule::named(kind) {
-            let judge = whom_to_ask(&mut settings)?;
+            let judge = judge_endpoint(&mut settings)?;
             let params = settings.params(kind, &["max_tokens", "baseline", "difficulty"])?;
             let judge = official_judge_settings(rule, params, judge);
             let judge = judge.map_err(|error| bad_value(&error))?;
@@ -214,7 +214,7 @@ impl Kind {
         let registry = Registry::builtin();
         let factory = if kind == "code_execution" {
             let mut code = CodeExecutionSettings::default();
-            code.sandbox.launcher = cli::launcher();
+            code.sandbox.launcher = sandbox::launcher();
             code.sandbox.allow_unsandboxed = settings.take_flag("allow_unsandboxed")?;
             code_execution(code)
         } else {
@@ -233,18 +233,18 @@ impl Kind {
 }
 
 impl NativeEvaluator {
-    fn kind(&self) -> PyResult<&Kind> {
-        self.0.get().ok_or_else(|| not_begun("Evaluator"))
+    fn kind(&self) -> PyResult<&EvaluatorKind> {
+        self.0.get().ok_or_else(|| not_initialized("Evaluator"))
     }
 
     fn build(&self) -> PyResult<Arc<dyn Evaluator>> {
         match self.kind()? {
-            Kind::Ready(evaluator) => Ok(Arc::clone(evaluator)),
-            Kind::Judge(_, settings) => {
+            EvaluatorKind::Ready(evaluator) => Ok(Arc::clone(evaluator)),
+            EvaluatorKind::Judge(_, settings) => {
                 let judge = LlmJudge::new((**settings).clone());
                 Ok(Arc::new(judge.map_err(|error| bad_value(&error))?))
             }
-            Kind::OfficialJudge(settings) => {
+            EvaluatorKind::OfficialJudge(settings) => {
                 let judge = OfficialJudge::new((**settings).clone());
                 Ok(Arc::new(judge.map_err(|error| bad_value(&error))?))
             }
@@ -252,10 +252,10 @@ impl NativeEvaluator {
     }
 }
 
-/// Settings as texts; `None` counts as not given.
+/// Settings as text; `None` counts as not given.
 struct Settings {
     texts: Vec<(String, String)>,
-    /// Those that are `True` or `False`, which no text may stand for.
+    /// The settings that were bools, not text.
     flags: Vec<(String, bool)>,
 }
 
@@ -268,7 +268,7 @@ impl Settings {
                 continue;
             }
             let text = match value.extract::<bool>() {
-                // As the parameters of evaluators are written everywhere else.
+                // Spelled as in all other parameters of evaluators.
                 Ok(flag) => {
                     flags.push((key.clone(), flag));
                     flag.to_string()
@@ -285,7 +285,7 @@ impl Settings {
         Some(self.texts.remove(at).1)
     }
 
-    /// Settings as the parameters that evaluators have everywhere.
+    /// Takes settings as parameters of an evaluator.
     fn params(&mut self, of: &str, keys: &[&str]) -> PyResult<Params> {
         let mut params = Params::none(of);
         for key in keys {
@@ -296,7 +296,7 @@ impl Settings {
         Ok(params)
     }
 
-    /// Whether a flag is on. What is not given is off; what is no flag is an error.
+    /// Takes a flag, which is off unless given and must be a bool.
     fn take_flag(&mut self, key: &str) -> PyResult<bool> {
         let Some(text) = self.take(key) else {
             return Ok(false);
@@ -309,8 +309,8 @@ impl Settings {
     }
 }
 
-/// Where a judge is and how long it may take.
-fn whom_to_ask(settings: &mut Settings) -> PyResult<LlmJudgeSettings> {
+/// The endpoint of a judge and its time limit.
+fn judge_endpoint(settings: &mut Settings) -> PyResult<LlmJudgeSettings> {
     let mut judge = LlmJudgeSettings::new(settings.take("base_url").unwrap_or_default());
     if let Some(model) = settings.take("model") {
         judge.model = model;
@@ -319,13 +319,13 @@ fn whom_to_ask(settings: &mut Settings) -> PyResult<LlmJudgeSettings> {
     if let Some(timeout) = settings.take("timeout") {
         judge.timeout = seconds("timeout", timeout.parse().unwrap_or(f64::NAN))?;
     }
-    // A judge of zero seconds could answer nothing.
+    // With zero seconds no judge could answer.
     judge.timeout = judge.timeout.max(Duration::from_millis(1));
     Ok(judge)
 }
 
 fn judge_settings(settings: &mut Settings) -> PyResult<LlmJudgeSettings> {
-    let mut judge = whom_to_ask(settings)?;
+    let mut judge = judge_endpoint(settings)?;
     judge.rubric = settings.take("rubric");
     let keys = [
         "mode",
@@ -340,16 +340,16 @@ fn judge_settings(settings: &mut Settings) -> PyResult<LlmJudgeSettings> {
     judge_settings_of(params, judge).map_err(|error| bad_value(&error))
 }
 
-/// The evaluator that an object stands for in a run, and whether it is native.
-pub(crate) fn of_object(
+/// The evaluator of an object in a run, and whether it is native.
+pub(crate) fn for_run(
     object: &Bound<'_, PyAny>,
-    desk: &Arc<Desk>,
+    executor: &Arc<PythonExecutor>,
 ) -> PyResult<(Arc<dyn Evaluator>, bool)> {
     if let Ok(native) = object.cast::<NativeEvaluator>()
-        && system::is_own::<NativeEvaluator>(object, "score")?
+        && is_native_method::<NativeEvaluator>(object, "score")?
         && name_of(object, "evaluator", "score")? == native.get().name()?
     {
         return Ok((native.get().build()?, true));
     }
-    Ok((Arc::new(PyEvaluator::new(object, desk)?), false))
+    Ok((Arc::new(PythonEvaluator::new(object, executor)?), false))
 }

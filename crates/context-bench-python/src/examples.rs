@@ -1,7 +1,7 @@
 //! A Python iterable as a dataset.
 //!
-//! The calling thread iterates, a small portion at a time, whenever the run
-//! wants more: generators stream, and what they use stays on its thread.
+//! The calling thread takes a small batch whenever the run needs more, so that generators stream
+//! and whatever they use stays on their thread.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, mpsc};
@@ -14,53 +14,53 @@ use pyo3::prelude::*;
 use pyo3::types::PyIterator;
 use serde_json::Value;
 
-use crate::call::Desk;
-use crate::convert;
-use crate::error::{Raised, ends_program};
-use crate::system::returned_as;
+use crate::error::{PythonException, ends_program};
+use crate::example_dict::read_dict;
+use crate::executor::PythonExecutor;
+use crate::python_object::describe_type;
 
-/// Examples that are taken at a time, and for how long: a slow generator must
-/// not keep back what it already gave.
-const PORTION: usize = 64;
-const PATIENCE: Duration = Duration::from_millis(2);
+/// The largest batch, and how long collecting one may take: a slow generator must not hold back
+/// examples that it has already yielded.
+const BATCH: usize = 64;
+const BATCH_TIME: Duration = Duration::from_millis(2);
 
 /// The examples of an iterable.
-struct Iterated {
-    desk: Arc<Desk>,
+struct PythonExamples {
+    executor: Arc<PythonExecutor>,
     iterator: Arc<Py<PyIterator>>,
     ready: VecDeque<Example>,
-    /// How many may still be asked for.
+    /// How many examples may still be taken.
     left: usize,
     position: usize,
     ended: bool,
     failed: Option<String>,
 }
 
-/// What one look at the iterator gave.
+/// Examples taken from the iterator at once.
 #[derive(Default)]
-struct Portion {
+struct Batch {
     examples: Vec<Example>,
     ended: bool,
-    /// It raised an exception.
+    /// The exception that the iterator raised.
     failed: Option<String>,
 }
 
-/// A dataset of an iterable; `max` is never exceeded, not even to look ahead.
+/// A dataset of an iterable, of which never more than `max` examples are taken.
 pub(crate) fn dataset(
     object: &Bound<'_, PyAny>,
     max: Option<usize>,
-    desk: &Arc<Desk>,
+    executor: &Arc<PythonExecutor>,
 ) -> PyResult<Dataset> {
     let iterator = object.try_iter().map_err(|_| {
-        let found = returned_as(object);
+        let found = describe_type(object);
         PyTypeError::new_err(format!(
             "the dataset must be an iterable of dicts, found {found}\n\
              hint: pass a list, a generator, or the name of a dataset"
         ))
     })?;
     let len = object.len().ok();
-    let examples: Examples = Box::new(Iterated {
-        desk: Arc::clone(desk),
+    let examples: Examples = Box::new(PythonExamples {
+        executor: Arc::clone(executor),
         iterator: Arc::new(iterator.unbind()),
         ready: VecDeque::new(),
         left: max.unwrap_or(usize::MAX),
@@ -75,21 +75,21 @@ pub(crate) fn dataset(
     })
 }
 
-impl Iterator for Iterated {
+impl Iterator for PythonExamples {
     type Item = Result<Example, DatasetError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         while self.ready.is_empty() && !self.ended && self.left > 0 {
-            let Some(portion) = self.portion() else {
-                // The run is over; why, the calling thread knows.
+            let Some(batch) = self.batch() else {
+                // The run is over; the calling thread knows why.
                 self.ended = true;
                 break;
             };
-            self.left = self.left.saturating_sub(portion.examples.len());
-            self.position += portion.examples.len();
-            self.ended = portion.ended;
-            self.failed = portion.failed;
-            self.ready.extend(portion.examples);
+            self.left = self.left.saturating_sub(batch.examples.len());
+            self.position += batch.examples.len();
+            self.ended = batch.ended;
+            self.failed = batch.failed;
+            self.ready.extend(batch.examples);
         }
         let next = self.ready.pop_front().map(Ok);
         next.or_else(|| {
@@ -100,66 +100,61 @@ impl Iterator for Iterated {
     }
 }
 
-impl Iterated {
+impl PythonExamples {
     /// Lets the calling thread take a few examples.
-    fn portion(&self) -> Option<Portion> {
+    fn batch(&self) -> Option<Batch> {
         let (sender, receiver) = mpsc::sync_channel(1);
-        let desk = Arc::clone(&self.desk);
+        let executor = Arc::clone(&self.executor);
         let iterator = Arc::clone(&self.iterator);
-        let (most, position) = (self.left.min(PORTION), self.position);
-        self.desk.home.submit(Box::new(move |py| {
-            let (mut portion, error) = take(iterator.bind(py), most, position);
+        let (most, position) = (self.left.min(BATCH), self.position);
+        self.executor.calling_thread.submit(Box::new(move |py| {
+            let (mut batch, error) = take(iterator.bind(py), most, position);
             if let Some(error) = error {
                 if ends_program(py, &error) {
-                    return desk.fail(error);
+                    return executor.fail(error);
                 }
-                // What came before it is still asked and scored: it may have been
-                // paid for.
-                portion.ended = true;
-                portion.failed = Some(Raised::new(py, &error).message);
-                desk.end_dataset(error);
+                // Earlier examples are still asked and scored: they may be paid for already.
+                batch.ended = true;
+                batch.failed = Some(PythonException::new(py, &error).message);
+                executor.end_dataset(error);
             }
-            drop(sender.send(portion));
+            drop(sender.send(batch));
         }));
         receiver.recv().ok()
     }
 }
 
-fn take(
-    iterator: &Bound<'_, PyIterator>,
-    most: usize,
-    position: usize,
-) -> (Portion, Option<PyErr>) {
+fn take(iterator: &Bound<'_, PyIterator>, most: usize, position: usize) -> (Batch, Option<PyErr>) {
     let began = Instant::now();
-    let mut portion = Portion::default();
+    let mut batch = Batch::default();
     let mut iterator = iterator.clone();
-    let examples = &mut portion.examples;
-    while examples.len() < most && (examples.is_empty() || began.elapsed() < PATIENCE) {
+    let examples = &mut batch.examples;
+    while examples.len() < most && (examples.is_empty() || began.elapsed() < BATCH_TIME) {
         let Some(item) = iterator.next() else {
-            portion.ended = true;
+            batch.ended = true;
             break;
         };
         match item.and_then(|item| example(&item, position + examples.len())) {
             Ok(example) => examples.push(example),
-            Err(error) => return (portion, Some(error)),
+            Err(error) => return (batch, Some(error)),
         }
     }
-    (portion, None)
+    (batch, None)
 }
 
 fn example(item: &Bound<'_, PyAny>, at: usize) -> PyResult<Example> {
-    let Some(mut taken) = convert::taken_in(item)? else {
-        let found = returned_as(item);
+    let Some(mut dict) = read_dict(item)? else {
+        let found = describe_type(item);
         return Err(PyTypeError::new_err(format!(
             "example {at} of the dataset must be a dict, found {found}\n\
-             hint: give dicts such as `{{\"id\": 1, \"context\": …, \"question\": …}}`"
+             hint: use dicts such as `{{\"id\": 1, \"context\": …, \"question\": …}}`"
         )));
     };
-    // Ids of other types, such as `UUID`, are known by their text.
-    let is_opaque = taken.fields.get("id").is_some_and(Value::is_object);
+    // Ids of other types, such as `UUID`, are used as text.
+    let is_opaque = dict.fields.get("id").is_some_and(Value::is_object);
     if is_opaque && let Ok(id) = item.get_item("id") {
         let id = id.str()?.to_string_lossy().into_owned();
-        taken.fields.insert("id".into(), id.into());
+        dict.fields.insert("id".into(), id.into());
     }
-    Ok(Example::from(taken.fields).with_source(taken.source))
+    Ok(Example::from(dict.fields).with_source(dict.source))
 }

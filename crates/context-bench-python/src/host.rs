@@ -1,37 +1,37 @@
-//! Functions and classes of tasks, run by this interpreter.
+//! Runs the functions and classes of tasks in this interpreter.
 
 use std::sync::Arc;
 
 use context_bench_tasks::python::{Interpreter, LocalHost, Session, program};
 use pyo3::prelude::*;
 
-/// The host of this interpreter.
-pub(crate) type Here = LocalHost<ThisOne>;
+/// A host of task functions inside this process.
+pub(crate) type InProcessHost = LocalHost<CurrentInterpreter>;
 
-/// This interpreter, with the program loaded once.
-pub(crate) struct ThisOne(Arc<Py<PyAny>>);
+/// This interpreter, with the host program loaded: a `context_bench._task_host.Host`.
+pub(crate) struct CurrentInterpreter(Arc<Py<PyAny>>);
 
-/// Makes a host. The program is loaded now, so that a broken installation shows.
-pub(crate) fn host(py: Python<'_>) -> PyResult<Here> {
-    let module = py.import("context_bench._host")?;
+/// Makes a host. Its program is loaded now, so that a broken installation fails early.
+pub(crate) fn host(py: Python<'_>) -> PyResult<InProcessHost> {
+    let module = py.import("context_bench._task_host")?;
     let host = module.call_method1("Host", (program().to_vec(),))?;
-    Ok(LocalHost::new(ThisOne(Arc::new(host.unbind()))))
+    Ok(LocalHost::new(CurrentInterpreter(Arc::new(host.unbind()))))
 }
 
-impl Interpreter for ThisOne {
+impl Interpreter for CurrentInterpreter {
     fn open(&self) -> Result<Box<dyn Session>, String> {
         Python::attach(|py| match self.0.call_method0(py, "open") {
-            Ok(session) => Ok(Box::new(Asked(session)) as _),
+            Ok(session) => Ok(Box::new(HostSession(session)) as _),
             Err(error) => Err(error.to_string()),
         })
     }
 }
 
-/// A session of `context_bench._host`.
+/// A session of `context_bench._task_host`.
 #[derive(Debug)]
-struct Asked(Py<PyAny>);
+struct HostSession(Py<PyAny>);
 
-impl Session for Asked {
+impl Session for HostSession {
     fn ask(&mut self, request: &str) -> Result<Vec<String>, String> {
         Python::attach(|py| {
             let replies = self.0.call_method1(py, "ask", (request,));

@@ -1,4 +1,4 @@
-//! Metrics of both worlds, and the order in which their numbers are reported.
+//! The metrics of a run, native and in Python, and the order in which they are reported.
 
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -13,9 +13,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyInt, PyList, PyTuple};
 
 use crate::convert;
-use crate::proxy::not_begun;
-use crate::row::{PyRow, rows_of};
-use crate::system::{is_own, name_of, returned_as};
+use crate::python_object::{describe_type, is_native_method, name_of, not_initialized};
+use crate::row::{NativeRow, read_rows};
 
 /// A metric of the library.
 #[pyclass(
@@ -25,13 +24,13 @@ use crate::system::{is_own, name_of, returned_as};
     module = "context_bench._native"
 )]
 #[derive(Default)]
-pub(crate) struct NativeMetric(OnceLock<Kind>);
+pub(crate) struct NativeMetric(OnceLock<MetricKind>);
 
-struct Kind {
-    kind: String,
-    /// `None` for comparisons of systems, which see no rows.
+struct MetricKind {
+    name: String,
+    /// `None` for the Pareto rank, which compares systems and sees no rows.
     metric: Option<Arc<dyn Metric>>,
-    /// Quality and cost, for comparisons.
+    /// The fields of quality and cost that the Pareto rank compares.
     fields: (String, String),
 }
 
@@ -63,9 +62,9 @@ impl NativeMetric {
             "pareto_rank" => None,
             _ => return Err(PyValueError::new_err(format!("unknown metric `{kind}`"))),
         };
-        // Set up once: what it is does not change.
-        self.0.get_or_init(|| Kind {
-            kind: kind.to_owned(),
+        // Calling `__init__` again changes nothing.
+        self.0.get_or_init(|| MetricKind {
+            name: kind.to_owned(),
             metric,
             fields: (score_field.to_owned(), cost_field.to_owned()),
         });
@@ -75,10 +74,10 @@ impl NativeMetric {
     /// The name that results show.
     #[getter]
     fn name(&self) -> PyResult<&str> {
-        Ok(&self.kind()?.kind)
+        Ok(&self.kind()?.name)
     }
 
-    /// The numbers of some rows.
+    /// Computes the metric over rows.
     fn compute<'py>(
         &self,
         py: Python<'py>,
@@ -87,11 +86,11 @@ impl NativeMetric {
         let dict = PyDict::new(py);
         let kind = self.kind()?;
         let Some(metric) = &kind.metric else {
-            // Rows of one system say nothing about its rank.
-            dict.set_item(&kind.kind, 0.0)?;
+            // The rows of one system say nothing about its rank.
+            dict.set_item(&kind.name, 0.0)?;
             return Ok(dict);
         };
-        let rows = rows_of(rows)?;
+        let rows = read_rows(rows)?;
         let metric = Arc::clone(metric);
         let summary = py.detach(move || metric.compute(&rows));
         for (key, measurement) in summary.iter() {
@@ -106,17 +105,17 @@ impl NativeMetric {
 }
 
 impl NativeMetric {
-    fn kind(&self) -> PyResult<&Kind> {
-        self.0.get().ok_or_else(|| not_begun("Metric"))
+    fn kind(&self) -> PyResult<&MetricKind> {
+        self.0.get().ok_or_else(|| not_initialized("Metric"))
     }
 }
 
-/// The value of a measurement; what is missing is no number.
+/// The value of a measurement; NaN when it is missing.
 pub(crate) fn number(measurement: &Measurement) -> f64 {
     measurement.value.unwrap_or(f64::NAN)
 }
 
-/// Which systems nobody beats on both quality and cost.
+/// The Pareto ranks of systems by quality and cost.
 #[pyfunction]
 pub(crate) fn rank_systems(
     summary: IndexMap<String, IndexMap<String, Option<f64>>>,
@@ -133,31 +132,31 @@ pub(crate) fn rank_systems(
     ParetoRank::new(quality_field, cost_field).rank_systems(&summaries)
 }
 
-/// A metric of a run, in the place where the user put it.
-pub(crate) enum Placed {
+/// A metric of a run, in the order that the user gave.
+pub(crate) enum RunMetric {
     /// Computed by the run.
-    Native(Arc<Noted>),
-    /// Computed afterwards, on the calling thread.
+    Native(Arc<TrackedMetric>),
+    /// Computed after the run, on the calling thread.
     Python { name: String, object: Py<PyAny> },
-    /// Computed last.
-    Ranks { quality: String, cost: String },
+    /// Computed last, from the other metrics.
+    ParetoRank { quality: String, cost: String },
 }
 
-impl Placed {
-    /// The metric that an object stands for.
+impl RunMetric {
+    /// The metric of an object.
     pub(crate) fn new(object: &Bound<'_, PyAny>, checked: bool) -> PyResult<Self> {
         if let Ok(native) = object.cast::<NativeMetric>()
-            && is_own::<NativeMetric>(object, "compute")?
+            && is_native_method::<NativeMetric>(object, "compute")?
             && name_of(object, "metric", "compute")? == native.get().name()?
         {
             let native = native.get().kind()?;
             return Ok(match &native.metric {
-                Some(metric) => Self::Native(Arc::new(Noted {
+                Some(metric) => Self::Native(Arc::new(TrackedMetric {
                     metric: Arc::clone(metric),
                     checked,
                     keys: Mutex::default(),
                 })),
-                None => Self::Ranks {
+                None => Self::ParetoRank {
                     quality: native.fields.0.clone(),
                     cost: native.fields.1.clone(),
                 },
@@ -172,91 +171,88 @@ impl Placed {
     /// The name that results show.
     pub(crate) fn name(&self) -> &str {
         match self {
-            Self::Native(noted) => noted.metric.name(),
+            Self::Native(tracked) => tracked.metric.name(),
             Self::Python { name, .. } => name,
-            Self::Ranks { .. } => "pareto_rank",
+            Self::ParetoRank { .. } => "pareto_rank",
         }
     }
 }
 
-/// A native metric that remembers which keys it gave to which system, so that
-/// the summary can have the order that the user asked for.
-pub(crate) struct Noted {
+/// A native metric that records which keys it computed for which system, so that the summary
+/// follows the order of the user.
+pub(crate) struct TrackedMetric {
     metric: Arc<dyn Metric>,
-    /// Whether a run may refuse the field that this metric reads.
+    /// Whether the run may reject the score that this metric reads.
     checked: bool,
     keys: Mutex<Vec<Vec<String>>>,
 }
 
-impl Noted {
-    /// The score that it reads.
+impl TrackedMetric {
+    /// The score that this metric reads.
     pub(crate) fn field(&self) -> Option<&str> {
         self.metric.score_field()
     }
 
-    /// The keys that a system got, by its place.
+    /// The keys of the system at a position.
     fn keys(&self, system: usize) -> Vec<String> {
         let keys = self.keys.lock().unwrap_or_else(|e| e.into_inner());
         keys.get(system).cloned().unwrap_or_default()
     }
 }
 
-/// Shares a noted metric with the run.
-pub(crate) struct Shared(pub(crate) Arc<Noted>);
-
-impl Metric for Shared {
+impl Metric for TrackedMetric {
     fn name(&self) -> &str {
-        self.0.metric.name()
+        self.metric.name()
     }
 
     fn score_field(&self) -> Option<&str> {
-        self.0.metric.score_field().filter(|_| self.0.checked)
+        self.metric.score_field().filter(|_| self.checked)
     }
 
     fn compute(&self, rows: &[EvalRow]) -> Summary {
-        let summary = self.0.metric.compute(rows);
-        let keys = summary.iter().map(|(key, _)| key.to_owned()).collect();
-        let mut noted = self.0.keys.lock().unwrap_or_else(|e| e.into_inner());
-        noted.push(keys);
+        let summary = self.metric.compute(rows);
+        let computed = summary.iter().map(|(key, _)| key.to_owned()).collect();
+        let mut keys = self.keys.lock().unwrap_or_else(|e| e.into_inner());
+        keys.push(computed);
         summary
     }
 }
 
-/// The summaries of a run with the numbers of all metrics in the order given.
+/// The summaries of a run with the numbers of all metrics, in the order of the user.
 pub(crate) fn complete(
     py: Python<'_>,
-    placed: &[Placed],
+    metrics: &[RunMetric],
     computed: &IndexMap<String, Summary>,
-    rows: &IndexMap<String, Vec<Py<PyRow>>>,
+    rows: &IndexMap<String, Vec<Py<NativeRow>>>,
 ) -> PyResult<IndexMap<String, Summary>> {
     let mut summaries = IndexMap::new();
     for (index, (system, known)) in computed.iter().enumerate() {
         let mut summary = Summary::new();
-        for metric in placed {
+        for metric in metrics {
             match metric {
-                Placed::Native(noted) => {
-                    for key in noted.keys(index) {
+                RunMetric::Native(tracked) => {
+                    for key in tracked.keys(index) {
                         if let Some(measurement) = known.get(&key) {
                             summary.set(key, *measurement);
                         }
                     }
                 }
-                Placed::Python { name, object } => {
+                RunMetric::Python { name, object } => {
                     let rows = rows.get(system).map_or(&[][..], Vec::as_slice);
-                    for (key, value) in own_numbers(py, name, object, rows)? {
+                    for (key, value) in python_numbers(py, name, object, rows)? {
                         summary.set(key, value);
                     }
                 }
-                Placed::Ranks { .. } => {}
+                RunMetric::ParetoRank { .. } => {}
             }
         }
         summaries.insert(system.clone(), summary);
     }
-    for metric in placed {
-        let Placed::Ranks { quality, cost } = metric else {
+    for metric in metrics {
+        let RunMetric::ParetoRank { quality, cost } = metric else {
             continue;
         };
-        // `score` is what the constructor calls it; summaries have its mean.
+        // `score` is the default of the constructor; summaries contain its mean.
         let has_it = |summary: &Summary| summary.get(quality).is_some();
         let quality = match quality == "score" && !summaries.values().any(has_it) {
             true => "mean_score",
@@ -272,33 +268,33 @@ pub(crate) fn complete(
     Ok(summaries)
 }
 
-/// What a user's metric computes.
-fn own_numbers(
+/// The numbers of a metric in Python.
+fn python_numbers(
     py: Python<'_>,
     name: &str,
     object: &Py<PyAny>,
-    rows: &[Py<PyRow>],
+    rows: &[Py<NativeRow>],
 ) -> PyResult<Vec<(String, Measurement)>> {
     let list = PyList::new(py, rows.iter().map(|row| row.clone_ref(py)))?;
     let returned = object.call_method1(py, "compute", (list,))?;
     let returned = returned.bind(py);
     let Some(dict) = convert::as_dict(returned) else {
-        let found = returned_as(returned);
+        let found = describe_type(returned);
         let what = format!(
             "metric `{name}` returned {found} instead of a dict of numbers\n\
-             hint: return `{{\"{name}\": 0.5}}`, for instance"
+             hint: return for example `{{\"{name}\": 0.5}}`"
         );
         return Err(PyTypeError::new_err(what));
     };
     let mut numbers = Vec::new();
     for (key, value) in dict?.iter() {
-        // Whole numbers are shown as such.
+        // Integers are shown as integers.
         let is_count = value.is_instance_of::<PyInt>() && !value.is_instance_of::<PyBool>();
         let unit = if is_count { Unit::Count } else { Unit::Number };
         let value = convert::number(&value).map_err(|_| {
-            let found = returned_as(&value);
+            let found = describe_type(&value);
             PyTypeError::new_err(format!(
-                "metric `{name}` gave {found} for {key}, not a number"
+                "metric `{name}` returned {found} for {key} instead of a number"
             ))
         })?;
         let key = key.str()?.to_string_lossy().into_owned();

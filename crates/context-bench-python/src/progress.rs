@@ -1,4 +1,4 @@
-//! How far a run is: counted by the run, shown by the calling thread.
+//! Progress of a run: counted by the run, shown by the calling thread.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -7,12 +7,12 @@ use context_bench::{Progress, RunEvent};
 use context_bench_scoring::text::visible::visible_line;
 use pyo3::prelude::*;
 
-/// How often the display is brought up to date.
+/// How often the display is updated.
 const EVERY: Duration = Duration::from_millis(100);
 
 /// Finished and failed rows per system.
 #[derive(Default)]
-pub(crate) struct Tally(Mutex<State>);
+pub(crate) struct ProgressCounts(Mutex<State>);
 
 #[derive(Default, Clone)]
 struct State {
@@ -20,12 +20,12 @@ struct State {
     done: Vec<usize>,
     failed: Vec<usize>,
     timeouts: Vec<usize>,
-    /// Rows that an earlier run had answered.
+    /// Rows whose answer was reused from an earlier run.
     reused: usize,
     planned: Option<usize>,
 }
 
-impl Progress for Tally {
+impl Progress for ProgressCounts {
     fn on_event(&self, event: &RunEvent<'_>) {
         let mut state = self.0.lock().unwrap_or_else(|e| e.into_inner());
         match event {
@@ -56,13 +56,13 @@ impl Progress for Tally {
     }
 }
 
-/// Shows a tally through a `context_bench._progress.Display`.
-pub(crate) struct Shown<'py> {
+/// Shows the counts through a `context_bench._progress.Display`.
+pub(crate) struct ProgressDisplay<'py> {
     display: Option<Bound<'py, PyAny>>,
     last: Instant,
 }
 
-impl<'py> Shown<'py> {
+impl<'py> ProgressDisplay<'py> {
     pub(crate) fn new(display: Option<Bound<'py, PyAny>>) -> Self {
         Self {
             display,
@@ -70,8 +70,8 @@ impl<'py> Shown<'py> {
         }
     }
 
-    /// Brings the display up to date, now and then.
-    pub(crate) fn tick(&mut self, tally: &Tally) -> PyResult<()> {
+    /// Updates the display if that is due.
+    pub(crate) fn update(&mut self, counts: &ProgressCounts) -> PyResult<()> {
         let Some(display) = &self.display else {
             return Ok(());
         };
@@ -79,7 +79,7 @@ impl<'py> Shown<'py> {
             return Ok(());
         }
         self.last = Instant::now();
-        let state = tally.0.lock().unwrap_or_else(|e| e.into_inner()).clone();
+        let state = counts.0.lock().unwrap_or_else(|e| e.into_inner()).clone();
         let State {
             systems,
             done,
@@ -92,8 +92,8 @@ impl<'py> Shown<'py> {
         Ok(())
     }
 
-    /// Takes the display away.
-    pub(crate) fn end(&self) -> PyResult<()> {
+    /// Removes the display.
+    pub(crate) fn close(&self) -> PyResult<()> {
         match &self.display {
             Some(display) => display.call_method0("close").map(drop),
             None => Ok(()),

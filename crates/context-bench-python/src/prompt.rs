@@ -1,4 +1,4 @@
-//! How a dataset is asked, for systems of users that ask models themselves.
+//! `NativePrompt`: the prompt of a dataset, for systems in Python that ask models themselves.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,12 +15,12 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use serde_json::{Map, Value, json};
 
-use crate::catalogue::hub_access;
 use crate::convert;
+use crate::datasets::hub_access;
 use crate::error::bad_value;
-use crate::system::example_of;
+use crate::example_dict::read_example;
 
-/// How models are asked about the examples of a dataset.
+/// The prompt of a dataset.
 #[pyclass(frozen, name = "NativePrompt", module = "context_bench._native")]
 pub(crate) struct NativePrompt {
     prompt: Option<Arc<Prompt>>,
@@ -36,7 +36,7 @@ impl NativePrompt {
         let reference = DatasetRef::parse(typed).map_err(|error| bad_value(&error))?;
         let DatasetTarget::Named(named) = reference.target() else {
             return Err(PyValueError::new_err(format!(
-                "`{typed}` is a file, which says nothing about prompts\nhint: name a dataset"
+                "`{typed}` is a file, and files have no prompt\nhint: name a dataset"
             )));
         };
         let configs = Registry::builtin().configs(named);
@@ -45,7 +45,7 @@ impl NativePrompt {
             (Some(config), true) => config,
             _ => {
                 return Err(PyValueError::new_err(format!(
-                    "`{typed}` is several configs, each with its own prompt\nhint: name one of them"
+                    "`{typed}` has several configs, each with its own prompt\nhint: name one of them"
                 )));
             }
         };
@@ -61,7 +61,7 @@ impl NativePrompt {
         Ok(Self { prompt, notices })
     }
 
-    /// What is to be known about it, such as worked examples that are not there.
+    /// Warnings, such as worked examples that are not available.
     fn notices(&self) -> Vec<String> {
         self.notices.iter().map(|one| one.what.clone()).collect()
     }
@@ -75,15 +75,15 @@ impl NativePrompt {
         Ok(list)
     }
 
-    /// How the answer to an example is generated, in the words of the API.
+    /// The generation settings of an example, as the API names them.
     fn generation<'py>(&self, example: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyDict>> {
         let settings = self.asked(example)?.1;
-        let words = [
+        let names = [
             ("max_gen_toks", "max_tokens"),
             ("until", "stop"),
             ("temperature", "temperature"),
         ];
-        let known = words.iter().filter_map(|(ours, api)| {
+        let known = names.iter().filter_map(|(ours, api)| {
             let value = settings.get(*ours)?.clone();
             Some(((*api).to_owned(), value))
         });
@@ -97,7 +97,7 @@ impl NativePrompt {
 
 impl NativePrompt {
     fn asked(&self, example: &Bound<'_, PyAny>) -> PyResult<(Vec<Value>, Map<String, Value>)> {
-        let example = example_of(example)?.with_prompt(self.prompt.clone());
+        let example = read_example(example)?.with_prompt(self.prompt.clone());
         let asked = system::asked(&example, None, Layout::default());
         asked.map_err(|error| PyValueError::new_err(error.to_string()))
     }

@@ -1,4 +1,4 @@
-//! Results as text, rendered by the library from what Python holds now.
+//! Renders results as text, including what Python code changed in them.
 
 use std::io::Write as _;
 
@@ -13,7 +13,7 @@ use pyo3::types::{PyDict, PyInt};
 use crate::convert;
 use crate::error::bad_value;
 use crate::result::NativeResult;
-use crate::row::rows_of;
+use crate::row::read_rows;
 
 /// Renders a result: `json`, `jsonl`, `csv`, `markdown`, `table`, `html_table`, or
 /// `overview`, which is no more than a screen.
@@ -32,7 +32,7 @@ pub(crate) fn render(
         Some(native) => EvalResult::clone(&native.get().0),
         None => EvalResult::default(),
     };
-    result.rows = rows_of(rows)?;
+    result.rows = read_rows(rows)?;
     result.summary = summary
         .into_iter()
         .map(|(system, numbers)| {
@@ -53,7 +53,7 @@ pub(crate) fn render(
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// What was measured, while the number is still the one that was measured.
+/// A measurement; its details are kept only if its value was not changed.
 fn measurement(known: Option<&Measurement>, given: &Bound<'_, PyAny>) -> PyResult<Measurement> {
     let value = given
         .extract::<Option<f64>>()?
@@ -67,7 +67,7 @@ fn measurement(known: Option<&Measurement>, given: &Bound<'_, PyAny>) -> PyResul
         },
         None => Measurement {
             value,
-            // A whole number counts something.
+            // An integer is a count.
             unit: match given.is_instance_of::<PyInt>() {
                 true => Unit::Count,
                 false => Unit::default(),

@@ -1,4 +1,4 @@
-//! What a run found, taken apart for Python.
+//! The result of a run, in parts for Python.
 
 use std::sync::Arc;
 
@@ -17,17 +17,17 @@ use serde_json::{Map, Value, json};
 use crate::convert;
 use crate::error::bug;
 use crate::metric::number;
-use crate::row::PyRow;
+use crate::row::NativeRow;
 
-/// The parts of a result that Python need not see to render it again: counts,
-/// units, provenance. Rows are not held here.
+/// The parts of a result that are only needed to render it again: counts, units, provenance.
+/// It holds no rows.
 #[pyclass(frozen, name = "NativeResult", module = "context_bench._native")]
 pub(crate) struct NativeResult(pub(crate) Arc<EvalResult>);
 
 #[pymethods]
 impl NativeResult {
     fn __reduce__(&self, py: Python<'_>) -> PyResult<(Py<PyAny>, (String,))> {
-        let pickled = serde_json::to_string(&Pickled::of(&self.0));
+        let pickled = serde_json::to_string(&PickledResult::of(&self.0));
         let pickled = pickled.map_err(|error| bug(&error.to_string()))?;
         let restore = py
             .import("context_bench._native")?
@@ -36,30 +36,30 @@ impl NativeResult {
     }
 }
 
-/// A result that was pickled.
+/// Restores a pickled result.
 #[pyfunction]
 pub(crate) fn restore_result(pickled: &str) -> PyResult<NativeResult> {
-    let pickled: Pickled = serde_json::from_str(pickled)
-        .map_err(|error| PyValueError::new_err(format!("no pickled result: {error}")))?;
+    let pickled: PickledResult = serde_json::from_str(pickled)
+        .map_err(|error| PyValueError::new_err(format!("not a pickled result: {error}")))?;
     Ok(NativeResult(Arc::new(pickled.into())))
 }
 
-/// What is pickled of a result besides what Python holds itself.
+/// The pickled parts of a result that Python does not hold itself.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
-struct Pickled {
+struct PickledResult {
     summary: IndexMap<String, IndexMap<String, Measurement>>,
     counts: IndexMap<String, Counts>,
     datasets: Vec<UsedDataset>,
     tasks: IndexMap<String, TaskReport>,
     provenance: Map<String, Value>,
     gave_up: IndexMap<String, Failure>,
-    kept: Option<StoreSummary>,
+    store: Option<StoreSummary>,
     interrupted: bool,
     unfinished: Option<Unfinished>,
 }
 
-impl Pickled {
+impl PickledResult {
     fn of(result: &EvalResult) -> Self {
         let numbers = |summary: &Summary| {
             let numbers = summary.iter();
@@ -78,15 +78,15 @@ impl Pickled {
             tasks: result.tasks.clone(),
             provenance: result.provenance.clone(),
             gave_up: result.gave_up.clone(),
-            kept: result.store.clone(),
+            store: result.store.clone(),
             interrupted: result.interrupted,
             unfinished: result.unfinished.clone(),
         }
     }
 }
 
-impl From<Pickled> for EvalResult {
-    fn from(pickled: Pickled) -> Self {
+impl From<PickledResult> for EvalResult {
+    fn from(pickled: PickledResult) -> Self {
         let mut result = Self::default();
         result.summary = pickled
             .summary
@@ -98,24 +98,24 @@ impl From<Pickled> for EvalResult {
         result.tasks = pickled.tasks;
         result.provenance = pickled.provenance;
         result.gave_up = pickled.gave_up;
-        result.kept = pickled.kept;
+        result.store = pickled.store;
         result.interrupted = pickled.interrupted;
         result.unfinished = pickled.unfinished;
         result
     }
 }
 
-/// Rows as Python objects, grouped by system in order.
+/// Rows as Python objects, grouped by system.
 pub(crate) fn rows(
     py: Python<'_>,
     rows: Vec<EvalRow>,
     systems: impl Iterator<Item = String>,
-) -> PyResult<IndexMap<String, Vec<Py<PyRow>>>> {
-    let mut grouped: IndexMap<String, Vec<Py<PyRow>>> =
+) -> PyResult<IndexMap<String, Vec<Py<NativeRow>>>> {
+    let mut grouped: IndexMap<String, Vec<Py<NativeRow>>> =
         systems.map(|system| (system, Vec::new())).collect();
     let rows = Arc::new(rows);
     for (index, row) in rows.iter().enumerate() {
-        let handle = Py::new(py, PyRow::of(Arc::clone(&rows), index))?;
+        let handle = Py::new(py, NativeRow::of(Arc::clone(&rows), index))?;
         match grouped.get_mut(&*row.system) {
             Some(group) => group.push(handle),
             None => drop(grouped.insert(row.system.to_string(), vec![handle])),
@@ -124,11 +124,11 @@ pub(crate) fn rows(
     Ok(grouped)
 }
 
-/// The result as a dict of its parts; `rows` are put in as they are.
+/// The parts of a result as a dict; `rows` are inserted unchanged.
 pub(crate) fn parts<'py>(
     py: Python<'py>,
     result: EvalResult,
-    rows: &IndexMap<String, Vec<Py<PyRow>>>,
+    rows: &IndexMap<String, Vec<Py<NativeRow>>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     let handles = rows.values().flatten().map(|row| row.clone_ref(py));

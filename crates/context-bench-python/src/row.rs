@@ -1,24 +1,29 @@
 //! `EvalRow`: one example through one system, as Python sees it.
 //!
-//! A run may have a million rows, so a row is a small handle on the library's
-//! own; its dicts are made when somebody looks. A dict that was changed counts
-//! when the row goes back: metrics and exports see what the user sees.
+//! A run may have a million rows, so a row is a small handle on a row of the library; its dicts
+//! are made when somebody looks at them. Changes to these dicts count: metrics and exports see
+//! what the user sees.
+
+mod pickle;
+mod read;
 
 use std::sync::Arc;
 
-use context_bench::{EvalRow, ExampleId, Failure, FailureKind, RowText, Score, Scores, TokenUse};
-use pyo3::exceptions::PyTypeError;
+use context_bench::{EvalRow, ExampleId, RowText, TokenUse};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyString, PyTuple};
 use serde_json::Value;
 
 use crate::convert;
-use crate::system::returned_as;
+use read::{read_id, read_scores};
+
+pub(crate) use pickle::restore_row;
+pub(crate) use read::read_rows;
 
 /// One example through one system.
 #[pyclass(frozen, subclass, name = "EvalRow", module = "context_bench.results")]
-pub(crate) struct PyRow {
+pub(crate) struct NativeRow {
     rows: Arc<Vec<EvalRow>>,
     index: usize,
     scores: PyOnceLock<Py<PyDict>>,
@@ -28,11 +33,11 @@ pub(crate) struct PyRow {
 /// Why a row has no output.
 #[pyclass(frozen, get_all, name = "RowError", module = "context_bench.results")]
 pub(crate) struct RowError {
-    /// The sort of failure, such as `timeout`.
+    /// The kind of failure, such as `timeout`.
     kind: String,
     /// What happened.
     message: String,
-    /// Where, when Python code raised it.
+    /// The traceback, when Python code raised an exception.
     traceback: Option<String>,
 }
 
@@ -48,11 +53,11 @@ impl RowError {
 }
 
 #[pymethods]
-impl PyRow {
+impl NativeRow {
     #[new]
     #[pyo3(signature = (system, example_id, scores, input_tokens, output_tokens,
         metadata=None, latency=0.0, dataset=""))]
-    #[allow(clippy::too_many_arguments, reason = "the fields that users know")]
+    #[allow(clippy::too_many_arguments, reason = "the fields of the Python class")]
     fn new(
         py: Python<'_>,
         system: &str,
@@ -74,13 +79,13 @@ impl PyRow {
         );
         row.latency = latency;
         row.dataset = dataset.into();
-        let made = Self::of(Arc::new(vec![row]), 0);
-        // Kept as they were given: whole numbers stay whole.
-        let _ = made.scores.set(py, scores.copy()?.unbind());
+        let handle = Self::of(Arc::new(vec![row]), 0);
+        // The dicts are kept as given, so that integers stay integers.
+        let _ = handle.scores.set(py, scores.copy()?.unbind());
         if let Some(metadata) = metadata {
-            let _ = made.metadata.set(py, metadata.copy()?.unbind());
+            let _ = handle.metadata.set(py, metadata.copy()?.unbind());
         }
-        Ok(made)
+        Ok(handle)
     }
 
     #[classattr]
@@ -88,13 +93,13 @@ impl PyRow {
         ("system", "example_id", "scores")
     }
 
-    /// Name of the system.
+    /// The name of the system.
     #[getter]
     fn system<'py>(&self, py: Python<'py>) -> Bound<'py, PyString> {
         PyString::intern(py, &self.row().system)
     }
 
-    /// Id of the example as it was given, or its position.
+    /// The id of the example, or its position where it has none.
     #[getter]
     fn example_id<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         Ok(match &self.row().example_id {
@@ -103,10 +108,10 @@ impl PyRow {
         })
     }
 
-    /// Score name to value; what has no value is under `unscored`.
+    /// Values by score name; scores without a value are in `unscored`.
     #[getter]
     fn scores<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let made = self.scores.get_or_try_init(py, || -> PyResult<_> {
+        let scores = self.scores.get_or_try_init(py, || -> PyResult<_> {
             let dict = PyDict::new(py);
             for (name, score) in self.row().scores.iter() {
                 if let Some(value) = score.get() {
@@ -115,43 +120,43 @@ impl PyRow {
             }
             Ok(dict.unbind())
         })?;
-        Ok(made.bind(py).clone())
+        Ok(scores.bind(py).clone())
     }
 
-    /// Tokens of the example.
+    /// The number of tokens in the example.
     #[getter]
     fn input_tokens(&self) -> u64 {
         self.row().input_tokens
     }
 
-    /// Tokens of what the system made of it.
+    /// The number of tokens in the system's output.
     #[getter]
     fn output_tokens(&self) -> u64 {
         self.row().output_tokens
     }
 
-    /// Usage as the endpoint reported it.
+    /// The usage that the endpoint reported.
     #[getter]
     fn metadata<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let made = self.metadata.get_or_try_init(py, || -> PyResult<_> {
+        let metadata = self.metadata.get_or_try_init(py, || -> PyResult<_> {
             Ok(convert::dict(py, &self.row().metadata())?.unbind())
         })?;
-        Ok(made.bind(py).clone())
+        Ok(metadata.bind(py).clone())
     }
 
-    /// Seconds inside the system.
+    /// The time inside the system, in seconds.
     #[getter]
     fn latency(&self) -> f64 {
         self.row().latency
     }
 
-    /// Dataset tag; empty when the example had none.
+    /// The dataset; empty when the example does not name one.
     #[getter]
     fn dataset<'py>(&self, py: Python<'py>) -> Bound<'py, PyString> {
         PyString::intern(py, &self.row().dataset)
     }
 
-    /// Why there is no output, or `None`.
+    /// Why there is no output; `None` when there is one.
     #[getter]
     fn error(&self) -> Option<RowError> {
         let failure = self.row().failure.as_deref()?;
@@ -162,7 +167,7 @@ impl PyRow {
         })
     }
 
-    /// Scores without a value, with the reasons.
+    /// The reasons for scores without a value.
     #[getter]
     fn unscored<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
@@ -172,31 +177,31 @@ impl PyRow {
         Ok(dict)
     }
 
-    /// What was asked, where the run keeps text.
+    /// The question, if the run keeps text.
     #[getter]
     fn question<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.text(py, |text| text.question.as_ref())
     }
 
-    /// What would be right, as the example has it.
+    /// The reference answer of the example.
     #[getter]
     fn answer<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.text(py, |text| text.answer.as_ref())
     }
 
-    /// What came back, without reasoning.
+    /// The response, without its reasoning.
     #[getter]
     fn response<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.text(py, |text| text.response.as_ref())
     }
 
-    /// What the model thought before it answered; it is not scored.
+    /// The model's reasoning before its answer; it is not scored.
     #[getter]
     fn reasoning(&self) -> Option<&str> {
         self.row().text.as_deref()?.reasoning.as_deref()
     }
 
-    /// Why the answer ended, in the words of the server.
+    /// Why the answer ended, as the server put it.
     #[getter]
     fn finish_reason(&self) -> Option<&str> {
         self.row().reply.as_deref()?.finish_reason.as_deref()
@@ -210,31 +215,32 @@ impl PyRow {
         ending.as_str().map(str::to_owned)
     }
 
-    /// Tokens of what the system was given.
+    /// The number of tokens that the system was given.
     #[getter]
     fn given_tokens(&self) -> Option<u64> {
         self.tokens()?.given
     }
 
-    /// Tokens that went to the model: reported, or counted where there is no endpoint.
+    /// The number of tokens sent to the model: as reported, or counted where there is no
+    /// endpoint.
     #[getter]
     fn prompt_tokens(&self) -> Option<u64> {
         self.tokens()?.prompt
     }
 
-    /// How many of them the model had in its cache.
+    /// How many of these the model had in its cache.
     #[getter]
     fn cached_tokens(&self) -> Option<u64> {
         self.tokens()?.cached
     }
 
-    /// Tokens that came back.
+    /// The number of tokens in the reply.
     #[getter]
     fn completion_tokens(&self) -> Option<u64> {
         self.tokens()?.completion
     }
 
-    /// Whether the output comes from an earlier run.
+    /// Whether the output was reused from an earlier run.
     #[getter]
     fn cached(&self) -> bool {
         self.row().cached
@@ -242,7 +248,7 @@ impl PyRow {
 
     fn __eq__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<bool> {
         match other.cast::<Self>() {
-            Ok(other) => Ok(self.taken_back(py)? == other.get().taken_back(py)?),
+            Ok(other) => Ok(self.current(py)? == other.get().current(py)?),
             Err(_) => Ok(false),
         }
     }
@@ -268,39 +274,11 @@ impl PyRow {
         Ok(text)
     }
 
-    /// For `pickle` and `copy`: nothing of a row is lost.
+    /// For `pickle` and `copy`; nothing of a row is lost.
     fn __reduce__<'py>(
         slf: &Bound<'py, Self>,
     ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
-        let py = slf.py();
-        let this = slf.get();
-        let restore = py.import("context_bench._native")?.getattr("restore_row")?;
-        let row = this.row();
-        let fields = (
-            this.system(py),
-            this.example_id(py)?,
-            this.scores(py)?,
-            row.input_tokens,
-            row.output_tokens,
-            this.metadata(py)?,
-            row.latency,
-            this.dataset(py),
-        );
-        let failure = row.failure.as_deref().map(|failure| {
-            let trace = failure.traceback.as_deref().map(str::to_owned);
-            (failure.kind.as_str(), failure.message.clone(), trace)
-        });
-        let reply = serde_json::to_string(&row.reply).unwrap_or_default();
-        let text = match row.text.as_deref() {
-            Some(text) => {
-                let texts = [&text.question, &text.answer, &text.response];
-                let texts = texts.map(|text| text.clone().unwrap_or_default());
-                serde_json::to_string(&(texts, &text.reasoning)).unwrap_or_default()
-            }
-            None => String::new(),
-        };
-        let rest = (failure, this.unscored(py)?, row.cached, reply, text);
-        Ok((restore, (fields, rest).into_pyobject(py)?))
+        pickle::reduce(slf)
     }
 
     fn __copy__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
@@ -309,7 +287,7 @@ impl PyRow {
     }
 }
 
-impl PyRow {
+impl NativeRow {
     /// A handle on a row.
     pub(crate) fn of(rows: Arc<Vec<EvalRow>>, index: usize) -> Self {
         Self {
@@ -339,8 +317,8 @@ impl PyRow {
         &self.rows[self.index]
     }
 
-    /// The row with what the user changed in its dicts.
-    pub(crate) fn taken_back(&self, py: Python<'_>) -> PyResult<EvalRow> {
+    /// The row, including what the user changed in its dicts.
+    pub(crate) fn current(&self, py: Python<'_>) -> PyResult<EvalRow> {
         let mut row = self.row().clone();
         if let Some(dict) = self.scores.get(py) {
             let unscored: Vec<_> = row
@@ -364,123 +342,4 @@ impl PyRow {
         }
         Ok(row)
     }
-}
-
-/// Rows for a native metric or report.
-pub(crate) fn rows_of(rows: &Bound<'_, PyAny>) -> PyResult<Vec<EvalRow>> {
-    let py = rows.py();
-    let mut list = Vec::with_capacity(rows.len().unwrap_or_default());
-    for row in rows.try_iter()? {
-        let row = row?;
-        match row.cast::<PyRow>() {
-            Ok(row) => list.push(row.get().taken_back(py)?),
-            Err(_) => list.push(like_a_row(&row)?),
-        }
-    }
-    Ok(list)
-}
-
-/// Anything with the members of a row counts as one.
-fn like_a_row(object: &Bound<'_, PyAny>) -> PyResult<EvalRow> {
-    let missing = |_| {
-        let found = returned_as(object);
-        PyTypeError::new_err(format!("rows must be EvalRow objects, found {found}"))
-    };
-    let system: String = object.getattr("system").map_err(missing)?.extract()?;
-    let id = read_id(&object.getattr("example_id").map_err(missing)?)?;
-    let scores = object.getattr("scores").map_err(missing)?;
-    let scores = scores.cast_into::<PyDict>()?;
-    let count = |name: &str| -> PyResult<u64> { object.getattr(name).map_err(missing)?.extract() };
-    let (input, output) = (count("input_tokens")?, count("output_tokens")?);
-    let mut row = EvalRow::new(system, id, read_scores(&scores)?, input, output);
-    if let Ok(latency) = object.getattr("latency") {
-        row.latency = latency.extract()?;
-    }
-    if let Ok(dataset) = object.getattr("dataset") {
-        row.dataset = dataset.extract::<String>()?.into();
-    }
-    Ok(row)
-}
-
-fn read_id(object: &Bound<'_, PyAny>) -> PyResult<ExampleId> {
-    if let Ok(text) = object.cast::<PyString>() {
-        return Ok(ExampleId::from(&*text.to_string_lossy()));
-    }
-    match object.extract::<i64>() {
-        Ok(number) => Ok(ExampleId::Int(number)),
-        Err(_) => {
-            let found = returned_as(object);
-            Err(PyTypeError::new_err(format!(
-                "`example_id` must be a str or an int, found {found}"
-            )))
-        }
-    }
-}
-
-/// Scores of a dict; `None` is unscored.
-fn read_scores(dict: &Bound<'_, PyDict>) -> PyResult<Scores> {
-    let mut scores = Scores::new();
-    for (name, value) in dict.iter() {
-        let name: String = name.extract()?;
-        let score = match value.is_none() {
-            true => Score::unscored("no value"),
-            false => Score::value(convert::number(&value)?),
-        };
-        scores.set(name, score);
-    }
-    Ok(scores)
-}
-
-/// A failure as it is pickled: kind, message, traceback.
-type Told = (String, String, Option<String>);
-
-/// Makes a pickled row again.
-#[pyfunction]
-pub(crate) fn restore_row<'py>(
-    fields: &Bound<'py, PyTuple>,
-    rest: (Option<Told>, Bound<'py, PyDict>, bool, String, String),
-) -> PyResult<Bound<'py, PyRow>> {
-    let py = fields.py();
-    let made = py.get_type::<PyRow>().call1(fields.clone())?;
-    let made = made.cast_into::<PyRow>()?;
-    let (failure, unscored, cached, reply, text) = rest;
-    let mut row = made.get().taken_back(py)?;
-    row.failure = failure.map(|(kind, message, traceback)| {
-        let mut failure = Failure::new(kind_named(&kind), message);
-        failure.traceback = traceback.map(Into::into);
-        Box::new(failure)
-    });
-    for (name, reason) in unscored.iter() {
-        let (name, reason): (String, String) = (name.extract()?, reason.extract()?);
-        row.scores.set(name, Score::unscored(reason));
-    }
-    row.cached = cached;
-    row.reply = serde_json::from_str(&reply).unwrap_or_default();
-    if row.added.as_deref() == Some(&row_metadata(&row)) {
-        row.added = None;
-    }
-    let texts = serde_json::from_str::<([Value; 3], Option<String>)>(&text);
-    row.text = texts.ok().map(|(texts, reasoning)| {
-        let [question, answer, response] =
-            texts.map(|text| Some(text).filter(|text| !text.is_null()));
-        Box::new(RowText {
-            question,
-            answer,
-            response,
-            reasoning,
-        })
-    });
-    Bound::new(py, PyRow::of(Arc::new(vec![row]), 0))
-}
-
-/// The metadata that a row has by itself.
-fn row_metadata(row: &EvalRow) -> serde_json::Map<String, Value> {
-    let mut alone = row.clone();
-    alone.added = None;
-    alone.metadata()
-}
-
-fn kind_named(name: &str) -> FailureKind {
-    let kind = serde_json::from_value(name.into());
-    kind.unwrap_or(FailureKind::Other)
 }

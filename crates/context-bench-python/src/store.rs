@@ -1,4 +1,4 @@
-//! What `cache_dir` holds: the runs, and each as a result again.
+//! `NativeStore`: the runs in a `cache_dir`, each of which can be loaded as a result.
 
 use std::path::PathBuf;
 use std::time::UNIX_EPOCH;
@@ -12,13 +12,13 @@ use pyo3::types::{PyDict, PyList};
 use serde_json::json;
 
 use crate::error::{bad_value, bug};
-use crate::evaluate::{said, warn};
-use crate::{convert, result, surroundings, task_run};
+use crate::notices::{notice_text, warn};
+use crate::{convert, result, surroundings, task_results};
 
-/// The methods of the face stand between the user and us.
+/// How many frames of the package are between a warning and the line of the user.
 const FRAMES: u8 = 2;
 
-/// A store of earlier runs. Opened for every question, so that nothing is held.
+/// A store of earlier runs. It is opened for each query, so that no file stays open.
 #[pyclass(frozen, name = "NativeStore", module = "context_bench._native")]
 pub(crate) struct NativeStore {
     dir: PathBuf,
@@ -29,21 +29,21 @@ impl NativeStore {
     #[new]
     fn new(dir: PathBuf) -> PyResult<Self> {
         if !Store::exists(&dir) {
-            let what = format!("there is no store in `{}`", dir.display());
-            let hint = "hint: a run with this `cache_dir` makes it";
+            let what = format!("there is no run store in `{}`", dir.display());
+            let hint = "hint: the first run with this `cache_dir` creates it";
             return Err(PyFileNotFoundError::new_err(format!("{what}\n{hint}")));
         }
         Ok(Self { dir })
     }
 
-    /// How many answers there are.
+    /// The number of stored answers.
     fn n_responses(&self, py: Python<'_>) -> PyResult<usize> {
-        self.ask(py, |store| Ok(store.n_responses()?))
+        self.query(py, |store| Ok(store.n_responses()?))
     }
 
     /// All runs, the oldest first.
     fn runs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let runs = self.ask(py, |store| Ok(store.runs()?))?;
+        let runs = self.query(py, |store| Ok(store.runs()?))?;
         let list = PyList::empty(py);
         for run in runs {
             let since = run
@@ -64,28 +64,28 @@ impl NativeStore {
         Ok(list)
     }
 
-    /// A run as the parts of a result: its rows, its tasks, and the metrics of its plan.
+    /// A run as the parts of a result: its rows, tasks and metrics.
     fn load<'py>(&self, py: Python<'py>, run: &str) -> PyResult<Bound<'py, PyDict>> {
         let around = surroundings::of(py, None)?;
-        let mut loaded: EvalResult = self.ask(py, |store| {
+        let mut loaded: EvalResult = self.query(py, |store| {
             let reopened = ReopenedPlan::open(store, run)?;
             Ok(reopened.result(&around, true)?)
         })?;
         if let Some(notice) = planner::unfinished(&loaded) {
-            warn(py, &said(&notice), FRAMES)?;
+            warn(py, &notice_text(&notice), FRAMES)?;
         }
-        let tasks = task_run::shown(&loaded);
+        let tasks = task_results::reports(&loaded);
         let systems = loaded.summary.keys().cloned().collect::<Vec<_>>();
         let rows = std::mem::take(&mut loaded.rows);
         let rows = result::rows(py, rows, systems.into_iter())?;
         let parts = result::parts(py, loaded, &rows)?;
-        task_run::put(&parts, &tasks)?;
+        task_results::insert(&parts, &tasks)?;
         Ok(parts)
     }
 
-    /// What a query in SQL finds: a dict per row.
+    /// The rows that an SQL query finds, each as a dict.
     fn sql<'py>(&self, py: Python<'py>, query: &str) -> PyResult<Bound<'py, PyList>> {
-        let found = self.ask(py, |store| Ok(store.sql(query)?))?;
+        let found = self.query(py, |store| Ok(store.sql(query)?))?;
         let list = PyList::empty(py);
         for row in found.rows {
             let dict = PyDict::new(py);
@@ -97,44 +97,44 @@ impl NativeStore {
         Ok(list)
     }
 
-    /// What was asked for in a run and what was decided.
+    /// What was asked for in a run (spec) and what was decided (plan).
     fn record<'py>(&self, py: Python<'py>, run: &str) -> PyResult<Bound<'py, PyAny>> {
-        let record = self.ask(py, |store| Ok(ReopenedPlan::open(store, run)?.manifest))?;
+        let record = self.query(py, |store| Ok(ReopenedPlan::open(store, run)?.manifest))?;
         let record = serde_json::to_value(&record).map_err(|error| bug(&error.to_string()))?;
         convert::to_python(py, &record)
     }
 }
 
-/// An exception, made without the interpreter.
-struct Problem(PyErr);
+/// An exception that is made without holding the interpreter.
+struct QueryError(PyErr);
 
-impl From<context_bench::store::StoreError> for Problem {
+impl From<context_bench::store::StoreError> for QueryError {
     fn from(error: context_bench::store::StoreError) -> Self {
         Self(bad_value(&error))
     }
 }
 
-impl From<context_bench::planner::PlanError> for Problem {
+impl From<context_bench::planner::PlanError> for QueryError {
     fn from(error: context_bench::planner::PlanError) -> Self {
         Self(bad_value(&error))
     }
 }
 
 impl NativeStore {
-    /// Asks the store something, and warns of what opening it showed.
-    fn ask<T: Send>(
+    /// Opens the store, runs a query, and shows warnings about the store.
+    fn query<T: Send>(
         &self,
         py: Python<'_>,
-        question: impl FnOnce(&Store) -> Result<T, Problem> + Send,
+        query: impl FnOnce(&Store) -> Result<T, QueryError> + Send,
     ) -> PyResult<T> {
-        let asked = py.detach(|| {
+        let found = py.detach(|| {
             let opened = Store::open(&self.dir)?;
-            Ok((question(&opened.store), opened.notes))
+            Ok((query(&opened.store), opened.notes))
         });
-        let (answer, notes) = asked.map_err(|error: Problem| error.0)?;
+        let (found, notes) = found.map_err(|error: QueryError| error.0)?;
         for note in notes {
             warn(py, &note, FRAMES)?;
         }
-        answer.map_err(|error| error.0)
+        found.map_err(|error| error.0)
     }
 }

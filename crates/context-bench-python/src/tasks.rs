@@ -1,9 +1,8 @@
-//! Tasks and groups in the format of lm-evaluation-harness, resolved natively.
+//! Tasks and groups in the format of lm-evaluation-harness: found, loaded, rendered, scored.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use context_bench::error::Hint as _;
 use context_bench::registry::Registry;
 use context_bench::task::{TaskIndex, TaskIndexSettings};
 use context_bench_tasks::config::{Config, Origin};
@@ -18,34 +17,29 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use serde_json::{Map, Value, json};
 
-use crate::host::{self, Here};
-use crate::{convert, task_run};
+use crate::error::bad_value;
+use crate::host::{self, InProcessHost};
+use crate::{convert, task_results};
 
-/// The names of one or more trees of task files.
+/// An index of the task files below some folders.
 #[pyclass(frozen, name = "NativeTasks", module = "context_bench._native")]
 pub(crate) struct NativeTasks {
     roots: Vec<PathBuf>,
     cache: Option<PathBuf>,
-    catalog: TaskResolver,
-    host: OnceLock<Arc<Here>>,
+    resolver: TaskResolver,
+    host: OnceLock<Arc<InProcessHost>>,
 }
 
-/// A task that is ready to be asked and scored.
+/// A task that can render requests and score responses.
 #[pyclass(frozen, name = "NativeTask", module = "context_bench._native")]
 pub(crate) struct NativeTask {
     task: Arc<Task>,
-    host: Arc<Here>,
+    host: Arc<InProcessHost>,
 }
 
-/// The requests of a task and what they were made of.
+/// The requests of a task, with the records that they were made of.
 #[pyclass(frozen, name = "NativeRequests", module = "context_bench._native")]
 pub(crate) struct NativeRequests(Requests);
-
-/// What is wrong with a task, with advice.
-pub(crate) fn problem(error: &Error) -> PyErr {
-    let hint = error.hint().map(|hint| format!("\nhint: {hint}"));
-    PyValueError::new_err(format!("{error}{}", hint.unwrap_or_default()))
-}
 
 fn warning_texts(warnings: &[Warning]) -> Vec<String> {
     warnings.iter().map(ToString::to_string).collect()
@@ -62,7 +56,7 @@ impl NativeTasks {
         defaults: bool,
     ) -> PyResult<Self> {
         let home = std::env::home_dir();
-        let catalog = py.detach(|| match defaults {
+        let resolver = py.detach(|| match defaults {
             true => {
                 let settings = TaskIndexSettings {
                     include: roots.clone(),
@@ -70,7 +64,7 @@ impl NativeTasks {
                     home,
                 };
                 let datasets = &Registry::builtin().catalog;
-                TaskIndex::build(datasets, &settings).map(|catalog| catalog.tasks)
+                TaskIndex::build(datasets, &settings).map(|index| index.tasks)
             }
             false => {
                 let options = IndexOptions {
@@ -85,29 +79,29 @@ impl NativeTasks {
         Ok(Self {
             roots,
             cache,
-            catalog: catalog.map_err(|error| problem(&error))?,
+            resolver: resolver.map_err(|error| bad_value(&error))?,
             host: OnceLock::new(),
         })
     }
 
-    /// What was noticed while reading the files.
+    /// Warnings from reading the files.
     #[getter]
     fn warnings(&self) -> Vec<String> {
-        warning_texts(&self.catalog.index.remarks())
+        warning_texts(&self.resolver.index.remarks())
     }
 
-    /// Names of tasks.
+    /// The names of all tasks.
     fn tasks(&self) -> Vec<String> {
-        self.catalog
+        self.resolver
             .index
             .tasks()
             .map(|(name, _)| name.to_owned())
             .collect()
     }
 
-    /// Names of groups.
+    /// The names of all groups.
     fn groups(&self) -> Vec<String> {
-        self.catalog
+        self.resolver
             .index
             .groups()
             .map(|(name, _)| name.to_owned())
@@ -117,7 +111,7 @@ impl NativeTasks {
     /// Tags with the names of their tasks.
     fn tags<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
-        for (tag, tasks) in self.catalog.index.tags() {
+        for (tag, tasks) in self.resolver.index.tags() {
             dict.set_item(tag, tasks.iter().collect::<Vec<_>>())?;
         }
         Ok(dict)
@@ -125,14 +119,14 @@ impl NativeTasks {
 
     /// The file that defines a name.
     fn path(&self, name: &str) -> PyResult<PathBuf> {
-        match self.catalog.index.entry(name) {
+        match self.resolver.index.entry(name) {
             Some(entry) => Ok(entry.path.clone()),
             None => Err(PyKeyError::new_err(format!("no task or group `{name}`"))),
         }
     }
 
-    /// Resolves names, paths, patterns, files; gives the nodes, the tasks among them
-    /// depth first, and the warnings.
+    /// Resolves names, paths, patterns and files. Returns the nodes, their tasks depth first, and
+    /// warnings.
     fn load<'py>(
         &self,
         py: Python<'py>,
@@ -141,17 +135,17 @@ impl NativeTasks {
     ) -> PyResult<(Bound<'py, PyList>, Tasks, Vec<String>)> {
         let overrides = overrides.map(convert::to_fields).transpose()?;
         let (tree, mut warnings) =
-            select(&self.catalog, &specs).map_err(|error| problem(&error))?;
+            select(&self.resolver, &specs).map_err(|error| bad_value(&error))?;
         let list = PyList::empty(py);
         let mut tasks = Vec::new();
         for node in &tree.nodes {
-            let shown = described(node, overrides.as_ref(), &mut warnings, &mut tasks)?;
+            let shown = describe(node, overrides.as_ref(), &mut warnings, &mut tasks)?;
             list.append(convert::to_python(py, &shown)?)?;
         }
         Ok((list, self.ready(py, tasks)?, warning_texts(&warnings)))
     }
 
-    /// The folders and files of tasks, and where their index is kept.
+    /// The folders and files of tasks, and the file that caches their index.
     fn settings(&self) -> (Vec<PathBuf>, Option<PathBuf>) {
         (self.roots.clone(), self.cache.clone())
     }
@@ -164,32 +158,34 @@ impl NativeTasks {
         directory: PathBuf,
     ) -> PyResult<(Bound<'py, PyAny>, Tasks, Vec<String>)> {
         let definition = convert::to_fields(definition)?;
-        let loaded = self.catalog.load_inline(&definition, Path::new(&directory));
-        let (node, mut warnings) = loaded.map_err(|error| problem(&error))?;
+        let loaded = self
+            .resolver
+            .load_inline(&definition, Path::new(&directory));
+        let (node, mut warnings) = loaded.map_err(|error| bad_value(&error))?;
         let mut tasks = Vec::new();
-        let shown = described(&node, None, &mut warnings, &mut tasks)?;
+        let shown = describe(&node, None, &mut warnings, &mut tasks)?;
         let shown = convert::to_python(py, &shown)?;
         Ok((shown, self.ready(py, tasks)?, warning_texts(&warnings)))
     }
 
     fn __repr__(&self) -> String {
-        let n = self.catalog.index.names().len();
+        let n = self.resolver.index.names().len();
         let cached = if self.cache.is_some() { ", cached" } else { "" };
         format!("<{n} names in {} folders{cached}>", self.roots.len())
     }
 }
 
-/// Tasks in the order of their leaves; `None` for those that are Python classes.
+/// Tasks in the order of the leaves; `None` for those that are Python classes.
 type Tasks = Vec<Option<NativeTask>>;
 
 impl NativeTasks {
-    /// Who runs functions; the program is loaded when it is first needed.
-    fn host(&self, py: Python<'_>) -> PyResult<Arc<Here>> {
+    /// The host of Python functions, loaded when it is first needed.
+    fn host(&self, py: Python<'_>) -> PyResult<Arc<InProcessHost>> {
         if let Some(host) = self.host.get() {
             return Ok(Arc::clone(host));
         }
         let made = Arc::new(host::host(py)?);
-        // Another thread may have been first; either serves.
+        // Another thread may have been faster; either host will do.
         Ok(Arc::clone(self.host.get_or_init(|| made)))
     }
 
@@ -208,7 +204,7 @@ impl NativeTasks {
 
 #[pymethods]
 impl NativeTask {
-    /// What a model is asked, and the requests as data.
+    /// The requests of records, also as dicts.
     #[pyo3(signature = (splits, num_fewshot=None, limit=None, seed=None))]
     fn requests<'py>(
         &self,
@@ -218,10 +214,10 @@ impl NativeTask {
         limit: Option<f64>,
         seed: Option<i64>,
     ) -> PyResult<(NativeRequests, Bound<'py, PyList>, Vec<String>)> {
-        let dataset = task_run::records(splits)?;
+        let dataset = task_results::read_records(splits)?;
         let options = read_options(num_fewshot, limit, seed)?;
         let made = py.detach(|| self.task.requests(&dataset, &options, &*self.host));
-        let made = made.map_err(|error| problem(&error))?;
+        let made = made.map_err(|error| bad_value(&error))?;
         let list = PyList::empty(py);
         for request in &made.requests {
             list.append(convert::to_python(py, &request.to_json())?)?;
@@ -230,7 +226,7 @@ impl NativeTask {
         Ok((NativeRequests(made), list, warnings))
     }
 
-    /// Scores responses and sums up: `"metric,filter"` to values.
+    /// Scores responses and aggregates them: values by `"metric,filter"`.
     #[pyo3(signature = (requests, responses, iterations=100_000))]
     fn score<'py>(
         &self,
@@ -244,25 +240,25 @@ impl NativeTask {
             .iter()
             .map(|response| read_response(response, kind))
             .collect::<PyResult<Vec<_>>>()?;
-        let asked = &requests.get().0;
+        let requests = &requests.get().0;
         let scored = py.detach(|| {
-            let scored = self.task.score(asked, &responses, &*self.host)?;
-            let how = Resampling {
+            let scored = self.task.score(requests, &responses, &*self.host)?;
+            let resampling = Resampling {
                 iterations,
                 ..Resampling::default()
             };
-            // Whoever scores by hand wants to know at once, and has paid for nothing.
+            // A direct call fails at once: no answer was paid for that could be lost.
             if let Some((at, error)) = scored.failed.iter().next() {
-                let document = asked.requests[*at].doc_id;
+                let document = requests.requests[*at].doc_id;
                 return Err(error.clone().prefixed(format!("document {document}")));
             }
-            let summed = self.task.sum_up(&scored, how, &*self.host);
+            let summed = self.task.sum_up(&scored, resampling, &*self.host);
             match summed.failed.into_iter().next() {
                 Some(error) => Err(error),
                 None => Ok((scored, summed.scores, summed.warnings)),
             }
         });
-        let (scored, summed, noticed) = scored.map_err(|error: Error| problem(&error))?;
+        let (scored, summed, noticed) = scored.map_err(|error: Error| bad_value(&error))?;
         let documents = PyList::empty(py);
         for (filter, all) in &scored.filters {
             for one in all {
@@ -272,7 +268,7 @@ impl NativeTask {
                     .map(|(metric, value)| (metric.clone(), value.clone()))
                     .collect();
                 let shown = json!({
-                    "doc_id": asked.requests[one.request].doc_id,
+                    "doc_id": requests.requests[one.request].doc_id,
                     "filter": filter,
                     "filtered": one.filtered,
                     "scores": scores,
@@ -286,7 +282,7 @@ impl NativeTask {
     }
 }
 
-/// How prompts are made.
+/// Reads the options of prompts.
 fn read_options(
     num_fewshot: Option<usize>,
     limit: Option<f64>,
@@ -295,15 +291,15 @@ fn read_options(
     let limit = limit.map(Limit::new).transpose();
     let mut options = Options {
         num_fewshot,
-        limit: limit.map_err(|error| problem(&error))?,
+        limit: limit.map_err(|error| bad_value(&error))?,
         ..Options::default()
     };
     options.seed = seed.unwrap_or(options.seed);
     Ok(options)
 }
 
-/// A response as users write it: texts for generation, pairs of log-likelihood and
-/// greediness for choices. `None` is a document that failed.
+/// Reads a response: text for generation, pairs of log-likelihood and greediness for choices.
+/// `None` is a document that failed.
 fn read_response(object: &Bound<'_, PyAny>, kind: OutputType) -> PyResult<Option<Response>> {
     if object.is_none() {
         return Ok(None);
@@ -338,8 +334,8 @@ fn read_response(object: &Bound<'_, PyAny>, kind: OutputType) -> PyResult<Option
     Ok(Some(response))
 }
 
-/// A node as data. Tasks are built, so that what is wrong with them is said now.
-fn described(
+/// A node as data. Tasks are built, so that errors in them are reported now.
+fn describe(
     node: &Node,
     overrides: Option<&Map<String, Value>>,
     warnings: &mut Vec<Warning>,
@@ -358,7 +354,7 @@ fn described(
             } = group;
             let children: Vec<Value> = children
                 .iter()
-                .map(|child| described(child, overrides, warnings, tasks))
+                .map(|child| describe(child, overrides, warnings, tasks))
                 .collect::<PyResult<_>>()?;
             let metrics: Vec<&str> = aggregate.iter().map(|a| a.metric.as_str()).collect();
             Ok(json!({
@@ -385,12 +381,12 @@ fn task(
         let origin = Origin::other("<overrides>");
         leaf.config.extend(&Config::from_json(overrides, &origin));
     }
-    // A dataset of the catalog is asked in its own way, as a class is.
+    // Datasets of the catalog and Python classes build their own requests.
     let output_type = if leaf.python || leaf.is_native() {
         tasks.push(None);
         None
     } else {
-        let mut built = Task::build(&leaf).map_err(|error| problem(&error))?;
+        let mut built = Task::build(&leaf).map_err(|error| bad_value(&error))?;
         warnings.append(&mut built.warnings);
         let name = built.output_type.name();
         tasks.push(Some(built));

@@ -1,4 +1,4 @@
-//! Token counting: the library's tokenizers, or a function of the user.
+//! Token counting with a tokenizer of the library or a function of the user.
 
 use std::sync::Arc;
 
@@ -7,11 +7,11 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
-use crate::call::{Desk, Object};
 use crate::error::bad_value;
-use crate::system::{identity, returned_as};
+use crate::executor::{Object, PythonExecutor};
+use crate::python_object::{describe_type, identity};
 
-/// How many tokens a text has with a tokenizer of the library.
+/// The number of tokens in a text.
 #[pyfunction]
 #[pyo3(signature = (text, tokenizer="cl100k_base"))]
 pub(crate) fn count_tokens(py: Python<'_>, text: &str, tokenizer: &str) -> PyResult<u64> {
@@ -25,15 +25,15 @@ pub(crate) fn tokenizer_names() -> Vec<&'static str> {
     vec!["cl100k_base", "o200k_base", "whitespace"]
 }
 
-/// A function of the user that counts tokens. The only Python code that runs on
-/// threads of the library: counting has no place to wait.
-struct PyCounter {
+/// A function of the user that counts tokens. This is the only Python code that runs on threads
+/// of the library, because counting cannot wait for another thread.
+struct PythonTokenCounter {
     name: String,
     function: Object,
-    desk: Arc<Desk>,
+    executor: Arc<PythonExecutor>,
 }
 
-impl TokenCounter for PyCounter {
+impl TokenCounter for PythonTokenCounter {
     fn name(&self) -> &str {
         &self.name
     }
@@ -47,7 +47,7 @@ impl TokenCounter for PyCounter {
             let counted = self.function.bind(py).call1((text,));
             counted
                 .and_then(|counted| counted.extract::<u64>())
-                .map_err(|error| self.desk.raised(py, error).message())
+                .map_err(|error| self.executor.exception(py, error).message())
         })
     }
 }
@@ -55,7 +55,7 @@ impl TokenCounter for PyCounter {
 /// The counter of a run: a name, a function, or the default.
 pub(crate) fn counter(
     tokenizer: Option<&Bound<'_, PyAny>>,
-    desk: &Arc<Desk>,
+    executor: &Arc<PythonExecutor>,
 ) -> PyResult<Arc<dyn TokenCounter>> {
     let Some(tokenizer) = tokenizer.filter(|tokenizer| !tokenizer.is_none()) else {
         return Ok(Tokenizer::default().counter());
@@ -65,12 +65,12 @@ pub(crate) fn counter(
         return Ok(parsed.map_err(|error| bad_value(&error))?.counter());
     }
     if !tokenizer.is_callable() {
-        let found = returned_as(tokenizer);
-        let what = format!("`tokenizer` must be a name or a function of a text, found {found}");
+        let found = describe_type(tokenizer);
+        let what = format!("`tokenizer` must be a name or a function of text, found {found}");
         return Err(PyTypeError::new_err(what));
     }
-    // Stored counts are found by the name. A function that says nothing about
-    // itself may be another one next time.
+    // Stored counts are found by this name. A function without a `cache_key` may be a different
+    // one next time.
     let name = match identity(tokenizer)? {
         Some(identity) => identity.to_json().to_string(),
         None => {
@@ -84,9 +84,9 @@ pub(crate) fn counter(
             format!("python:{shown}:{}", now.as_nanos())
         }
     };
-    Ok(Arc::new(PyCounter {
+    Ok(Arc::new(PythonTokenCounter {
         name,
         function: Arc::new(tokenizer.clone().unbind()),
-        desk: Arc::clone(desk),
+        executor: Arc::clone(executor),
     }))
 }

@@ -1,4 +1,4 @@
-"""Datasets from files."""
+"""Datasets that need no network: files, and the bundled demo."""
 
 from __future__ import annotations
 
@@ -7,14 +7,21 @@ from collections.abc import Mapping
 from typing import Any
 
 from context_bench import _native
+from context_bench.datasets.loading import Examples, load
 
-__all__ = ["load_file", "load_jsonl"]
+__all__ = ["demo", "load_file", "load_jsonl"]
+
+
+def demo(n: int | None = None) -> Examples:
+    """110 questions about invented documents, bundled with the package."""
+    return load("demo", n)
 
 
 def load_jsonl(path: str | os.PathLike[str], n: int | None = None) -> list[dict[str, Any]]:
-    """The examples of a file of JSON lines; those without ``id`` get their line number.
+    """Loads a file of JSON lines; examples without an ``id`` get their line number.
 
-    A line that is no JSON object is an error that names file and line.
+    Raises:
+        ValueError: If a line is not a JSON object; the message names file and line.
     """
     return load_file(path, n)
 
@@ -26,12 +33,19 @@ def load_file(
     skip_bad_lines: bool = False,
     map: Mapping[str, str] | None = None,
 ) -> list[dict[str, Any]]:
-    """The examples of a file: JSON lines, JSON, CSV, TSV or Parquet, also compressed.
+    """Loads a file: JSON lines, JSON, CSV, TSV or Parquet, also compressed.
 
-    ``map={"question": "prompt", "answer": "expected"}`` gives keys of the file the names that
-    systems and evaluators know.
+    Args:
+        path: The file.
+        n: The maximum number of examples.
+        skip_bad_lines: Whether to skip records that cannot be read.
+        map: The keys of the file that hold known fields, such as ``{"question": "prompt",
+            "answer": "expected"}``.
+
+    Raises:
+        ValueError: If the file cannot be read.
     """
     if n is not None and n < 0:
-        raise ValueError(f"`n` cannot be {n}\nhint: leave it out to read all examples")
+        raise ValueError(f"`n` cannot be {n}\nhint: leave it out to load all examples")
     named = None if map is None else list(map.items())
     return _native.load_dataset(os.fspath(path), n=n, skip_bad_lines=skip_bad_lines, map=named)

@@ -1,7 +1,7 @@
-"""Evaluators: what a system made of an example, compared with the example.
+"""Evaluators: score the output of a system against the example.
 
-All of them are native: in a run they never hold the interpreter. Each can also be
-called by hand, ``AnswerQuality().score(original, processed)``.
+They are implemented in Rust and do not hold the interpreter in a run. Each can also be called
+directly: ``AnswerQuality().score(original, processed)``.
 """
 
 from __future__ import annotations
@@ -28,14 +28,15 @@ __all__ = [
 
 
 class AnswerQuality(NativeEvaluator):
-    """Token overlap of ``response`` with ``answer``: ``f1``, ``exact_match``,
-    ``recall``, ``contains``.
+    """Token overlap of ``response`` and ``answer``: ``f1``, ``exact_match``, ``recall``,
+    ``contains``.
 
-    An empty answer is always right (all 1.0), an empty response always wrong.
+    With an empty answer, every response is right (all scores are 1.0); otherwise an empty
+    response is always wrong.
 
     Args:
         order: ``"original"`` removes articles before punctuation, as the original tool does;
-            ``"official"`` punctuation first, as SQuAD's own script does.
+            ``"official"`` removes punctuation first, as SQuAD's own script does.
     """
 
     def __init__(self, order: str | None = None) -> None:
@@ -43,12 +44,12 @@ class AnswerQuality(NativeEvaluator):
 
 
 class SummarizationQuality(NativeEvaluator):
-    """ROUGE of ``response`` and ``answer`` as rouge-score computes it:
-    ``rouge_l_precision``, ``rouge_l_recall``, ``rouge_l_f1`` and ROUGE-1 and -2.
+    """ROUGE of ``response`` and ``answer``, as the package rouge-score computes it:
+    ``rouge_l_precision``, ``rouge_l_recall``, ``rouge_l_f1``, and the same for ROUGE-1 and -2.
 
     Args:
         tokens: ``"google"``, or ``"whitespace"`` to keep punctuation.
-        stem: Whether words are stemmed.
+        stem: Whether to stem words.
     """
 
     def __init__(self, tokens: str | None = None, stem: bool | None = None) -> None:
@@ -56,11 +57,12 @@ class SummarizationQuality(NativeEvaluator):
 
 
 class MultipleChoiceAccuracy(NativeEvaluator):
-    """Whether ``response`` decides for ``correct_letter``: ``mc_accuracy``.
+    """Whether ``response`` chooses ``correct_letter``: ``mc_accuracy``.
 
     Args:
-        extraction: ``"decisive"``, or ``"mmlu_pro"`` for the reading of that benchmark.
-        score: Another name of the score, so that two readings can stand side by side.
+        extraction: How the choice is read: ``"decisive"``, or ``"mmlu_pro"`` as in that
+            benchmark.
+        score: Another name for the score, so that two extractions can be compared.
     """
 
     def __init__(self, extraction: str | None = None, score: str | None = None) -> None:
@@ -68,13 +70,13 @@ class MultipleChoiceAccuracy(NativeEvaluator):
 
 
 class CodeExecution(NativeEvaluator):
-    """Whether generated code passes its tests, in a sandbox: ``pass_at_1``.
+    """Whether generated code passes its tests, run in a sandbox: ``pass_at_1``.
 
     Args:
-        timeout: Seconds that a program may take.
+        timeout: Time limit of a program, in seconds.
         python: The interpreter that runs it.
-        memory_mb: Memory that it may use.
-        allow_unsandboxed: Whether to run without a sandbox where none works.
+        memory_mb: Memory limit of a program.
+        allow_unsandboxed: Whether to run code without a sandbox where none works.
     """
 
     def __init__(
@@ -94,7 +96,7 @@ class CodeExecution(NativeEvaluator):
 
 
 class MathEquivalence(NativeEvaluator):
-    """Whether the final answer equals ``answer`` as mathematics: ``math_equiv``."""
+    """Whether the final answer is mathematically equal to ``answer``: ``math_equiv``."""
 
     def __init__(self) -> None:
         super().__init__("math_equivalence")
@@ -108,14 +110,15 @@ class NLILabelMatch(NativeEvaluator):
 
 
 class IFEvalChecker(NativeEvaluator):
-    """Verifiable instructions: ``ifeval_strict``, ``ifeval_loose`` and more."""
+    """Whether verifiable instructions are followed: ``ifeval_strict``, ``ifeval_loose`` and
+    more."""
 
     def __init__(self) -> None:
         super().__init__("ifeval")
 
 
 class FunctionCallMatch(NativeEvaluator):
-    """Calls of functions by the rules of BFCL and xLAM: ``call_accuracy``."""
+    """Whether function calls are right by the rules of BFCL and xLAM: ``call_accuracy``."""
 
     def __init__(self, format: str | None = None) -> None:
         super().__init__("function_call_match", format=format)
@@ -124,21 +127,22 @@ class FunctionCallMatch(NativeEvaluator):
 class LLMJudge(NativeEvaluator):
     """A model rates the answer: ``judge_score`` from 0 to 1.
 
-    A verdict that cannot be had or read is unscored with its reason, never a 0.
+    Without a readable verdict, the row is unscored with the reason, never a 0.
 
     Args:
         base_url: An OpenAI-compatible endpoint.
         model: The model that judges.
-        api_key: Its key; the variable ``OPENAI_API_KEY`` unless given.
-        timeout: Seconds that one attempt may take.
-        rubric: What the judge goes by.
-        score: What the score is called.
+        api_key: The API key; default: the environment variable ``OPENAI_API_KEY``.
+        timeout: Time limit of one attempt, in seconds.
+        rubric: The criteria of the judge.
+        score: The name of the score.
         mode: ``"rating"``, or ``"pairwise"`` to compare with the answer in ``baseline``.
-        scale: Of a rating, such as ``"1-10"``; 1 to 5 unless given.
-        baseline: Of a comparison: the field with the other answer; ``answer`` unless given.
-        template: What the judge is asked, with ``{question}`` and the like; ``"@FILE"`` is read.
-        reference: Whether the judge sees the right answer: ``"auto"``, ``"on"``, ``"off"``.
-        max_tokens: How long a verdict may be.
+        scale: The scale of ratings, such as ``"1-10"``; default: 1 to 5.
+        baseline: With ``"pairwise"``, the field with the other answer; default: ``answer``.
+        template: The prompt of the judge, with placeholders such as ``{question}``; ``"@FILE"``
+            reads it from a file.
+        reference: Whether the judge sees the reference answer: ``"auto"``, ``"on"``, ``"off"``.
+        max_tokens: Maximum number of tokens in a verdict.
     """
 
     def __init__(
@@ -175,22 +179,22 @@ class LLMJudge(NativeEvaluator):
 
 
 class OfficialJudge(NativeEvaluator):
-    """A model asked for a verdict as the authors of a benchmark ask one.
+    """A model judges the answer with the prompt of a benchmark's authors.
 
-    A verdict that cannot be had or read is unscored with its reason, never a 0.
+    Without a readable verdict, the row is unscored with the reason, never a 0.
 
     Args:
         kind: ``"frames"`` (score ``frames``), ``"longmemeval"`` (``longmemeval``), ``"mt_bench"``
             (``mt_bench``, from 1 to 10, and per turn) or ``"alpaca_eval"`` (``alpaca_eval``, how
-            far the answer is preferred to a baseline).
+            strongly the answer is preferred to a baseline).
         base_url: An OpenAI-compatible endpoint.
         model: The model that judges.
-        api_key: Its key; the variable ``OPENAI_API_KEY`` unless given.
-        timeout: Seconds that one attempt may take.
-        max_tokens: How long a verdict may be; as the authors have it unless given.
-        baseline: Of ``"alpaca_eval"``: the field with the baseline's answer; ``answer`` unless
-            given.
-        difficulty: Of ``"alpaca_eval"``: the authors' file ``instruction_difficulty.csv``.
+        api_key: The API key; default: the environment variable ``OPENAI_API_KEY``.
+        timeout: Time limit of one attempt, in seconds.
+        max_tokens: Maximum number of tokens in a verdict; default: that of the authors.
+        baseline: With ``"alpaca_eval"``, the field with the baseline's answer; default:
+            ``answer``.
+        difficulty: With ``"alpaca_eval"``, the authors' file ``instruction_difficulty.csv``.
     """
 
     def __init__(
@@ -218,11 +222,12 @@ class OfficialJudge(NativeEvaluator):
 
 
 class SwebenchReport(NativeEvaluator):
-    """Whether SWE-bench's own harness calls an issue resolved: ``resolved``.
+    """Whether SWE-bench's own harness reports an issue as resolved: ``resolved``.
 
     Args:
-        file: A report of the harness, or the folder of a run's reports.
-        predictions: What the harness was given, to check that the report is of these patches.
+        file: A report of the harness, or the folder with the reports of a run.
+        predictions: The file that the harness was given, to check that the report is about
+            these patches.
     """
 
     def __init__(
@@ -238,8 +243,8 @@ class SwebenchReport(NativeEvaluator):
 
 
 class PatchOverlap(NativeEvaluator):
-    """Overlap of the patch in ``response`` with ``answer``: ``patch_overlap``. It is
-    information and no score of SWE-bench."""
+    """Overlap of the patch in ``response`` with ``answer``: ``patch_overlap``. This is extra
+    information, not a score of SWE-bench."""
 
     def __init__(self) -> None:
         super().__init__("patch_overlap")

@@ -1,4 +1,4 @@
-"""Overlap of answers with what was expected."""
+"""``AnswerQuality``: token overlap with the reference answer."""
 
 from __future__ import annotations
 

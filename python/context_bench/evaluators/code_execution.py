@@ -1,4 +1,4 @@
-"""Generated code and its tests."""
+"""``CodeExecution``: generated code and its tests."""
 
 from __future__ import annotations
 

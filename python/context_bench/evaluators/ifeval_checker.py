@@ -1,4 +1,4 @@
-"""Verifiable instructions."""
+"""``IFEvalChecker``: verifiable instructions."""
 
 from __future__ import annotations
 

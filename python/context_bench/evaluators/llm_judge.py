@@ -1,4 +1,4 @@
-"""A model as a judge."""
+"""``LLMJudge``: a model as judge."""
 
 from __future__ import annotations
 

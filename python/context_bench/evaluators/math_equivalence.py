@@ -1,4 +1,4 @@
-"""Answers as mathematics."""
+"""``MathEquivalence``: mathematical answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Choices of letters."""
+"""``MultipleChoiceAccuracy``: multiple-choice answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Relations between texts."""
+"""``NLILabelMatch``: labels of natural-language inference."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Summaries compared with summaries."""
+"""``SummarizationQuality``: ROUGE of summaries."""
 
 from __future__ import annotations
 

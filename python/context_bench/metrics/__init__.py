@@ -1,7 +1,7 @@
-"""Metrics: all rows of one system as named numbers.
+"""Metrics: named numbers computed from all rows of one system.
 
-All of them are native. Failed and unscored rows are left out of means and counted
-beside them; a number that rests on nothing is NaN.
+Failed and unscored rows are left out of means and counted separately; a number without any rows
+is NaN.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Tokens that a layer saves."""
+"""``CompressionRatio``: tokens that a layer saves."""
 
 from __future__ import annotations
 

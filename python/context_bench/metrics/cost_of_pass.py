@@ -1,4 +1,4 @@
-"""Tokens spent per passing row."""
+"""``CostOfPass``: tokens per passing row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Time inside systems."""
+"""``Latency``: time inside systems."""
 
 from __future__ import annotations
 

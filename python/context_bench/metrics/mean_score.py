@@ -1,4 +1,4 @@
-"""The mean of a score."""
+"""``MeanScore``: the mean of a score."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Systems that are better and cheaper."""
+"""``ParetoRank``: which systems are better and cheaper."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The share of rows that pass."""
+"""``PassRate``: the share of rows that pass."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scores per dataset."""
+"""``PerDatasetBreakdown``: the mean score of each dataset."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Metrics of scores, and the functions behind ``AnswerQuality``."""
+"""Metrics of scores, and the text functions of ``AnswerQuality``."""
 
 from __future__ import annotations
 

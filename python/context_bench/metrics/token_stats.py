@@ -11,16 +11,16 @@ __all__ = ["CompressionRatio", "CostOfPass", "Latency", "ParetoRank"]
 
 
 class CompressionRatio(NativeMetric):
-    """``compression_ratio`` (1 − output tokens / input tokens),
-    ``mean_input_tokens``, ``mean_output_tokens``."""
+    """``compression_ratio`` (1 − output tokens / input tokens), ``mean_input_tokens`` and
+    ``mean_output_tokens``."""
 
     def __init__(self) -> None:
         super().__init__("compression_ratio")
 
 
 class CostOfPass(NativeMetric):
-    """``cost_of_pass``: output tokens spent per passing row, infinite when none
-    passes; ``num_passing``."""
+    """``cost_of_pass`` (output tokens per passing row; infinite if no row passes) and
+    ``num_passing``."""
 
     threshold: float
     score_field: str
@@ -31,7 +31,7 @@ class CostOfPass(NativeMetric):
 
 
 class Latency(NativeMetric):
-    """``latency_mean``, ``latency_median``, ``latency_p95``, ``latency_p99`` in seconds."""
+    """``latency_mean``, ``latency_median``, ``latency_p95`` and ``latency_p99``, in seconds."""
 
     def __init__(self) -> None:
         super().__init__("latency")
@@ -56,7 +56,7 @@ class ParetoRank(NativeMetric):
         quality_field: str = "mean_score",
         cost_field: str = "cost_of_pass",
     ) -> dict[str, int]:
-        """The rank of each system of a summary.
+        """Returns the rank of each system in a summary.
 
         >>> ParetoRank.rank_systems({"a": {"mean_score": 0.8, "cost_of_pass": 9.0},
         ...                          "b": {"mean_score": 0.7, "cost_of_pass": 10.0}})

@@ -1,4 +1,4 @@
-"""Results as texts."""
+"""Functions that render a result as text."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ __all__ = ["to_csv", "to_html", "to_json", "to_markdown"]
 
 
 def to_markdown(result: EvalResult) -> str:
-    """The summary as a Markdown table, with what went wrong below it."""
+    """Returns the summary as a Markdown table, followed by any problems."""
     return result.to_markdown()
 
 
 def to_json(result: EvalResult) -> str:
-    """The whole result as strict JSON."""
+    """Returns the whole result as strict JSON."""
     return result.to_json()
 
 
 def to_csv(result: EvalResult) -> str:
-    """The rows as CSV."""
+    """Returns the rows as CSV."""
     return result.to_csv()

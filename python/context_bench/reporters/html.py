@@ -1,4 +1,4 @@
-"""Results as HTML: the table of notebooks, and a page that stands alone."""
+"""Results as HTML: the table shown in notebooks, and a self-contained page."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ __all__ = ["summary_table", "to_html"]
 
 
 def summary_table(result: EvalResult) -> str:
-    """The summary as an HTML table, one row per system, as notebooks show it."""
+    """Returns the summary as an HTML table with one row per system, as shown in notebooks."""
     return result._repr_html_()
 
 
 def to_html(result: EvalResult) -> str:
-    """A page without external resources: summary, timing, and every row."""
+    """Returns a page without external resources: summary, timing, and every row."""
     if not result.summary:
         return "<p>No results to report.</p>"
     timing = "".join(
         f"<li><b>{escape(name)}</b>: {seconds:.2f} s</li>" for name, seconds in result.timing.items()
     )
-    # Nothing of a row can end the script element.
+    # Text of a row must not close the script element.
     data = json.dumps([_record(row) for row in result.rows]).replace("<", "\\u003c")
     n = escape(str(result.config.get("num_examples", "?")))
     return _PAGE.format(

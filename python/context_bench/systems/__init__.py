@@ -1,4 +1,4 @@
-"""Systems that come with the package."""
+"""Built-in systems."""
 
 from __future__ import annotations
 
@@ -12,9 +12,14 @@ __all__ = ["ClaudeCLI", "OpenAIProxy", "builtin_system"]
 def builtin_system(
     reference: str, *, name: str | None = None, relay: OpenAIProxy | None = None
 ) -> NativeSystem:
-    """A context layer of the program, written as on its command line.
+    """Returns a built-in context layer.
 
-    ``builtin_system("truncate:ratio=0.5")`` shortens the context and lets the
-    built-in reader answer; with ``relay`` an endpoint answers. Native all through.
+    ``builtin_system("truncate:ratio=0.5")`` shortens the context and lets the built-in baseline
+    reader answer.
+
+    Args:
+        reference: The layer as on the command line, ``NAME[:key=value,...]``.
+        name: The name shown in results.
+        relay: An endpoint that answers instead of the baseline reader.
     """
     return NativeSystem(reference, name=name, relay=relay)

@@ -1,4 +1,4 @@
-"""The program ``claude`` as a system."""
+"""``ClaudeCLI``: the program ``claude`` as a system."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ __all__ = ["ClaudeCLI"]
 
 
 class ClaudeCLI:
-    """Runs the program ``claude`` in print mode once per example.
+    """Runs the program ``claude`` in print mode, once per example.
 
-    A call that takes too long, or that the program ends with an error, is a failed
-    row with its reason, never an answer.
+    If the program times out or exits with an error, the row fails with that reason.
     """
 
     def __init__(
@@ -35,7 +34,8 @@ class ClaudeCLI:
 
     @property
     def cache_key(self) -> dict[str, Any] | None:
-        """What decides the answers; prompts made by code cannot be told apart."""
+        """Everything that decides the answers; ``None`` with ``build_prompt``, whose code
+        cannot be identified."""
         if self.build_prompt is not None:
             return None
         return {
@@ -65,10 +65,10 @@ class ClaudeCLI:
                 "hint: npm install -g @anthropic-ai/claude-code"
             ) from None
         except subprocess.TimeoutExpired:
-            raise TimeoutError(f"no answer of `claude` within {self.timeout} s") from None
+            raise TimeoutError(f"`claude` did not answer within {self.timeout} s") from None
         if done.returncode != 0:
-            said = (done.stderr or done.stdout).strip()[-500:]
-            raise RuntimeError(f"`claude` ended with code {done.returncode}: {said}")
+            output = (done.stderr or done.stdout).strip()[-500:]
+            raise RuntimeError(f"`claude` exited with code {done.returncode}: {output}")
         return {**example, "response": done.stdout.strip()}
 
     def _tools(self) -> str | None:

@@ -1,4 +1,4 @@
-"""A system behind an OpenAI-compatible endpoint."""
+"""``OpenAIProxy``: a system behind an OpenAI-compatible endpoint."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ class OpenAIProxy(_OpenAIProxy):
     """A system behind an OpenAI-compatible endpoint.
 
     Args:
-        base_url: Where it is, with or without ``/v1``.
+        base_url: The address of the endpoint, with or without ``/v1``.
         model: The model to ask for.
-        name: What results call it; ``openai_proxy_<host>`` unless given.
-        api_key: The key; the variable ``OPENAI_API_KEY`` unless given.
-        system_prompt: A system message before all others.
-        build_messages: A function from an example to messages, in place of ours.
-        timeout: Seconds that one attempt may take.
-        extra_body: Members of the request body; they replace ours.
-        max_retries: Attempts after the first one.
-        retry_base_delay: Seconds before the first retry; doubled with each.
-        temperature, top_p, max_tokens, stop, seed: How answers are generated, as the
-            API names it; what is not given is left to the endpoint. They are part of
-            what stored answers are found by; ``generation`` holds them all.
-        layout: Where the context of an example with a question goes: ``"system"`` (a
-            message before the question), ``"user"`` (above the question, in one message)
-            or ``"tool"`` (the result of a tool call).
+        name: The name shown in results; default: ``openai_proxy_<host>``.
+        api_key: The API key; default: the environment variable ``OPENAI_API_KEY``.
+        system_prompt: A system message before all other messages.
+        build_messages: A function from an example to messages, instead of the default ones.
+        timeout: Time limit of one attempt, in seconds.
+        extra_body: Members of the request body, which override all others.
+        max_retries: Number of retries after a failed attempt.
+        retry_base_delay: Seconds before the first retry; doubled with each further one.
+        temperature, top_p, max_tokens, stop, seed: Generation settings of the API; those that
+            are not given are left to the endpoint. Stored answers are only reused with the same
+            settings. The attribute ``generation`` has all of them.
+        layout: Where the context goes when there is a question: ``"system"`` (its own message
+            before the question), ``"user"`` (in the message of the question) or ``"tool"`` (as
+            the result of a tool call).
 
-    In a run its calls never hold the interpreter, unless ``build_messages`` is given.
-    What is set later (``proxy.model = "other"``) counts from the next call or run on.
+    In a run, calls do not hold the interpreter unless ``build_messages`` is given. Changed
+    attributes (``proxy.model = "other"``) apply from the next call or run.
     """
 
     def __init__(

@@ -3,9 +3,8 @@
     tm = TaskManager(include_path="my_tasks")
     loaded = tm.load(["my_benchmark::nli_tasks::cb", "mmlu@generate"])
 
-Files are read, groups resolved, prompts rendered and responses scored natively;
-nothing of the harness needs to be installed. Functions that files name with
-``!function`` run in this interpreter.
+The harness itself need not be installed: files are read, groups resolved, prompts rendered and
+responses scored here. Functions that files name with ``!function`` run in this interpreter.
 """
 
 from __future__ import annotations
@@ -27,27 +26,27 @@ _Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 @dataclass(frozen=True)
 class Task:
-    """A task where it stands, with everything that applies to it there."""
+    """A task as a member of its group, with all settings that apply to it there."""
 
     name: str
-    #: Unique among its siblings; with ``@format`` when one was asked for.
+    #: Unique among its siblings; with ``@format`` if one was asked for.
     id: str
-    #: With the group it was reached through: ``nli_tasks::cb``.
+    #: With the group that it was reached through: ``nli_tasks::cb``.
     path: str
     alias: str | None
     format: str | None
-    #: ``generate_until``, ``multiple_choice`` …; ``None`` for tasks in Python.
+    #: ``generate_until``, ``multiple_choice`` …; ``None`` for Python classes.
     output_type: str | None
     #: Settings after includes, defaults and overrides.
     config: dict[str, Any] = field(repr=False)
-    #: Whether a Python class is the task.
+    #: Whether the task is a Python class.
     python: bool = False
-    #: The dataset of the catalog that is the task, asked and scored in its own way.
+    #: The dataset of the catalog that is this task, with its own prompts and scores.
     dataset: str | None = None
     _native: NativeTask | None = field(default=None, repr=False, compare=False)
 
     def tasks(self) -> Iterator[Task]:
-        """This task."""
+        """Yields this task."""
         yield self
 
     def requests(
@@ -58,52 +57,55 @@ class Task:
         limit: float | None = None,
         seed: int | None = None,
     ) -> Requests:
-        """What a model is asked about the records of the evaluated split.
+        """Renders the requests for the records of the evaluated split.
 
         Args:
-            splits: Records by split, as the task names its splits.
-            num_fewshot: Examples per prompt; does not replace a 0 of the task.
-            limit: So many documents, or a share of them below 1.
-            seed: Decides which examples are drawn.
+            splits: Records by split, with the split names of the task.
+            num_fewshot: Number of worked examples per prompt; a task that sets 0 keeps 0.
+            limit: Use only the first documents; a number below 1 is a share of them.
+            seed: Draws the worked examples.
         """
         plain = {name: list(rows) for name, rows in splits.items()}
-        made, shown, warnings = self._ready().requests(plain, num_fewshot, limit, seed)
+        made, shown, warnings = self._yaml_task().requests(plain, num_fewshot, limit, seed)
         return Requests(shown, warnings, made)
 
     def score(
         self, requests: Requests, responses: Sequence[Any], *, iterations: int = 100_000
     ) -> Scores:
-        """Scores responses, one per request: a text or a list of texts for generation,
-        a list of ``(log-likelihood, is_greedy)`` for choices, ``None`` for a failure.
-        For ``acc_mutual_info`` choices are ``{"likelihoods": [...], "unconditional": [...]}``,
-        the latter log-likelihoods after an empty context.
+        """Scores responses.
 
-        ``iterations`` is how often documents are drawn again for standard errors.
+        Args:
+            requests: What the responses answer.
+            responses: One per request: a text or a list of texts for generation, a list of
+                ``(log-likelihood, is_greedy)`` for choices, or ``None`` for a failure. For
+                ``acc_mutual_info``, choices are ``{"likelihoods": [...], "unconditional":
+                [...]}``, with log-likelihoods after an empty context as the latter.
+            iterations: Number of bootstrap resamples for standard errors.
         """
         native, given = requests._native, list(responses)
-        summed, documents, warnings = self._ready().score(native, given, iterations)
-        return Scores(summed, documents, warnings)
+        summary, documents, warnings = self._yaml_task().score(native, given, iterations)
+        return Scores(summary, documents, warnings)
 
-    def _ready(self) -> NativeTask:
+    def _yaml_task(self) -> NativeTask:
         if self.dataset is not None:
             raise NotImplementedError(
-                f"`{self.name}` is a dataset of the catalog, asked in its own way\n"
-                "hint: `TaskManager.evaluate` runs it; `name@generate` has prompts of its own"
+                f"`{self.name}` is a dataset of the catalog with its own prompts\n"
+                "hint: run it with `TaskManager.evaluate`, or use `name@generate`"
             )
         if self._native is None:
             raise NotImplementedError(
                 f"`{self.name}` is a Python class\n"
-                "hint: use its own methods; requests are built for tasks in YAML"
+                "hint: use its own methods; only tasks in YAML have requests here"
             )
         return self._native
 
 
 @dataclass(frozen=True)
 class Requests:
-    """What a model is asked, one entry per document."""
+    """The requests to a model, one per document."""
 
     requests: list[dict[str, Any]]
-    #: What was noticed.
+    #: Warnings for the author of the task.
     warnings: list[str]
     _native: NativeRequests = field(repr=False, compare=False)
 
@@ -116,13 +118,13 @@ class Requests:
 
 @dataclass(frozen=True)
 class Scores:
-    """What came of the responses."""
+    """The scores of responses."""
 
-    #: ``"metric,filter"`` and ``"metric_stderr,filter"`` to their values.
+    #: Values by ``"metric,filter"`` and ``"metric_stderr,filter"``.
     summary: dict[str, Any]
     #: Per document and filter: ``doc_id``, ``filter``, ``filtered``, ``scores``.
     documents: list[dict[str, Any]] = field(repr=False)
-    #: What was noticed.
+    #: Warnings for the author of the task.
     warnings: list[str]
 
 
@@ -138,17 +140,17 @@ class Group:
     metadata: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def tasks(self) -> Iterator[Task]:
-        """All tasks below, depth first."""
+        """Yields all tasks below this group, depth first."""
         for child in self.children:
             yield from child.tasks()
 
 
 class Loaded(Mapping[str, "Group | Task"]):
-    """What a selection stands for: groups and tasks by id, in order."""
+    """The groups and tasks of a selection by id, in order."""
 
     def __init__(self, nodes: Sequence[Group | Task], warnings: Sequence[str]) -> None:
         self.nodes = list(nodes)
-        #: What was noticed on the way.
+        #: Warnings for the author of the tasks.
         self.warnings = list(warnings)
 
     def __getitem__(self, key: str) -> Group | Task:
@@ -176,11 +178,11 @@ class TaskManager:
     """Finds and loads tasks, groups and tags by name.
 
     Args:
-        include_path: A folder of YAML files, or several; of equal names the one of
-            the later folder counts.
-        cache: A file that keeps the index, for trees of thousands of files.
-        include_defaults: Whether the tasks and groups that come with the package, and
-            its datasets, are known too; what is evaluated always knows them.
+        include_path: A folder of YAML files, or several; the last folder wins where names are
+            equal.
+        cache: A file that caches the index, for folders with thousands of files.
+        include_defaults: Whether to include the built-in tasks, groups and datasets;
+            ``evaluate`` always includes them.
     """
 
     def __init__(
@@ -218,11 +220,11 @@ class TaskManager:
 
     @property
     def warnings(self) -> list[str]:
-        """What was noticed while reading the files."""
+        """Warnings from reading the files."""
         return self._native.warnings
 
     def path(self, name: str) -> Path:
-        """The file that defines a task or group."""
+        """Returns the file that defines a task or group."""
         return Path(self._native.path(name))
 
     def load(
@@ -230,14 +232,16 @@ class TaskManager:
         names: str | Mapping[str, Any] | Sequence[str | Mapping[str, Any]],
         overrides: Mapping[str, Any] | None = None,
     ) -> Loaded:
-        """Resolves names, ``group::task`` paths, ``name@format``, patterns, files,
-        and definitions written as dicts.
+        """Loads tasks and groups.
 
-        ``overrides`` replace settings of every task that is loaded.
+        Args:
+            names: Names, ``group::task`` paths, ``name@format``, patterns, files, or
+                definitions as dicts.
+            overrides: Settings that override those of every loaded task.
         """
         wanted = [names] if isinstance(names, (str, Mapping)) else list(names)
         nodes: list[Group | Task] = []
-        remarks: list[str] = []
+        warnings: list[str] = []
         texts = [name for name in wanted if isinstance(name, str)]
         if len(texts) == len(wanted):
             found, tasks, noticed = self._native.load(texts, _plain(overrides))
@@ -252,8 +256,8 @@ class TaskManager:
                 found = [node]
             leaves = iter(tasks)
             nodes += [_node(node, leaves) for node in found]
-            remarks += noticed
-        return Loaded(nodes, remarks)
+            warnings += noticed
+        return Loaded(nodes, warnings)
 
     def evaluate(
         self,
@@ -274,22 +278,22 @@ class TaskManager:
         confirm_run_unsafe_code: bool = False,
         prompt: Literal["official", "plain"] | None = None,
     ) -> EvalResult:
-        """Runs systems over tasks and groups; ``result.tasks`` has their results.
+        """Runs systems over tasks and groups; their results are in ``result.tasks``.
 
-        A system gets the prompt as ``context`` and answers with ``response``; an
-        ``OpenAIProxy`` is also asked for likelihoods where its address gives them.
+        A system gets the prompt as ``context`` and answers with ``response``. An ``OpenAIProxy``
+        is also asked for likelihoods if its endpoint returns them.
 
         Args:
-            systems: Who is asked.
-            tasks: Names, ``group::task``, ``name@format``, patterns, files.
-            metrics: Computed over all rows; ``MeanScore()`` reads the main score.
-            data: Records by task and split, in place of those that tasks name.
-            overrides: Settings of every task.
-            num_fewshot: Examples per prompt; does not replace a 0 of a task.
-            limit: So many documents per task, or a share of them below 1.
-            seed: Decides which examples are drawn, and the order of options.
-            confirm_run_unsafe_code: Allows tasks that run code which a model wrote.
-            prompt: How datasets of the catalog are asked, which are tasks too.
+            systems: The systems to ask.
+            tasks: Names, ``group::task`` paths, ``name@format``, patterns or files.
+            metrics: Metrics over all rows; ``MeanScore()`` reads the main score.
+            data: Records by task and split, instead of those that tasks name.
+            overrides: Settings that override those of every task.
+            num_fewshot: Number of worked examples per prompt; a task that sets 0 keeps 0.
+            limit: Use only the first documents of each task; a number below 1 is a share.
+            seed: Draws the worked examples and shuffles options.
+            confirm_run_unsafe_code: Allows tasks that run code written by a model.
+            prompt: The prompt of tasks that are datasets of the catalog.
 
         The other arguments are those of ``context_bench.evaluate``.
         """
@@ -302,14 +306,14 @@ class TaskManager:
         }
         names = [tasks] if isinstance(tasks, str) else list(tasks)
         include, index = self._native.settings()
-        spec = runner._general(max_workers, cache_dir, text_fields, example_timeout, prompt)
+        spec = runner._run_settings(max_workers, cache_dir, text_fields, example_timeout, prompt)
         spec["benchmarks"] = [{"task": name} for name in names]
-        spec["data"] = _said(include_path=[os.fspath(path) for path in include], limit=limit)
-        spec["prompts"] = _said(num_fewshot=num_fewshot, overrides=_plain(overrides))
-        spec["seeds"] = _said(options=seed, fewshot=seed)
+        spec["data"] = _given(include_path=[os.fspath(path) for path in include], limit=limit)
+        spec["prompts"] = _given(num_fewshot=num_fewshot, overrides=_plain(overrides))
+        spec["seeds"] = _given(options=seed, fewshot=seed)
         if confirm_run_unsafe_code:
             spec.setdefault("scoring", {})["confirm_run_unsafe_code"] = True
-        return runner._asked(
+        return runner._run_spec(
             spec,
             systems=list(systems),
             metrics=list(metrics),
@@ -323,8 +327,8 @@ class TaskManager:
         return f"TaskManager({self._native!r})"
 
 
-def _said(**settings: Any) -> dict[str, Any]:
-    """What was said of some settings."""
+def _given(**settings: Any) -> dict[str, Any]:
+    """Returns the settings that were given."""
     return {name: value for name, value in settings.items() if value is not None}
 
 
@@ -339,7 +343,7 @@ def _listed(paths: _Paths | None) -> list[str | os.PathLike[str]]:
 
 
 def _node(data: dict[str, Any], leaves: Iterator[NativeTask | None]) -> Group | Task:
-    """A node, with the native tasks in the order of its leaves."""
+    """Builds a node; ``leaves`` yields its tasks in order."""
     if data.pop("kind") == "task":
         return Task(**data, _native=next(leaves))
     children = tuple(_node(child, leaves) for child in data.pop("children"))

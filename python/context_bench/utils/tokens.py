@@ -1,8 +1,8 @@
-"""Token counting, with a tokenizer that can be exchanged.
+"""Token counting.
 
-Counts are those of the encoding ``cl100k_base`` unless another one is set for the
-process (``set_tokenizer``) or passed to ``evaluate(..., tokenizer=...)``. Spellings of
-special tokens count as plain text.
+The default encoding is ``cl100k_base``. Set another tokenizer for the process with
+``set_tokenizer``, or pass one to ``evaluate(..., tokenizer=...)``. Special tokens that are
+spelled out in a text count as plain text.
 """
 
 from __future__ import annotations
@@ -14,32 +14,32 @@ from context_bench import _native
 
 __all__ = ["Tokenizer", "count_tokens", "count_tokens_dict", "current", "names", "set_tokenizer"]
 
-#: A name of a built-in tokenizer, or a function from a text to a number of tokens.
+#: The name of a built-in tokenizer, or a function from text to a number of tokens.
 Tokenizer = str | Callable[[str], int]
 
 _current: Tokenizer | None = None
 
 
 def names() -> list[str]:
-    """The built-in tokenizers, the default first."""
+    """Returns the names of the built-in tokenizers, the default first."""
     return _native.tokenizer_names()
 
 
 def current() -> Tokenizer | None:
-    """The tokenizer that was set for this process, if one was."""
+    """Returns the tokenizer that was set for this process, if any."""
     return _current
 
 
 def set_tokenizer(tokenizer: Tokenizer | None) -> None:
-    """Counts with this tokenizer from now on; ``None`` goes back to the default."""
+    """Sets the tokenizer of this process; ``None`` restores the default."""
     global _current
     if isinstance(tokenizer, str):
-        _native.count_tokens("", tokenizer)  # an unknown name is an error now
+        _native.count_tokens("", tokenizer)  # raises on an unknown name
     _current = tokenizer
 
 
 def count_tokens(text: str, tokenizer: Tokenizer | None = None) -> int:
-    """How many tokens a text has.
+    """Returns the number of tokens in a text.
 
     >>> count_tokens("hello world")
     2
@@ -51,7 +51,7 @@ def count_tokens(text: str, tokenizer: Tokenizer | None = None) -> int:
 
 
 def field_names(text_fields: Iterable[str] | str) -> list[str]:
-    """Names of fields; a text is one name and not its letters."""
+    """Returns a list of field names; a ``str`` is a single name."""
     return [text_fields] if isinstance(text_fields, str) else list(text_fields)
 
 
@@ -60,10 +60,9 @@ def count_tokens_dict(
     text_fields: Iterable[str] | str | None = None,
     tokenizer: Tokenizer | None = None,
 ) -> int:
-    """How many tokens the top-level texts of a dict have together.
+    """Returns the total number of tokens in the top-level texts of a dict.
 
-    Nested values, numbers and ``None`` never count. With ``text_fields`` only those
-    keys do.
+    Nested values, numbers and ``None`` do not count. With ``text_fields``, only those keys count.
     """
     wanted = None if text_fields is None else set(field_names(text_fields))
     return sum(

@@ -1,4 +1,4 @@
-//! Tasks in results, and records that Python brings along.
+//! Results of tasks for Python, and records that Python passes to tasks.
 
 use context_bench::EvalResult;
 use context_bench::benchmark::TaskReport;
@@ -10,21 +10,21 @@ use serde_json::{Value, json};
 
 use crate::convert;
 
-/// Records that Python gives, by split.
-pub(crate) fn records(splits: &Bound<'_, PyDict>) -> PyResult<Dataset> {
+/// Reads records by split.
+pub(crate) fn read_records(splits: &Bound<'_, PyDict>) -> PyResult<Dataset> {
     let mut dataset = Dataset::new();
     for (split, rows) in splits.iter() {
         let rows = rows
             .try_iter()?
-            .map(|row| Ok(crate::system::example_of(&row?)?.into_fields()))
+            .map(|row| Ok(crate::example_dict::read_example(&row?)?.into_fields()))
             .collect::<PyResult<Vec<_>>>()?;
         dataset.insert(split.extract()?, rows);
     }
     Ok(dataset)
 }
 
-/// What tasks found, as Python sees it: the results, with tables and remarks.
-pub(crate) fn shown(result: &EvalResult) -> IndexMap<String, Value> {
+/// The results of tasks by system, with tables and warnings.
+pub(crate) fn reports(result: &EvalResult) -> IndexMap<String, Value> {
     let entry = |report: &TaskReport| {
         let mut entry = report.results.clone();
         entry.insert("table".into(), json!(report.table));
@@ -40,11 +40,11 @@ pub(crate) fn shown(result: &EvalResult) -> IndexMap<String, Value> {
         .collect()
 }
 
-/// Puts what tasks found into the parts of a result.
-pub(crate) fn put(parts: &Bound<'_, PyDict>, shown: &IndexMap<String, Value>) -> PyResult<()> {
+/// Inserts the results of tasks into the parts of a result.
+pub(crate) fn insert(parts: &Bound<'_, PyDict>, reports: &IndexMap<String, Value>) -> PyResult<()> {
     let py = parts.py();
     let tasks = PyDict::new(py);
-    for (system, entry) in shown {
+    for (system, entry) in reports {
         tasks.set_item(system, convert::to_python(py, entry)?)?;
     }
     parts.set_item("tasks", tasks)

@@ -1,4 +1,4 @@
-"""The thread on which the ``async`` code of a run is awaited."""
+"""The event loop that awaits the ``async`` code of a run."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import asyncio
 
-Settle = Callable[[Any, "BaseException | None"], None]
+_Callback = Callable[[Any, "BaseException | None"], None]
 
 
-class Loop:
-    """An event loop on a thread of its own, started when it is first needed.
+class EventLoop:
+    """An event loop on its own thread, which starts when it is first needed.
 
-    A run may be called from a thread that has a running loop already (notebooks
-    do); a loop of its own never waits for that one.
+    The calling thread may already have a running loop, as in notebooks; a separate loop never
+    waits for that one.
     """
 
     def __init__(self) -> None:
@@ -25,9 +25,9 @@ class Loop:
         self._thread: threading.Thread | None = None
         self._closed = False
 
-    def submit(self, awaitable: Awaitable[Any], settle: Settle) -> None:
-        """Awaits something; ``settle`` gets its value or its exception."""
-        import asyncio  # the heaviest import of all, and mostly for nothing
+    def submit(self, awaitable: Awaitable[Any], callback: _Callback) -> None:
+        """Awaits something; ``callback`` gets its value or its exception."""
+        import asyncio  # imported late: it is slow to import, and most runs do not need it
 
         with self._lock:
             if self._closed:
@@ -39,10 +39,10 @@ class Loop:
                 )
                 self._thread.start()
             loop = self._loop
-        asyncio.run_coroutine_threadsafe(_settled(awaitable, settle), loop)
+        asyncio.run_coroutine_threadsafe(_await(awaitable, callback), loop)
 
     def close(self) -> None:
-        """Cancels what is still awaited and ends the thread."""
+        """Cancels everything that is still awaited and ends the thread."""
         with self._lock:
             self._closed = True
             loop, thread = self._loop, self._thread
@@ -55,7 +55,7 @@ class Loop:
 
             for task in asyncio.all_tasks(loop):
                 task.cancel()
-            # Cancelled tasks have a turn to clean up before the loop stops.
+            # Cancelled tasks get a chance to clean up before the loop stops.
             loop.call_later(0.01, loop.stop)
 
         loop.call_soon_threadsafe(stop)
@@ -70,12 +70,12 @@ def _run(loop: asyncio.AbstractEventLoop) -> None:
         loop.close()
 
 
-async def _settled(awaitable: Awaitable[Any], settle: Settle) -> None:
+async def _await(awaitable: Awaitable[Any], callback: _Callback) -> None:
     try:
         value = await awaitable
     except BaseException as error:
-        settle(None, error)
+        callback(None, error)
         if not isinstance(error, Exception):
             raise
     else:
-        settle(value, None)
+        callback(value, None)

@@ -1,8 +1,8 @@
-"""Whether this folder is all ours. Another project installs one of the same name.
+"""Checks that the files of this package are complete and unmixed.
 
-It is asked with every import, so it looks at names only: a folder listing each for this
-package, its parts, and the folder that it is installed in. Nothing is read unless that
-folder has metadata of the other project.
+Another project, ``context-bench`` on PyPI, installs a folder of the same name. The check runs on
+every import, so it only lists folders: this package, its subpackages, and the folder that it is
+installed in. No file is read unless that folder has metadata of the other project.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import os
 
 __all__ = ["check"]
 
-#: What the package consists of, by folder. Tests hold it against what is there.
+#: The modules of the package by folder; a test compares this with the files.
 _MODULES = {
-    "": """__init__ __main__ _aio _host _progress _sandbox _whole cache registry results runner
-        types""",
-    "datasets": """__init__ agent_traces code huggingface instruction knowledge local longcontext
-        memory multi_turn nli qa reasoning summarization""",
+    "": """__init__ __main__ _event_loop _installation _progress _sandbox _task_host cache
+        registry results runner types""",
+    "datasets": """__init__ agent_traces code huggingface instruction knowledge loading local
+        longcontext memory multi_turn nli prompts qa reasoning summarization""",
     "evaluators": """__init__ answer_quality code_execution ifeval_checker llm_judge
         math_equivalence multiple_choice nli_label_match rouge summarization_quality""",
     "metrics": """__init__ compression cost_of_pass latency mean_score pareto pass_rate
@@ -34,28 +34,28 @@ _HINT = (
 
 
 def check(folder: str) -> None:
-    """Fails when files of another distribution are among ours, or some of ours are gone."""
+    """Raises ``ImportError`` when files are missing or belong to another distribution."""
     there, native = _modules(folder)
     if "__init__" not in there:
-        return  # Packed into a program; nobody installs into that.
+        return  # Bundled into a program, which nothing else installs into.
     if not native:
         raise ImportError(
-            "the native half of context-bench-rs, `context_bench/_native`, is missing: the "
+            "the native module of context-bench-rs, `context_bench/_native`, is missing: the "
             f"installation is broken\n{_HINT}"
         )
     ours = {f"{part}/{name}" if part else name for part in _MODULES for name in _names(part)}
     foreign, missing = sorted(there - ours), sorted(ours - there)
     if foreign or missing:
-        what = "is not ours" if foreign else "is missing"
+        what = "does not belong to it" if foreign else "is missing"
         raise ImportError(
-            f"the folder of context-bench-rs is mixed with files of another distribution: "
+            f"the files of context-bench-rs are mixed with those of another distribution: "
             f"`context_bench/{(foreign or missing)[0]}.py` {what}\n{_HINT}"
         )
     metadata = _other_distribution(os.path.dirname(folder))
     if metadata is not None:
         raise ImportError(
-            f"`context-bench` is another project and is installed over context-bench-rs in the "
-            f"same folder (`{metadata}`); to remove it would break both\n{_HINT}"
+            f"`context-bench`, another project, is installed into the same folder as "
+            f"context-bench-rs (`{metadata}`); removing only one would break both\n{_HINT}"
         )
 
 
@@ -64,7 +64,7 @@ def _names(part: str) -> list[str]:
 
 
 def _modules(folder: str) -> tuple[set[str], bool]:
-    """The modules in the folder, and whether the native one is there."""
+    """The modules in the folder, and whether the native one is among them."""
     names: set[str] = set()
     native = False
     for part in _MODULES:
@@ -81,7 +81,7 @@ def _modules(folder: str) -> tuple[set[str], bool]:
 
 
 def _other_distribution(parent: str) -> str | None:
-    """The metadata of a distribution `context-bench` that claims files of our folder."""
+    """The metadata of a distribution ``context-bench`` that owns files of this package."""
     try:
         found = os.listdir(parent)
     except OSError:

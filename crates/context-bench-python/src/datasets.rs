@@ -1,4 +1,4 @@
-//! Datasets by name and from files.
+//! Loads datasets by name and from files.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use pyo3::types::PyList;
 use crate::convert;
 use crate::error::{bad_value, bug};
 
-/// The names of all datasets that come with the library.
+/// The names of all built-in datasets.
 #[pyfunction]
 pub(crate) fn dataset_names() -> Vec<String> {
     let registry = Registry::builtin();
@@ -24,8 +24,8 @@ pub(crate) fn dataset_names() -> Vec<String> {
     names
 }
 
-/// The examples of a dataset as a list of dicts. A tag is set only when asked
-/// for: loaders give what the source has.
+/// The examples of a dataset as a list of dicts. Only with `tagged` do they name their dataset:
+/// loaders return what the source has.
 #[pyfunction]
 #[pyo3(signature = (typed, *, n=None, path=None, skip_bad_lines=false, tagged=false, map=None))]
 pub(crate) fn load_dataset<'py>(
@@ -42,13 +42,13 @@ pub(crate) fn load_dataset<'py>(
         Some(path) => format!("{typed}={}", path.display()),
         None => typed.to_owned(),
     };
-    let mut datasets = opened(py, &typed, n, skip_bad_lines, map.unwrap_or_default())?.into_iter();
+    let mut datasets = open(py, &typed, n, skip_bad_lines, map.unwrap_or_default())?.into_iter();
     let mut examples = Vec::new();
     loop {
-        // Records are read while other threads of Python go on.
-        let portion = py.detach(|| {
-            let mut portion = Vec::new();
-            while portion.len() < 1000 {
+        // Other threads of Python may run while records are read.
+        let batch = py.detach(|| {
+            let mut batch = Vec::new();
+            while batch.len() < 1000 {
                 if examples.is_empty() {
                     match datasets.next() {
                         Some(dataset) => examples.push(dataset.into_iter()),
@@ -56,18 +56,18 @@ pub(crate) fn load_dataset<'py>(
                     }
                 }
                 match examples.last_mut().and_then(Iterator::next) {
-                    Some(Ok(example)) => portion.push(example),
+                    Some(Ok(example)) => batch.push(example),
                     Some(Err(error)) => return Err(error),
                     None => drop(examples.pop()),
                 }
             }
-            Ok(portion)
+            Ok(batch)
         });
-        let portion = portion.map_err(|error| bad_value(&error))?;
-        if portion.is_empty() {
+        let batch = batch.map_err(|error| bad_value(&error))?;
+        if batch.is_empty() {
             return Ok(list);
         }
-        for mut example in portion {
+        for mut example in batch {
             if !tagged && example.text("dataset") == Some(typed.as_str()) {
                 example.fields_mut().shift_remove("dataset");
             }
@@ -77,7 +77,7 @@ pub(crate) fn load_dataset<'py>(
     }
 }
 
-fn opened(
+fn open(
     py: Python<'_>,
     typed: &str,
     max_examples: Option<usize>,
@@ -104,7 +104,7 @@ fn opened(
     Ok(opened.into_iter().map(|opened| opened.dataset).collect())
 }
 
-/// The way to the hub; local files need none.
+/// Access to the hub; local files need none.
 fn hub(typed: &str) -> PyResult<Option<HubAccess>> {
     let is_local = matches!(
         DatasetRef::parse(typed).as_ref().map(DatasetRef::target),
@@ -116,7 +116,7 @@ fn hub(typed: &str) -> PyResult<Option<HubAccess>> {
     }
 }
 
-/// The way to the hub, as the environment says it.
+/// Access to the hub with the settings of the environment.
 pub(crate) fn hub_access() -> PyResult<HubAccess> {
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let mut settings = HubSettings::from_vars(variable).map_err(|error| bad_value(&error))?;

@@ -1,0 +1,352 @@
+//! What a call of `evaluate` or `run` asks for, made into a run.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use context_bench::dataset::{RepeatedIds, Skipped};
+use context_bench::plan::{BenchmarkSpec, OutputSpec, RunPlan, RunSpec, SystemSpec, Workers};
+use context_bench::planner::{self, Given, GivenExamples, Notice};
+use context_bench::store::Store;
+use context_bench::tokens::{TokenCounter, Tokenizer};
+use context_bench::{EvalResult, Evaluate, Metric};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use super::FRAMES;
+use crate::error::{bad_value, bug, with_hint};
+use crate::evaluator::NativeEvaluator;
+use crate::executor::PythonExecutor;
+use crate::metric::RunMetric;
+use crate::native_system::NativeSystem;
+use crate::notices::{notice_text, store_warnings, warn, warn_of_unlisted_models};
+use crate::proxy::NativeProxy;
+use crate::system::UnstorableAnswers;
+use crate::{convert, evaluator, examples, surroundings, system, task_results, tokens};
+
+/// The most worker threads for Python code with `max_workers="auto"`.
+const AUTO_THREADS: usize = 32;
+
+/// The name of examples that are passed as objects.
+const EXAMPLES: &str = "examples";
+
+/// What the Python half of the package asks for: a spec, and the objects that a spec cannot hold.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct EvaluateRequest<'py> {
+    /// A `RunSpec` as a dict, or the path of a run file.
+    spec: Bound<'py, PyAny>,
+    /// Systems in addition to those of the spec.
+    systems: Vec<Bound<'py, PyAny>>,
+    /// Examples in addition to the benchmarks of the spec.
+    dataset: Option<Bound<'py, PyAny>>,
+    /// The most examples to take of `dataset`.
+    max_examples: Option<usize>,
+    /// Evaluators instead of the automatic choice.
+    evaluators: Option<Vec<Bound<'py, PyAny>>>,
+    /// Metrics instead of those of reports.
+    metrics: Option<Vec<Bound<'py, PyAny>>>,
+    /// Records by task and split, instead of those that tasks name.
+    records: Option<Bound<'py, PyDict>>,
+    /// The file that caches the index of tasks.
+    index: Option<PathBuf>,
+    tokenizer: Option<Bound<'py, PyAny>>,
+    pub(super) display: Option<Bound<'py, PyAny>>,
+    pub(super) aio: Bound<'py, PyAny>,
+}
+
+/// A run that is ready to begin.
+pub(super) struct PreparedRun {
+    pub(super) evaluate: Evaluate,
+    /// The metrics of the user; without them the run has its own.
+    pub(super) metrics: Option<Vec<RunMetric>>,
+    /// Warnings for the user.
+    pub(super) warnings: Vec<String>,
+    pub(super) closing: ClosingWarnings,
+}
+
+/// What is needed to warn the user when the run is over.
+pub(super) struct ClosingWarnings {
+    plan: RunPlan,
+    skipped: Skipped,
+    repeated: RepeatedIds,
+    unstorable: Vec<UnstorableAnswers>,
+}
+
+impl ClosingWarnings {
+    /// Adds skipped records to a result, and its warnings to the others.
+    pub(super) fn add(&self, result: &mut EvalResult, warnings: &mut Vec<String>) {
+        let unstorable = self.unstorable.iter();
+        warnings.extend(unstorable.filter_map(UnstorableAnswers::warning));
+        let read = planner::examples_read(&self.skipped, &self.repeated);
+        planner::note_skipped(result, &self.skipped);
+        let found = planner::remarks(&self.plan, result);
+        warnings.extend(read.iter().chain(&found).map(notice_text));
+    }
+}
+
+/// The systems of a run, as far as they are objects.
+#[derive(Default)]
+struct SystemNotes {
+    /// Names of systems without a `cache_key`.
+    unidentified: Vec<String>,
+    unstorable: Vec<UnstorableAnswers>,
+}
+
+impl<'py> EvaluateRequest<'py> {
+    /// The spec, without the objects.
+    pub(super) fn spec(&self, py: Python<'py>) -> PyResult<RunSpec> {
+        if let Ok(path) = self.spec.extract::<PathBuf>() {
+            let read = py.detach(|| RunSpec::read(&path));
+            return read.map_err(|error| bad_value(&error));
+        }
+        let fields = convert::to_fields(self.spec.cast::<PyDict>()?)?;
+        let text = serde_json::to_vec(&fields).map_err(|error| bug(&error.to_string()))?;
+        // The name makes the parser read JSON, so that numbers follow its rules and not YAML's.
+        RunSpec::parse(&text, "<spec>.json").map_err(|error| bad_value(&error))
+    }
+
+    /// The number of worker threads for Python code: none when the calling thread can do
+    /// everything, or when everything is native.
+    pub(super) fn threads(&self, spec: &RunSpec) -> usize {
+        let is_native = |object: &Bound<'_, PyAny>| {
+            object.is_instance_of::<NativeProxy>()
+                || object.is_instance_of::<NativeSystem>()
+                || object.is_instance_of::<NativeEvaluator>()
+        };
+        let evaluators = self.evaluators.iter().flatten();
+        let all_native = self.systems.iter().chain(evaluators).all(is_native);
+        let workers = match spec.limits.max_workers {
+            Some(Workers::Auto) => AUTO_THREADS,
+            Some(Workers::Number(n)) => n,
+            None => 1,
+        };
+        if all_native || workers < 2 {
+            return 0;
+        }
+        // Scoring must go on while every worker waits inside a slow system.
+        let wanted = workers + workers.min(4);
+        let len = self.dataset.as_ref().and_then(|dataset| dataset.len().ok());
+        let rows = len.map(|n| n * self.systems.len() + 1);
+        wanted.min(rows.unwrap_or(wanted).max(2))
+    }
+
+    /// The token counter: the one that was passed, otherwise that of the spec, otherwise the
+    /// default.
+    fn counter(
+        &self,
+        spec: &RunSpec,
+        executor: &Arc<PythonExecutor>,
+    ) -> PyResult<Arc<dyn TokenCounter>> {
+        match (&self.tokenizer, &spec.scoring.tokenizer) {
+            (None, Some(name)) => {
+                let known: Tokenizer = name.parse().map_err(|error| bad_value(&error))?;
+                Ok(known.counter())
+            }
+            (passed, _) => tokens::counter(passed.as_ref(), executor),
+        }
+    }
+
+    /// Plans the run.
+    pub(super) fn prepare(
+        &self,
+        py: Python<'py>,
+        executor: &Arc<PythonExecutor>,
+        mut spec: RunSpec,
+    ) -> PyResult<PreparedRun> {
+        let mut around = surroundings::of(py, self.index.clone())?;
+        let given = &mut around.given;
+        let counter = self.counter(&spec, executor)?;
+        let mut notes = self.add_systems(&mut spec, given, executor, &counter)?;
+        let all_scores_known = self.add_evaluators(&mut spec, given, executor)?;
+        let metrics = self.add_metrics(&mut spec, all_scores_known)?;
+        self.add_data(&mut spec, given, executor)?;
+        given.counter = Some(counter);
+        let planned = match py.detach(|| planner::plan(&spec, &around)) {
+            Ok(planned) => planned,
+            Err(error) => {
+                for notice in Notice::shown(error.notices()) {
+                    warn(py, &notice_text(&notice), FRAMES)?;
+                }
+                return Err(bad_value(&error));
+            }
+        };
+        let shown = Notice::shown(&planned.notices);
+        let mut warnings: Vec<String> = shown.iter().map(notice_text).collect();
+        warnings.extend(without_effect(&spec));
+        if spec.cache_dir.is_none() {
+            // Nothing is stored, so nothing is lost.
+            notes.unstorable.clear();
+        }
+        let closing = ClosingWarnings {
+            plan: planned.plan().clone(),
+            skipped: planned.skipped.clone(),
+            repeated: planned.repeated.clone(),
+            unstorable: notes.unstorable,
+        };
+        let store = open_store(py, &spec, &notes.unidentified, &mut warnings);
+        warn_of_unlisted_models(py, &planned.systems, store.as_ref(), &mut warnings)?;
+        let keep_text = spec.output.text.unwrap_or(true);
+        let mut evaluate = planned.evaluate().keep_text(keep_text);
+        for metric in metrics.iter().flatten() {
+            if let RunMetric::Native(tracked) = metric {
+                evaluate = evaluate.metrics([Arc::clone(tracked) as Arc<dyn Metric>]);
+            }
+        }
+        if let Some(max) = self.max_examples.filter(|_| self.dataset.is_some()) {
+            evaluate = evaluate.max_examples(max);
+        }
+        evaluate = evaluate.command("python: context_bench.evaluate()");
+        if let Some(store) = store {
+            evaluate = evaluate.store(store);
+        }
+        Ok(PreparedRun {
+            evaluate,
+            metrics,
+            warnings,
+            closing,
+        })
+    }
+
+    fn add_systems(
+        &self,
+        spec: &mut RunSpec,
+        given: &mut Given,
+        executor: &Arc<PythonExecutor>,
+        counter: &Arc<dyn TokenCounter>,
+    ) -> PyResult<SystemNotes> {
+        let mut notes = SystemNotes::default();
+        let tasks = has_tasks(spec).then(|| spec.likelihoods.clone());
+        for object in &self.systems {
+            let made = system::for_run(object, executor, counter, tasks.as_ref())?;
+            let name = made.given.system.name().to_owned();
+            if made.given.system.identity().is_none() {
+                notes.unidentified.push(name.clone());
+            }
+            notes.unstorable.extend(made.unstorable);
+            // Two systems of one name get different keys here; the run then rejects them.
+            let key = free_name(&name, |key| given.systems.contains_key(key));
+            spec.systems.push(SystemSpec {
+                given: Some(key.clone()),
+                ..SystemSpec::default()
+            });
+            given.systems.insert(key, made.given);
+        }
+        Ok(notes)
+    }
+
+    /// Adds the evaluators; returns whether all score names of the run are known in advance.
+    fn add_evaluators(
+        &self,
+        spec: &mut RunSpec,
+        given: &mut Given,
+        executor: &Arc<PythonExecutor>,
+    ) -> PyResult<bool> {
+        let Some(objects) = &self.evaluators else {
+            return Ok(false);
+        };
+        let mut all_known = !has_tasks(spec);
+        let mut names = Vec::new();
+        for object in objects {
+            let (made, native) = evaluator::for_run(object, executor)?;
+            all_known &= native || !made.score_names().is_empty();
+            let key = free_name(made.name(), |key| given.evaluators.contains_key(key));
+            given.evaluators.insert(key.clone(), made);
+            names.push(key);
+        }
+        spec.scoring.evaluators = Some(names);
+        Ok(all_known)
+    }
+
+    fn add_metrics(
+        &self,
+        spec: &mut RunSpec,
+        all_scores_known: bool,
+    ) -> PyResult<Option<Vec<RunMetric>>> {
+        let Some(objects) = &self.metrics else {
+            return Ok(None);
+        };
+        let metrics = objects
+            .iter()
+            .map(|object| RunMetric::new(object, all_scores_known))
+            .collect::<PyResult<Vec<_>>>()?;
+        let names = metrics.iter().map(|metric| metric.name().to_owned());
+        spec.scoring.metrics = Some(names.collect());
+        Ok(Some(metrics))
+    }
+
+    fn add_data(
+        &self,
+        spec: &mut RunSpec,
+        given: &mut Given,
+        executor: &Arc<PythonExecutor>,
+    ) -> PyResult<()> {
+        if let Some(dataset) = &self.dataset {
+            let dataset = examples::dataset(dataset, self.max_examples, executor)?;
+            given
+                .examples
+                .insert(EXAMPLES.to_owned(), GivenExamples::new(dataset));
+            spec.benchmarks.push(BenchmarkSpec {
+                given: Some(EXAMPLES.to_owned()),
+                ..BenchmarkSpec::default()
+            });
+        }
+        if let Some(records) = &self.records {
+            for (task, splits) in records.iter() {
+                let splits = task_results::read_records(&splits.cast_into::<PyDict>()?)?;
+                given.records.insert(task.extract()?, Arc::new(splits));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn has_tasks(spec: &RunSpec) -> bool {
+    spec.benchmarks.iter().any(|one| one.task.is_some())
+}
+
+/// Warnings about keys of a run file that only the program uses.
+fn without_effect(spec: &RunSpec) -> impl Iterator<Item = String> {
+    let unused = [
+        (spec.output != OutputSpec::default(), "output"),
+        (spec.python.interpreter.is_some(), "python.interpreter"),
+    ];
+    let given = unused.into_iter().filter(|(is_given, _)| *is_given);
+    given.map(|(_, key)| {
+        format!(
+            "`{key}` of the spec has no effect in Python: results are returned, and functions of \
+             tasks run in this interpreter"
+        )
+    })
+}
+
+/// Opens the store of a spec. If that fails, the run goes on in memory.
+fn open_store(
+    py: Python<'_>,
+    spec: &RunSpec,
+    unidentified: &[String],
+    warnings: &mut Vec<String>,
+) -> Option<Store> {
+    let dir = spec.cache_dir.as_ref()?;
+    match py.detach(|| Store::open(dir)) {
+        Ok(opened) => {
+            warnings.extend(opened.notes);
+            warnings.extend(store_warnings(&opened.store, unidentified));
+            Some(opened.store)
+        }
+        Err(error) => {
+            let error = with_hint(&error);
+            warnings.push(format!(
+                "{error}; the run continues in memory and nothing will be stored"
+            ));
+            None
+        }
+    }
+}
+
+/// A name, with a number appended when it is taken.
+fn free_name(name: &str, is_taken: impl Fn(&str) -> bool) -> String {
+    let numbered = (2..).map(|n| format!("{name}#{n}"));
+    let mut names = std::iter::once(name.to_owned()).chain(numbered);
+    let found = names.find(|name| !is_taken(name));
+    found.unwrap_or_else(|| name.to_owned())
+}
