@@ -9,7 +9,7 @@ use crate::model::{Example, Output};
 
 /// What a system changed in the example's map.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct OutputDelta {
+pub(crate) struct OutputDelta {
     /// Members that are new or have another value.
     pub set: Map<String, Value>,
     /// Members of the example that the output does not have.
@@ -18,7 +18,7 @@ pub struct OutputDelta {
 
 impl OutputDelta {
     /// What turns the example into the output.
-    pub fn between(example: &Example, output: &Output) -> Self {
+    pub(crate) fn between(example: &Example, output: &Output) -> Self {
         let changed = |(key, value): &(&String, &Value)| example.get(key) != Some(*value);
         let gone = |key: &&String| output.get(key).is_none();
         Self {
@@ -34,7 +34,7 @@ impl OutputDelta {
 
     /// The output again: members in the example's order, changed ones in their
     /// place, new ones behind. What the call cost is not part of it.
-    pub fn apply(mut self, example: &Example) -> Output {
+    pub(crate) fn apply(mut self, example: &Example) -> Output {
         let mut fields = Map::with_capacity(example.fields().len() + self.set.len());
         for (key, value) in example.fields() {
             if self.removed.iter().any(|gone| gone == key) {

@@ -42,17 +42,18 @@ use std::thread::JoinHandle;
 
 use rusqlite::Connection;
 
-pub use delta::OutputDelta;
+pub(crate) use delta::OutputDelta;
 pub use error::{Cause, StoreError};
-pub use key::{Key, ResponseKey};
-pub use new_entry::{
+pub(crate) use key::{Key, ResponseKey};
+pub(crate) use new_entry::{
     NewEntry, NewOutcome, NewResponse, NewScores, ResponseRef, RunRow, StoredResponseId,
 };
 pub use origin::{Origin, SourceRun};
-pub use reader::{FoundResponse, ResponseQuery, StoredResponse};
+pub(crate) use reader::{FoundResponse, ResponseQuery};
 pub use rows::{RunRows, StoredOutcome, StoredRow};
-pub use run::{EvaluatorEntry, Removed, Run, RunId, RunStart, RunStatus, StoredRun, SystemEntry};
+pub use run::{EvaluatorEntry, Removed, Run, RunId, RunStatus, StoredRun, SystemEntry};
 
+pub(crate) use run::RunStart;
 pub use sql::SqlTable;
 pub use tally::Tally;
 
@@ -175,7 +176,7 @@ impl Store {
 
     /// Puts an entry. Waits only while too much is waiting already; never fails.
     /// An entry that cannot be stored is counted in [`dropped`](Self::dropped).
-    pub async fn put(&self, entry: impl Into<NewEntry>) {
+    pub(crate) async fn put(&self, entry: impl Into<NewEntry>) {
         let entry = entry.into();
         if self.cannot_keep(&entry) {
             return;
@@ -186,7 +187,8 @@ impl Store {
     }
 
     /// Like [`put`](Self::put), blocking the thread instead of waiting.
-    pub fn put_blocking(&self, entry: impl Into<NewEntry>) {
+    #[cfg(test)]
+    pub(crate) fn put_blocking(&self, entry: impl Into<NewEntry>) {
         let entry = entry.into();
         if self.cannot_keep(&entry) {
             return;
@@ -210,7 +212,7 @@ impl Store {
     /// # Errors
     ///
     /// When the store has failed; what was put since then is lost.
-    pub async fn flush(&self) -> Result<(), StoreError> {
+    pub(crate) async fn flush(&self) -> Result<(), StoreError> {
         self.0.shared.queue.flush().await;
         self.check()
     }
@@ -220,7 +222,8 @@ impl Store {
     /// # Errors
     ///
     /// As for `flush`.
-    pub fn flush_blocking(&self) -> Result<(), StoreError> {
+    #[cfg(test)]
+    pub(crate) fn flush_blocking(&self) -> Result<(), StoreError> {
         self.0.shared.queue.flush_blocking();
         self.check()
     }
@@ -233,7 +236,8 @@ impl Store {
     }
 
     /// Why the store takes no more entries, once it has failed. Reading goes on.
-    pub fn failure(&self) -> Option<String> {
+    #[cfg(test)]
+    pub(crate) fn failure(&self) -> Option<String> {
         let failure = self.0.shared.failure.get();
         failure.map(|(reason, _)| reason.clone())
     }
@@ -254,7 +258,8 @@ impl Store {
     /// # Errors
     ///
     /// When the store has failed.
-    pub fn register(
+    #[cfg(test)]
+    pub(crate) fn register(
         &self,
         systems: &[SystemEntry],
         scorers: &[EvaluatorEntry],
@@ -279,7 +284,7 @@ impl Store {
     /// # Errors
     ///
     /// When the store cannot be read. Damage is not an error: what is damaged counts as absent.
-    pub fn find(
+    pub(crate) fn find(
         &self,
         wanted: &[ResponseQuery<'_>],
     ) -> Result<Vec<Option<FoundResponse>>, StoreError> {
@@ -339,7 +344,7 @@ impl Store {
     /// # Errors
     ///
     /// When the store cannot be read.
-    pub fn output(
+    pub(crate) fn output(
         &self,
         at: &StoredResponseId,
         example: &Example,
@@ -352,7 +357,7 @@ impl Store {
     /// # Errors
     ///
     /// When the store cannot be read.
-    pub fn example(&self, row: &StoredRow) -> Result<Option<Example>, StoreError> {
+    pub(crate) fn example(&self, row: &StoredRow) -> Result<Option<Example>, StoreError> {
         let found =
             self.read(|reader, damage| reader.example(row.example, row.example_key, damage))?;
         Ok(found.map(|example| match &*row.dataset {
@@ -366,7 +371,7 @@ impl Store {
     /// # Errors
     ///
     /// When the store has failed.
-    pub fn begin_run(&self, start: RunStart) -> Result<Run, StoreError> {
+    pub(crate) fn begin_run(&self, start: RunStart) -> Result<Run, StoreError> {
         let path = self.0.path.clone();
         let (run, lease) = self.write(move |writer| {
             writer.transaction(|tx, ids| {
@@ -393,7 +398,7 @@ impl Store {
     /// # Errors
     ///
     /// When the store has failed.
-    pub fn finish_run(&self, run: &Run, status: RunStatus) -> Result<(), StoreError> {
+    pub(crate) fn finish_run(&self, run: &Run, status: RunStatus) -> Result<(), StoreError> {
         let ended = run.clone();
         let finished = self.write(move |writer| {
             let there = writer.transaction(|tx, _| run::finish(tx, &ended, status))?;

@@ -29,7 +29,7 @@ impl StoredResponseId {
 
 /// A response: by its address when it was just put, by its place when it was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ResponseRef {
+pub(crate) enum ResponseRef {
     /// A response that was put before, by this process.
     Put(ResponseKey),
     /// A response that was found in the store.
@@ -59,7 +59,7 @@ impl From<StoredResponseId> for ResponseRef {
 
 /// One thing to be stored.
 #[derive(Debug, Clone)]
-pub enum NewEntry {
+pub(crate) enum NewEntry {
     /// What a system answered.
     Response(Box<NewResponse>),
     /// What an evaluator said about a response.
@@ -88,7 +88,7 @@ impl From<RunRow> for NewEntry {
 
 /// What a system answered. The first one stored under a key stays.
 #[derive(Debug, Clone)]
-pub struct NewResponse {
+pub(crate) struct NewResponse {
     /// Its address; the system must be known to the store.
     pub key: ResponseKey,
     /// The example it answers.
@@ -108,7 +108,7 @@ pub struct NewResponse {
 /// What an evaluator said about a response. The first scores stored for a
 /// response and a scorer stay.
 #[derive(Debug, Clone)]
-pub struct NewScores {
+pub(crate) struct NewScores {
     /// The response.
     pub response: ResponseRef,
     /// The evaluator, from [`Key::scorer`]; it must be known to the store.
@@ -119,7 +119,7 @@ pub struct NewScores {
 
 /// A row of a run: which example, and what happened.
 #[derive(Debug, Clone)]
-pub struct RunRow {
+pub(crate) struct RunRow {
     /// The run, from [`Store::begin_run`](super::Store::begin_run).
     pub run: Run,
     /// Number of the system within the run, from 0.
@@ -144,7 +144,7 @@ pub struct RunRow {
 
 /// What became of a row.
 #[derive(Debug, Clone)]
-pub enum NewOutcome {
+pub(crate) enum NewOutcome {
     /// The system answered.
     Response(ResponseRef),
     /// The system did not answer. Such rows are kept for the report only: the

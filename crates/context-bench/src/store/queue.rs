@@ -135,6 +135,7 @@ impl<T> Queue<T> {
     }
 
     /// Waits for room and pushes, blocking the thread.
+    #[cfg(test)]
     pub(super) fn push_blocking(&self, mut job: T, weight: usize, urgency: Urgency) {
         loop {
             match self.try_push(job, weight, urgency) {
@@ -179,6 +180,7 @@ impl<T> Queue<T> {
     }
 
     /// Waits until everything pushed so far is settled, blocking the thread.
+    #[cfg(test)]
     pub(super) fn flush_blocking(&self) {
         let target = self.want();
         let state = self.lock();

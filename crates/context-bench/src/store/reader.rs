@@ -24,7 +24,7 @@ use crate::model::{CallStats, Example, Output, Scores};
 
 /// What is looked for: a response, and its scores by these evaluators.
 #[derive(Debug, Clone, Copy)]
-pub struct ResponseQuery<'a> {
+pub(crate) struct ResponseQuery<'a> {
     /// The response.
     pub response: ResponseKey,
     /// Evaluators, from [`Key::scorer`].
@@ -33,7 +33,7 @@ pub struct ResponseQuery<'a> {
 
 /// A response that is in the store.
 #[derive(Debug, Clone, PartialEq)]
-pub struct FoundResponse {
+pub(crate) struct FoundResponse {
     /// The response, without its output.
     pub response: StoredResponse,
     /// Per evaluator asked for: its scores, if they are there.

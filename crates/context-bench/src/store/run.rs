@@ -108,7 +108,7 @@ impl EvaluatorEntry {
 
 /// What is stored when a run begins.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct RunStart {
+pub(crate) struct RunStart {
     /// The command line, without keys.
     pub command: String,
     /// The resolved settings, enough to explain the run later.

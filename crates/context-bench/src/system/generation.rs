@@ -10,7 +10,7 @@ use crate::chat::Endpoint;
 use crate::text::stringify;
 
 /// The field of an example that holds the settings.
-pub const FIELD: &str = "generation_kwargs";
+pub(crate) const FIELD: &str = "generation_kwargs";
 
 /// How many stops a chat endpoint takes; answers are cut at the others later.
 const CHAT_STOPS: usize = 4;

@@ -18,10 +18,10 @@ pub mod transform;
 pub use command::{CommandError, CommandSettings, CommandSystem, split_command};
 pub use context_layer::ContextLayer;
 pub use function::{FnSystem, from_fn};
-pub use generation::FIELD as GENERATION_SETTINGS;
+pub(crate) use generation::FIELD as GENERATION_SETTINGS;
 pub use layout::{Layout, UnknownLayout};
 pub use openai::{BuildMessages, OpenAiProxy, OpenAiProxySettings, SYSTEM_INSTRUCTION, messages};
-pub use part::{CONTEXT_FIELDS, ContextPart};
+pub(crate) use part::{CONTEXT_FIELDS, ContextPart};
 pub use reader::Reader;
 pub use request_content::asked;
 

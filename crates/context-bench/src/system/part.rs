@@ -14,7 +14,7 @@ pub(crate) const RECORD: &str = "record";
 pub(crate) const CONTEXTS: &str = "contexts";
 
 /// What records call the text that a question is about, the plainest names first.
-pub const CONTEXT_FIELDS: [&str; 13] = [
+pub(crate) const CONTEXT_FIELDS: [&str; 13] = [
     "context",
     "passage",
     "document",
@@ -35,7 +35,7 @@ const QUESTIONS: [&str; 4] = ["question", "query", "input", "instruction"];
 
 /// The context part of a task's prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ContextPart<'a> {
+pub(crate) struct ContextPart<'a> {
     /// The field of the record.
     pub field: &'static str,
     /// Its text.
@@ -45,7 +45,7 @@ pub struct ContextPart<'a> {
 impl<'a> ContextPart<'a> {
     /// The context part of an example that asks about a document of a task; `None` when it
     /// has none.
-    pub fn of(example: &'a Example) -> Option<Self> {
+    pub(crate) fn of(example: &'a Example) -> Option<Self> {
         let record = example.get(RECORD)?.as_object()?;
         let prompts = prompts(example);
         let mut parts = CONTEXT_FIELDS.iter().filter_map(|field| {
@@ -60,7 +60,7 @@ impl<'a> ContextPart<'a> {
 
     /// What is asked about it: what the record calls the question, else what stands behind
     /// it in the prompt.
-    pub fn question(&self, example: &'a Example) -> &'a str {
+    pub(crate) fn question(&self, example: &'a Example) -> &'a str {
         let record = example.get(RECORD);
         let own = record.and_then(|record| {
             let mut named = QUESTIONS.iter().filter_map(|field| record.get(*field));
@@ -75,7 +75,7 @@ impl<'a> ContextPart<'a> {
 
     /// The example with another text in that place. Where a prompt has the text twice, the
     /// later one is meant: examples stand before the question.
-    pub fn replaced(&self, example: &Example, new: &str) -> Example {
+    pub(crate) fn replaced(&self, example: &Example, new: &str) -> Example {
         let put = |prompt: &str| match prompt.rfind(self.text) {
             Some(at) => {
                 let behind = &prompt[at + self.text.len()..];

@@ -49,7 +49,7 @@ pub use error::DatasetCatalogError;
 pub use load::{LoadSettings, OPTION_SEED};
 pub(crate) use locate::{is_part, split_files};
 pub(crate) use raw::{Files, data_files, read_url};
-pub use raw::{RawRecords, RawTables};
+pub(crate) use raw::{RawRecords, RawTables};
 pub use remote::HubAccess;
 #[cfg(feature = "hub")]
 pub use remote::{CacheState, Fetched};

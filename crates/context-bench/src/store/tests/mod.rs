@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
+use super::reader::StoredResponse;
 use super::*;
 use crate::model::{CallStats, Score, Scores};
 
