@@ -382,7 +382,7 @@ fn task(
         leaf.config.extend(&Config::from_json(overrides, &origin));
     }
     // Datasets of the catalog and Python classes build their own requests.
-    let output_type = if leaf.python || leaf.is_native() {
+    let output_type = if leaf.python || leaf.is_dataset_task() {
         tasks.push(None);
         None
     } else {
@@ -400,7 +400,7 @@ fn task(
         "alias": leaf.alias(),
         "format": leaf.format,
         "python": leaf.python,
-        "dataset": leaf.dataset().filter(|_| leaf.is_native()),
+        "dataset": leaf.dataset().filter(|_| leaf.is_dataset_task()),
         "output_type": output_type,
         "config": leaf.config.to_json(),
     }))

@@ -66,10 +66,10 @@ const FIELDS: &[&str] = &[
     "scorer",
 ];
 
-const GENERATE_INSTRUCTION: &str = "FieldValue the following question and {{_num_choices}} candidate answers ({{_choice_list_and}}), choose the best answer.\n";
+const GENERATE_INSTRUCTION: &str = "Given the following question and {{_num_choices}} candidate answers ({{_choice_list_and}}), choose the best answer.\n";
 const GENERATE_PROMPT: &str = "Your response should end with \"The best answer is [answer_letter]\" where the [answer_letter] is one of {{_choice_list_or}}.";
 const COT_INSTRUCTION: &str =
-    "FieldValue the following problem, reason step by step to find the final answer.\n";
+    "Given the following problem, reason step by step to find the final answer.\n";
 const COT_PROMPT: &str = "Your response should end with \"The final answer is [answer]\" where [answer] is the response to the problem.";
 
 /// Whether a name is that of a built-in format.

@@ -131,7 +131,7 @@ impl Leaf {
 
     /// Whether it is a dataset of the catalog as it is: asked and scored in the
     /// dataset's own way, without prompts of a task.
-    pub fn is_native(&self) -> bool {
+    pub fn is_dataset_task(&self) -> bool {
         self.dataset().is_some() && !self.python && self.config.get("doc_to_text").is_none()
     }
 

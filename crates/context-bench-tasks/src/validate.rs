@@ -32,7 +32,7 @@ pub struct Report {
     /// as can be seen without it, and fail when they are run.
     pub missing_packages: BTreeMap<String, Vec<String>>,
     /// Datasets of the catalog that are tasks as they are: key and dataset.
-    pub native: Vec<(String, String)>,
+    pub dataset_tasks: Vec<(String, String)>,
     /// How many tasks were looked at.
     pub n_tasks: usize,
     /// How many mistakes of each kind: files, groups, settings, Python.
@@ -144,10 +144,10 @@ pub fn validate<S: AsRef<str>>(
 
 /// Checks one task; says whether something is wrong with it.
 fn check(leaf: &Leaf, key: &str, functions: &mut Functions<'_>, report: &mut Report) -> bool {
-    if leaf.is_native() {
-        return match native(leaf) {
+    if leaf.is_dataset_task() {
+        return match dataset_of(leaf) {
             Ok(dataset) => {
-                report.native.push((key.to_owned(), dataset));
+                report.dataset_tasks.push((key.to_owned(), dataset));
                 false
             }
             Err(error) => {
@@ -267,7 +267,7 @@ pub fn check_functions<'l>(
 }
 
 /// The dataset of a task that is one, and nothing else.
-pub fn native(leaf: &Leaf) -> Result<String> {
+pub fn dataset_of(leaf: &Leaf) -> Result<String> {
     let named = |error: Error| error.prefixed(format!("task `{}`", leaf.name));
     check_keys(&leaf.config).map_err(named)?;
     let dataset = leaf.dataset().unwrap_or_default();

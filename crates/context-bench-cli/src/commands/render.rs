@@ -221,7 +221,7 @@ fn prompts(
     let leaves = tree.leaves();
     let mut built = Vec::with_capacity(leaves.len());
     for leaf in &leaves {
-        built.push(match leaf.is_native() || leaf.python {
+        built.push(match leaf.is_dataset_task() || leaf.python {
             true => None,
             false => {
                 let task = Task::build(leaf)?;

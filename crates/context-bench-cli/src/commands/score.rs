@@ -38,7 +38,7 @@ pub(crate) fn main(args: &ScoreArgs, registry: &Registry) -> Result<Exit, Failur
         ))
         .hint("run it with `--limit 1`"));
     }
-    let scored = match leaf.is_native() {
+    let scored = match leaf.is_dataset_task() {
         true => dataset_task(leaf, &task_index, args, registry)?,
         false => yaml_task(leaf, args)?,
     };

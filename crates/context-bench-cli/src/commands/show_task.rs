@@ -113,7 +113,7 @@ fn leaf_shown(
         "format": leaf.format,
         "config": settings,
     });
-    if leaf.is_native() {
+    if leaf.is_dataset_task() {
         let dataset = leaf.dataset().unwrap_or_default();
         text += &format!(
             "\nthis task is a dataset of the catalog with its own prompts and scores; \

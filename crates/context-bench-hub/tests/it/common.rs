@@ -68,7 +68,7 @@ pub(crate) fn files_ending(folder: &Path, end: &str) -> Vec<PathBuf> {
     found
 }
 
-/// Keeps what it is events, as text.
+/// Keeps the events of a fetch, as text.
 #[derive(Default)]
 pub(crate) struct EventLog(Mutex<Vec<String>>);
 

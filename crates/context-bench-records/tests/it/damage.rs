@@ -1,4 +1,4 @@
-//! DamagedColumn Parquet files: an error or records, never a panic, never without end.
+//! Damaged Parquet files: an error or records, never a panic, never without end.
 
 use context_bench_testkit::{parquet as testkit_parquet, shared};
 use parquet::basic::{Compression, ZstdLevel};

@@ -37,7 +37,10 @@ impl Planner<'_> {
         let tree = self.selected(names, task_index)?;
         check_copies(&tree, task_index, &self.spec.data)?;
         if self.spec.python.allowed != Some(false) {
-            let own = tree.leaves().into_iter().filter(|leaf| !leaf.is_native());
+            let own = tree
+                .leaves()
+                .into_iter()
+                .filter(|leaf| !leaf.is_dataset_task());
             check_functions(own, &**host)?;
         }
         let data = task_data(self.spec, self.around, task_index.datasets.clone())?;
@@ -51,11 +54,12 @@ impl Planner<'_> {
                 return Err(PlanError::new(format!("two benchmarks are called `{key}`"))
                     .with_hint("name it once, as a dataset or as a task"));
             }
-            if leaf.is_native() {
+            if leaf.is_dataset_task() {
                 let Some(config) = task_index.dataset(leaf)? else {
                     continue;
                 };
-                let benchmark = self.native(&key, leaf, (&config, &data), options, scoring)?;
+                let benchmark =
+                    self.dataset_task(&key, leaf, (&config, &data), options, scoring)?;
                 // The same dataset under two names is asked once.
                 let is_new = tags.insert(benchmark.tag.clone());
                 gathered.add_dataset(benchmark);
@@ -206,7 +210,7 @@ impl Planner<'_> {
 
     /// A dataset of the catalog is asked and scored in its own way, but with the
     /// settings of generation and the system instruction of the run.
-    fn native(
+    fn dataset_task(
         &mut self,
         key: &str,
         leaf: &Leaf,

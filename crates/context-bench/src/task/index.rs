@@ -105,8 +105,8 @@ impl TaskIndex {
     pub fn select<S: AsRef<str>>(&self, values: &[S]) -> Result<(Tree, Vec<Warning>)> {
         let (tree, mut warnings) = context_bench_tasks::select(&self.tasks, values)?;
         for leaf in tree.leaves() {
-            if leaf.is_native() {
-                validate::native(leaf)?;
+            if leaf.is_dataset_task() {
+                validate::dataset_of(leaf)?;
                 warnings.extend(without_effect(leaf));
             }
             self.dataset(leaf)?;
@@ -118,7 +118,7 @@ impl TaskIndex {
     /// host also that functions and classes can be loaded.
     pub fn validate<S: AsRef<str>>(&self, values: &[S], host: Option<&dyn Host>) -> Report {
         let mut report = context_bench_tasks::validate(&self.tasks, values, host);
-        for (key, dataset) in &report.native {
+        for (key, dataset) in &report.dataset_tasks {
             if let Err(error) = self.named(dataset) {
                 report.valid.retain(|valid| valid != key);
                 report.errors.push(error.prefixed(format!("task `{key}`")));
@@ -334,7 +334,7 @@ mod tests {
             for leaf in tree.leaves() {
                 let config = task_index.dataset(leaf).expect(name);
                 assert!(config.is_some(), "{name}");
-                if !leaf.is_native() {
+                if !leaf.is_dataset_task() {
                     let task = Task::build(leaf).expect(name);
                     assert!(task.warnings.is_empty(), "{name}: {:?}", task.warnings);
                 }
