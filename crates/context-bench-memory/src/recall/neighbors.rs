@@ -1,8 +1,8 @@
 //! Scores that count what stands around a turn.
 //!
 //! People answer each other: the turn with the answer often has none of the words of the
-//! question, but the one before it does. The weights were chosen once and not tuned to a
-//! benchmark.
+//! question, but the one before it does. The weights were chosen once and not tuned, but that
+//! neighbours count at all was seen on LoCoMo (`docs/reference/memory.md`).
 
 use super::history::History;
 
