@@ -1,4 +1,4 @@
-//! Ids that are there twice: kept apart, counted, and told to the user.
+//! Ids that occur more than once: their examples are kept apart, counted, and reported to the user.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher as _, RandomState};

@@ -106,7 +106,7 @@ pub enum DatasetError {
     Custom(String),
 }
 
-/// A record that is not laid out as its dataset is.
+/// A field that cannot be made of a record, because the record is not laid out as its dataset is.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("field `{field}` of dataset `{dataset}`, record {record}: {problem}\n  at {at}")]
 pub struct BadField {

@@ -89,8 +89,8 @@ impl Dataset {
     }
 
     /// Every example `n` times in a row, under one id: for systems that answer
-    /// differently each time. From the second time on the field `repeat` tells
-    /// them apart, so that each answer is stored for itself.
+    /// differently each time. From the second time on the field `repeat`
+    /// distinguishes them, so that each answer is stored by itself.
     #[must_use]
     pub fn times(self, n: usize) -> Self {
         let copies = move |(position, example): (usize, Result<Example, DatasetError>)| {

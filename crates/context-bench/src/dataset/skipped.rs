@@ -62,7 +62,7 @@ impl From<Tally> for Skipped {
     }
 }
 
-/// What becomes of the bad records of all that is read; clones see the same counts.
+/// What happens to bad records, wherever they are read; clones see the same counts.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct BadRecords {
     skip: bool,
@@ -100,8 +100,8 @@ impl BadRecords {
         }
     }
 
-    /// The records that are good, at most so many, and whether these are all there are:
-    /// nothing is read beyond the last that is wanted.
+    /// The good records, up to a number, and whether these are all there are: nothing is
+    /// read beyond the last one that is needed.
     pub(crate) fn good<T>(
         &self,
         records: &mut impl Iterator<Item = Result<T, DatasetError>>,

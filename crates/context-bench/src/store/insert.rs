@@ -17,7 +17,8 @@ use super::key::{Key, ResponseKey};
 use super::new_entry::{
     NewEntry, NewOutcome, NewResponse, NewScores, ResponseRef, RunRow, StoredResponseId,
 };
-use super::run::{EvaluatorEntry, SystemEntry, unix_now};
+use super::run::{EvaluatorEntry, SystemEntry};
+use super::run_table::unix_now;
 use super::score_json::ScoreColumns;
 use crate::model::Example;
 use serde::Serializer as _;

@@ -106,7 +106,7 @@ pub(crate) struct NewResponse {
 }
 
 /// What an evaluator said about a response. The first scores stored for a
-/// response and a scorer stay.
+/// response and an evaluator stay.
 #[derive(Debug, Clone)]
 pub(crate) struct NewScores {
     /// The response.

@@ -19,7 +19,8 @@ use super::error::{StoreError, is_damage};
 use super::key::{Key, ResponseKey};
 use super::open::{fold, harden, with_suffix};
 use super::origin::Origin;
-use super::run::{self, RunStatus};
+use super::run::RunStatus;
+use super::run_table::{self, WholeRun};
 
 /// The tables whose rows have numbers that are never used twice.
 const NUMBERED: [&str; 5] = ["systems", "scorers", "examples", "responses", "runs"];
@@ -317,9 +318,9 @@ impl Source {
         done: &mut SalvagedRows,
     ) -> rusqlite::Result<()> {
         let mut whole = Vec::new();
-        self.walk("runs", "number", run::COLUMNS, |row| {
-            if let Some(found) = run::whole(&self.connection, row)? {
-                put(tx, "runs", run::COLUMNS, row)?;
+        self.walk("runs", "number", run_table::COLUMNS, |row| {
+            if let Some(found) = run_table::whole(&self.connection, row)? {
+                put(tx, "runs", run_table::COLUMNS, row)?;
                 whole.push(found);
             }
             Ok(())
@@ -341,7 +342,7 @@ impl Source {
             if !whole {
                 done.torn += 1;
                 if found.status == RunStatus::Finished {
-                    run::finish(tx, &found.run, RunStatus::Interrupted)?;
+                    run_table::finish(tx, &found.run, RunStatus::Interrupted)?;
                 }
             }
             done.runs += 1;
@@ -353,7 +354,7 @@ impl Source {
     fn rows(
         &self,
         tx: &Transaction<'_>,
-        found: &run::Whole,
+        found: &WholeRun,
         examples: &HashMap<i64, (i64, Key)>,
         answers: &HashMap<i64, ResponseKey>,
     ) -> rusqlite::Result<bool> {

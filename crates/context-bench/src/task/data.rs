@@ -406,16 +406,16 @@ fn custom(task: &Task, function: &Function, host: &dyn Host) -> Result<Vec<(Stri
 
 /// The error with what else can be done about a split that is not there.
 fn advised(error: Error, task: &Task, split: &str) -> Error {
-    let mut advice = format!("`--data {split}=FILE` reads it from a file");
+    let mut hint = format!("`--data {split}=FILE` reads it from a file");
     if task
         .evaluated_split()
         .is_ok_and(|evaluated| evaluated != split)
     {
-        advice += ", `--num-fewshot 0` does without examples";
+        hint += ", `--num-fewshot 0` does without examples";
     }
     match error.hint() {
-        Some(hint) => error.hinted(format!("{hint}; {advice}")),
-        None => error.hinted(advice),
+        Some(first) => error.hinted(format!("{first}; {hint}")),
+        None => error.hinted(hint),
     }
 }
 

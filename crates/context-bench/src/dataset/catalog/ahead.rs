@@ -32,7 +32,7 @@ struct Batch {
     made: SyncSender<ExampleResults>,
 }
 
-/// What becomes of rows.
+/// What rows become.
 type ExampleResults = Vec<Result<Example, DatasetError>>;
 
 /// The examples of the first `most` rows, made ahead. A few batches for each thread
@@ -242,7 +242,7 @@ mod tests {
         });
         let mut examples = ahead(Rows::new(endless), usize::MAX, make());
         assert!(examples.next().is_some());
-        // Until nothing moves any more, or too much has.
+        // Until nothing moves any more, or too much has been read.
         let most = (2 * MOST_MAKERS + 2) * ROWS;
         let mut before = 0;
         loop {

@@ -27,7 +27,7 @@ const SPLITS: [&[&str]; 5] = [
     &["prompt"],
 ];
 
-/// A table as it is looked for.
+/// The table whose files are looked for.
 pub(super) struct TableQuery<'a> {
     pub(super) config: &'a Config,
     pub(super) table: &'a Table,
@@ -142,7 +142,7 @@ fn joined<'a>(folder: &Path, files: impl IntoIterator<Item = &'a String>) -> Vec
     files.into_iter().map(|file| folder.join(file)).collect()
 }
 
-/// The files of a split in a folder that no description is known of; those that are
+/// The files of a split in a folder without a known description; those that are
 /// there when none fits. Files whose names show no split count as `train`, as on the hub.
 pub(crate) fn split_files(
     folder: &Path,

@@ -1,5 +1,5 @@
-//! In place of `remote.rs` and `remote_files.rs` in a library without the feature `hub`: nobody
-//! can have access to a hub, so what would be read from there is reported as an error.
+//! In place of `remote.rs` and `remote_files.rs` in a library without the feature `hub`:
+//! what would be read from there is reported as an error.
 
 use std::path::PathBuf;
 

@@ -64,8 +64,8 @@ pub struct RawTables {
     bad: BadRecords,
 }
 
-/// Records with those told apart that `belongs_when` can tell apart, and what is still
-/// to be read.
+/// Records, grouped as `belongs_when` distinguishes them, and what is still to be
+/// read.
 struct Table {
     rows: Vec<Row>,
     /// The kind of each row: those of one kind belong together, or not at all.
@@ -90,7 +90,7 @@ impl Table {
         }
     }
 
-    /// Whether so many records can be had of it.
+    /// Whether it can give that many records.
     fn serves(&self, most: Option<usize>) -> bool {
         match (self.most, most) {
             (None, _) => true,
@@ -163,7 +163,7 @@ impl Config {
     }
 
     /// What a table is known by: two datasets may prepare one file in different ways, and
-    /// tell its records apart by different columns.
+    /// distinguish its records by different columns.
     fn table_key(&self, copy: Option<&LocalCopy>) -> Vec<PathBuf> {
         let mut key = vec![PathBuf::from(self.spec.name())];
         match copy {
@@ -301,7 +301,7 @@ pub(crate) fn data_files(path: &Path) -> Result<Vec<PathBuf>, DatasetError> {
     context_bench_records::files(path).map_err(advised)
 }
 
-/// Where records are that no description is known of.
+/// Where records are for which there is no description.
 #[derive(Clone)]
 pub(crate) enum Files<'a> {
     /// On this machine; the format is for those whose names do not show it.

@@ -118,7 +118,7 @@ impl Reader<'_> {
 }
 
 impl DatasetCatalogError {
-    /// The same error with advice.
+    /// The same error with a hint.
     pub(super) fn hinted(mut self, advice: impl Into<String>) -> Self {
         if let Self::BadSpec { hint, .. } = &mut self {
             *hint = Some(advice.into());

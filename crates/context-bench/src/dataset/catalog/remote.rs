@@ -18,7 +18,7 @@ use super::rows::TableSettings;
 use super::spec::Config;
 use crate::dataset::{DatasetError, Origin};
 
-/// The hub, and who is told about downloads.
+/// The hub, and who hears about downloads.
 #[derive(Clone)]
 pub struct HubAccess {
     pub(super) hub: Arc<Hub>,
@@ -34,7 +34,7 @@ impl HubAccess {
         }
     }
 
-    /// Tells this one about downloads.
+    /// Reports downloads to this sink.
     #[must_use]
     pub fn with_progress(mut self, progress: impl Progress + Send + 'static) -> Self {
         self.progress = Arc::new(progress);

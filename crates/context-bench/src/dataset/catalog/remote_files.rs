@@ -18,7 +18,7 @@ use super::row::{KnownLen, Rows};
 use super::rows::{self, TableSettings};
 use crate::dataset::DatasetError;
 
-/// Up to so many records are read by ranges, when the files are larger than
+/// Up to this many records are read by ranges, when the files are larger than
 /// what is fetched in a moment anyway.
 const FEW_RECORDS: usize = 2000;
 const LARGE_BYTES: u64 = 4 << 20;

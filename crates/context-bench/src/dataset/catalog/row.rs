@@ -32,7 +32,7 @@ impl Row {
         }
     }
 
-    /// The error of a record that is not laid out as its dataset is.
+    /// The error for a record that is not laid out as its dataset is.
     pub(super) fn misfit(&self, problem: impl Into<String>) -> DatasetError {
         DatasetError::BadRecord {
             problem: problem.into(),

@@ -6,7 +6,7 @@
 //! A pipe can only be streamed, so its errors appear on the way. The file may
 //! change between the passes: the second trusts nothing that the first found.
 
-mod advice;
+mod hints;
 mod shape;
 #[cfg(test)]
 mod tests;
@@ -21,7 +21,7 @@ use super::{Dataset, DatasetError};
 use crate::error::Place;
 use crate::model::Example;
 
-pub(super) use self::advice::advised;
+pub(super) use self::hints::advised;
 pub use self::shape::Shape;
 pub(super) use context_bench_records::{STDIN, is_data_name as has_known_extension};
 
@@ -92,7 +92,7 @@ impl LocalFile {
         settings: LocalSettings,
         shape: Shape,
     ) -> Result<OpenedFile, DatasetError> {
-        let mut source = Source::open(&path.into()).map_err(advice::advised)?;
+        let mut source = Source::open(&path.into()).map_err(hints::advised)?;
         let tally = Tally::default();
         let sieve = || RecordFilter::new(settings.skip_bad_lines, tally.clone());
         let read = ReadSettings {
@@ -101,9 +101,9 @@ impl LocalFile {
         };
         let mut first = First::default();
         let len = if source.is_repeatable() {
-            let mut records = source.records(&read).map_err(advice::advised)?;
+            let mut records = source.records(&read).map_err(hints::advised)?;
             first = First::of(records.as_mut(), &shape);
-            let mut records = source.records(&read).map_err(advice::advised)?;
+            let mut records = source.records(&read).map_err(hints::advised)?;
             Some(match first.has_parts {
                 true => check_texts(records.as_mut(), &shape, sieve())?,
                 false => check(records.as_mut(), sieve())?,
@@ -150,7 +150,7 @@ pub struct First {
     pub examples: Vec<Example>,
     /// Whether one of them has a context in parts, which becomes one text.
     pub has_parts: bool,
-    /// What stands between the fields of a table.
+    /// The delimiter of a table.
     pub delimiter: Option<char>,
 }
 
@@ -185,7 +185,7 @@ impl First {
         for _ in 0..LOOKED_AT {
             match records.read_next() {
                 None => break,
-                // What is wrong with it is told by whoever reads all of them.
+                // What is wrong with it is reported when all of them are read.
                 Some(Err(_)) => {}
                 Some(Ok(found)) => {
                     let mut fields = found.record.into_map();
@@ -239,7 +239,7 @@ fn check(records: &mut dyn Records, mut sieve: RecordFilter) -> Result<usize, Da
                     records.file(),
                 ),
             },
-            Err(error) => Err(advice::advised(error)),
+            Err(error) => Err(hints::advised(error)),
         };
         if sieve.pass(checked)?.is_some() {
             n_good += 1;
@@ -252,7 +252,7 @@ fn check(records: &mut dyn Records, mut sieve: RecordFilter) -> Result<usize, Da
 fn next_example(records: &mut dyn Records, shape: &Shape) -> Option<Result<Example, DatasetError>> {
     let found = match records.read_next()? {
         Ok(found) => found,
-        Err(error) => return Some(Err(advice::advised(error))),
+        Err(error) => return Some(Err(hints::advised(error))),
     };
     let mut fields = found.record.into_map();
     if !shape.is_plain()
@@ -300,7 +300,7 @@ impl LocalExamples {
         if self.records.is_none() {
             match self.source.records(&self.read) {
                 Ok(records) => self.records = Some(records),
-                Err(error) => return Some(Err(advice::advised(error))),
+                Err(error) => return Some(Err(hints::advised(error))),
             }
         }
         next_example(self.records.as_deref_mut()?, &self.shape)

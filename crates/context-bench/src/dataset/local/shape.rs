@@ -9,7 +9,7 @@ use crate::text::stringify;
 
 /// The keys of a chunk that hold its text.
 const TEXTS: [&str; 3] = ["text", "content", "page_content"];
-/// What stands between two parts of a context.
+/// The separator between two parts of a context.
 const BETWEEN: &str = "\n\n";
 
 /// How the records of a file become examples.
@@ -44,7 +44,7 @@ impl Shape {
                 let mut meant = self.map.iter().filter(|(_, source)| **source == key);
                 match meant.next() {
                     Some((name, _)) => drop(fields.insert(name.clone(), value)),
-                    // What another key stands for is not what it looks like.
+                    // A key that another name is mapped to does not mean what it looks like.
                     None if self.map.contains_key(&key) => {}
                     None => drop(fields.insert(key, value)),
                 }

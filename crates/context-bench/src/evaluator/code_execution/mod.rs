@@ -103,7 +103,7 @@ fn sandbox<'a>(
     cell.get_or_init(|| Sandbox::new(settings))
 }
 
-/// A reason has one line, so the advice goes with the fact.
+/// A reason has one line, so the hint goes with it.
 fn refusal(error: &SandboxError) -> EvaluatorError {
     EvaluatorError(match error.hint() {
         Some(hint) => format!("{error}; hint: {hint}"),

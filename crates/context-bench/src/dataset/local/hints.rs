@@ -1,5 +1,5 @@
-//! Errors of files as errors of datasets, with what a look around can tell:
-//! files with a similar name, or the files of a folder.
+//! Errors of files as errors of datasets, with hints: files with a similar name, or the
+//! files of a folder.
 
 use std::fs;
 use std::path::{Path, PathBuf};
