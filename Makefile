@@ -17,7 +17,7 @@ PROXIES := target/proxies-venv
 EXAMPLES := $(basename $(notdir $(wildcard crates/context-bench/examples/*.rs)))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-model compare-proxies build python test test-rust test-python agreement attack fuzz bench bench-python lint check-release check-packages check-msrv public-api notices fuzz-yaml fmt doc clean
+.PHONY: help demo demo-model compare-proxies build python test test-rust test-python snapshots agreement attack fuzz bench bench-python lint check-release check-packages check-msrv public-api notices fuzz-yaml fmt doc clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -87,6 +87,9 @@ test-rust: ## Run the Rust tests, doc tests and examples
 	$(CARGO) test --locked --workspace --exclude context-bench-python --all-targets
 	$(CARGO) test --locked --workspace --exclude context-bench-python --doc
 	@for example in $(EXAMPLES); do echo "example $$example"; $(CARGO) run --locked --quiet --package context-bench --example $$example || exit 1; done
+
+snapshots: ## Write anew what the program says: tests/it/snapshots/approved of the program; read the diff
+	INSTA_UPDATE=always $(CARGO) test --locked --package context-bench-cli --test it snapshots
 
 agreement: ## Compare with official scores on stored outputs, what is held out apart (needs ../shared); writes them with CONTEXT_BENCH_UPDATE=1
 	$(CARGO) test --locked --package context-bench-cli --test agreement

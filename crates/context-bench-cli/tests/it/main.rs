@@ -39,6 +39,7 @@ mod run_file;
 #[cfg(target_os = "linux")]
 mod sandbox;
 mod score;
+mod snapshots;
 mod store;
 mod stored;
 mod systems;
