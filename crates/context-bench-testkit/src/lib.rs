@@ -44,7 +44,9 @@ mod server;
 pub mod shared;
 mod sse;
 mod wire;
+pub mod worked;
 
+pub use context_bench_testkit_macros::{needs_shared, shared_was_present};
 pub use fault::Fault;
 pub use headers::Headers;
 pub use record::RecordedRequest;

@@ -125,7 +125,7 @@ impl Compared {
 
 /// Real records of the datasets of the catalog, repeated to some 20 MB each.
 fn real(python: &str, folder: &Path) {
-    let Some(source) = context_bench_testkit::shared::path("data/parquet") else {
+    let Some(source) = context_bench_testkit::shared::find("data/parquet") else {
         return;
     };
     let mut total = Compared::default();

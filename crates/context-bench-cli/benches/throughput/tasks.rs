@@ -107,7 +107,7 @@ pub(super) fn memory_child(root: &Path) {
 fn mmlu(folder: &Path) {
     let copy = folder.join("mmlu");
     std::fs::create_dir_all(&copy).unwrap();
-    let real = shared::path("data/full/mmlu.all.test.jsonl.gz");
+    let real = shared::find("data/full/mmlu.all.test.jsonl.gz");
     match &real {
         Some(file) => {
             std::fs::copy(file, copy.join("mmlu.all.test.jsonl.gz")).unwrap();

@@ -28,7 +28,7 @@ impl Test {
 
     fn missing(&self) -> Option<String> {
         let paths = self.needs.iter().map(|file| format!("data/{file}"));
-        let missing = paths.into_iter().find(|path| !shared::has(path));
+        let missing = paths.into_iter().find(|path| shared::find(path).is_none());
         missing.map(|path| format!("shared file `{path}` is not present"))
     }
 }

@@ -130,7 +130,7 @@ pub(crate) fn mgsm(report: &mut Report) -> Result<(), Ignored> {
     let mut tally = Tally::new("mgsm", "math_equiv").note("outputs written by us, no model's");
     for (language, announcement) in announcements {
         let file = format!("raw/mgsm.{language}.jsonl");
-        if !shared::has(&format!("data/{file}")) {
+        if shared::find(&format!("data/{file}")).is_none() {
             continue;
         }
         for record in records(&file) {

@@ -9,7 +9,7 @@ use context_bench::evaluator::code_execution::{assemble, program_text};
 use context_bench::evaluator::{CodeExecution, CodeExecutionSettings};
 use context_bench::sandbox::{Sandbox, SandboxLevel};
 use context_bench::{Evaluator, Example, Output, Score};
-use context_bench_testkit::shared;
+use context_bench_testkit::worked;
 use serde_json::{Map, Value, json};
 
 use crate::program::{arg, run};
@@ -83,7 +83,7 @@ fn score_all(evaluator: CodeExecution, pairs: Vec<(Example, String)>) -> Vec<Sco
 fn worked_cases() {
     let differences: BTreeMap<&str, &str> = DIFFERENCES.iter().copied().collect();
     let runtime = runtime();
-    let mut cases = shared::vectors("context-bench.json");
+    let mut cases = worked::original_tool();
     cases.retain(|case| {
         case["component"]
             .as_str()

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use context_bench_testkit::hub::{FakeHub, FakeRepo};
-use context_bench_testkit::shared;
+use context_bench_testkit::{needs_shared, shared};
 use serde_json::{Value, json};
 
 use crate::program::{Done, arg, command, run, run_with};
@@ -640,11 +640,10 @@ fn python_functions_are_called_unless_forbidden() {
     assert!(done.stdout.contains("1 task found and valid"), "{done}");
 }
 
+#[needs_shared("data/full/mmlu.all.test.jsonl.gz")]
 #[test]
 fn all_of_mmlu_from_the_shared_copy() {
-    let Some(folder) = shared::path("data/full") else {
-        return;
-    };
+    let folder = shared::path("data/full");
     let copy = format!("mmlu={}", folder.display());
     let found = rendered(&["--tasks", "mmlu", "--data-from", &copy]);
     assert_eq!(found.len(), 14_042);

@@ -1,6 +1,6 @@
 //! Damaged Parquet files: an error or records, never a panic, never without end.
 
-use context_bench_testkit::{parquet as testkit_parquet, shared};
+use context_bench_testkit::{needs_shared, parquet as testkit_parquet, shared};
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 use proptest::prelude::*;
@@ -84,14 +84,13 @@ fn checksums_of_pages_tell_every_flipped_bit() {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() })]
+    #[needs_shared("data/parquet")]
     #[test]
     fn real_files_with_flipped_bytes_are_survived(
         flips in proptest::collection::vec((any::<proptest::sample::Index>(), any::<u8>()), 1..8),
     ) {
         for name in ["ifeval", "qasper", "mmlu.all", "natural-questions"] {
-            let Some(path) = shared::path(&format!("data/parquet/{name}.parquet")) else {
-                return Ok(());
-            };
+            let path = shared::path(&format!("data/parquet/{name}.parquet"));
             let mut bytes = std::fs::read(path).expect("readable");
             // Pages and the footer, which is more telling than text.
             let start = bytes.len() - bytes.len().min(20_000);

@@ -1,6 +1,6 @@
 //! Real data: the same records from Parquet and from JSON Lines.
 
-use context_bench_testkit::shared;
+use context_bench_testkit::{needs_shared, shared};
 use serde_json::Value;
 
 use crate::read;
@@ -18,11 +18,10 @@ fn without_nulls(value: &mut Value) {
     }
 }
 
+#[needs_shared("data/parquet", "data/raw")]
 #[test]
 fn parquet_and_json_lines_give_the_same_records() {
-    let Some(folder) = shared::path("data/parquet") else {
-        return;
-    };
+    let folder = shared::path("data/parquet");
     let mut n_files = 0;
     for file in context_bench_records::files(&folder).expect("files") {
         let name = file
@@ -30,7 +29,7 @@ fn parquet_and_json_lines_give_the_same_records() {
             .expect("a name")
             .to_string_lossy()
             .into_owned();
-        let Some(lines) = shared::path(&format!("data/raw/{name}.jsonl")) else {
+        let Some(lines) = shared::find(&format!("data/raw/{name}.jsonl")) else {
             continue;
         };
         n_files += 1;

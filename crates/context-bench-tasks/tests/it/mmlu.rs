@@ -1,16 +1,15 @@
 //! All 14,042 questions of MMLU as 57 tasks in four areas, five shots each.
 
 use context_bench_tasks::{Dataset, NoHost, Options, Task, select};
-use context_bench_testkit::shared;
+use context_bench_testkit::{needs_shared, shared};
 use serde_json::{Value, json};
 
 use crate::vectors::{resolver, write_tree};
 
+#[needs_shared("data/full/mmlu.all.test.jsonl.gz")]
 #[test]
 fn prompts_of_all_subjects() {
-    let Some(path) = shared::path("data/full/mmlu.all.test.jsonl.gz") else {
-        return;
-    };
+    let path = shared::path("data/full/mmlu.all.test.jsonl.gz");
     let output = std::process::Command::new("gzip")
         .arg("-dc")
         .arg(path)

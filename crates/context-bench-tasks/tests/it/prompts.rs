@@ -5,9 +5,10 @@ use context_bench_tasks::config::{Config, Origin};
 use context_bench_tasks::options::Chat;
 use context_bench_tasks::request::Ask;
 use context_bench_tasks::{Dataset, Error, Function, Host, NoHost, Options, OutputType, Task};
+use context_bench_testkit::worked;
 use serde_json::{Map, Value, json};
 
-use crate::vectors::{check, vectors};
+use crate::vectors::check;
 
 fn dataset(value: &Value) -> Dataset {
     serde_json::from_value(value.clone()).unwrap()
@@ -54,7 +55,7 @@ fn requests(task: &Task, data: &Dataset, variant: &Value) -> Value {
 
 #[test]
 fn prompts() {
-    let Some(vectors) = vectors() else { return };
+    let vectors = worked::lm_evaluation_harness();
     let mut n = 0;
     for case in vectors["prompts"].as_array().unwrap() {
         let name = case["task"].as_str().unwrap();
@@ -74,7 +75,7 @@ fn prompts() {
 
 #[test]
 fn formats() {
-    let Some(vectors) = vectors() else { return };
+    let vectors = worked::lm_evaluation_harness();
     for case in vectors["formats"].as_array().unwrap() {
         let id = case["id"].as_str().unwrap();
         let format = case["task_spec"]

@@ -10,10 +10,11 @@ use context_bench_tasks::scoring::{ScoredDocument, TaskScores};
 use context_bench_tasks::{
     Group, Leaf, NoHost, Node, Options, Results, Task, TaskResult, Tree, select,
 };
+use context_bench_testkit::worked;
 use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
 
-use crate::vectors::{check, close, resolver, vectors, write_tree};
+use crate::vectors::{check, close, resolver, write_tree};
 
 fn node(member: &Value) -> Node {
     match member {
@@ -123,7 +124,7 @@ fn members_count_the_same_whatever_is_in_them() {
 
 #[test]
 fn worked_tables() {
-    let Some(vectors) = vectors() else { return };
+    let vectors = worked::lm_evaluation_harness();
     for case in vectors["aggregation"]["tables"].as_array().unwrap() {
         let id = case["id"].as_str().unwrap();
         let results = results(case);

@@ -10,13 +10,8 @@ use context_bench_error::Hint as _;
 use context_bench_tasks::aggregate::{AggregateMetric, MacroError, aggregate, pooled_stderr};
 use context_bench_tasks::config::{Config, Origin};
 use context_bench_tasks::{IndexOptions, Node, TaskFileIndex, TaskResolver};
-use context_bench_testkit::shared;
+use context_bench_testkit::worked;
 use serde_json::{Map, Value, json};
-
-pub(crate) fn vectors() -> Option<Value> {
-    let path = shared::path("spec/vectors/lmeval.json")?;
-    Some(serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap())
-}
 
 /// Equal, with numbers within 1e-9 of each other.
 pub(crate) fn close(a: &Value, b: &Value) -> bool {
@@ -93,7 +88,7 @@ pub(crate) fn resolver(root: &Path) -> TaskResolver {
 
 #[test]
 fn indexes() {
-    let Some(vectors) = vectors() else { return };
+    let vectors = worked::lm_evaluation_harness();
     for case in vectors["index"].as_array().unwrap() {
         let folder = tempfile::tempdir().unwrap();
         write_tree(folder.path(), &case["files"]);
@@ -141,7 +136,7 @@ fn indexes() {
 
 #[test]
 fn resolutions() {
-    let Some(vectors) = vectors() else { return };
+    let vectors = worked::lm_evaluation_harness();
     let folder = tempfile::tempdir().unwrap();
     write_tree(folder.path(), &vectors["resolution"]["files"]);
     let resolver = resolver(folder.path());
@@ -237,7 +232,7 @@ fn scores(
 
 #[test]
 fn aggregations() {
-    let Some(vectors) = vectors() else { return };
+    let vectors = worked::lm_evaluation_harness();
     for case in vectors["aggregation"]["cases"].as_array().unwrap() {
         let id = case["id"].as_str().unwrap();
         let mut found = Map::new();

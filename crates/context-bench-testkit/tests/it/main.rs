@@ -14,4 +14,6 @@ mod program;
 mod recording;
 mod replies;
 mod requests;
+mod shared;
 mod streaming;
+mod worked;

@@ -41,7 +41,7 @@ impl Corpus {
     /// The built-in texts and up to some thousand real ones.
     pub(crate) fn load() -> Self {
         let mut texts: Vec<String> = SEEDS.iter().map(ToString::to_string).collect();
-        if let Some(folder) = shared::path("data/responses") {
+        if let Some(folder) = shared::find("data/responses") {
             let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().flatten().collect();
             files.sort_by_key(|entry| entry.path());
             for file in files {

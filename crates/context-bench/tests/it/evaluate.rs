@@ -16,7 +16,7 @@ use context_bench::{
     Dataset, Error, EvalResult, Evaluator, Example, ExampleId, FailureKind, Output, RunEvent,
     ScoreName, Scores, Stop, System, Turn, evaluate,
 };
-use context_bench_testkit::shared;
+use context_bench_testkit::worked;
 use serde_json::{Value, json};
 use sha2::Digest as _;
 
@@ -96,10 +96,7 @@ fn metric(case: &Value) -> Arc<dyn Metric> {
 
 #[tokio::test]
 async fn worked_cases() {
-    for case in shared::vectors("context-bench.json") {
-        if case["component"] != "evaluate" {
-            continue;
-        }
+    for case in worked::cases_of("evaluate") {
         let (input, expected) = (&case["input"], &case["expected"]);
         let systems = input["systems"].as_array().unwrap().iter();
         let systems = systems.map(|script| {

@@ -10,7 +10,7 @@ use context_bench::evaluator::{
 use context_bench::{Evaluator, Example, Output, Scores};
 use context_bench_scoring::official::{alpaca_eval, longmemeval, mt_bench};
 use context_bench_scoring::stats::{JudgedPair, length_controlled};
-use context_bench_testkit::{ChatServer, Reply, Request};
+use context_bench_testkit::{ChatServer, Reply, Request, needs_shared};
 use serde_json::{Value, json};
 
 use crate::worked::records;
@@ -285,37 +285,37 @@ async fn the_overlap_of_patches_is_that_of_the_diff() {
     }
 }
 
+#[needs_shared("data/responses/mt-bench.gpt4_single.jsonl")]
 #[test]
-fn published_verdicts_are_read_as_published() {
+fn published_ratings_are_read_as_published() {
     let verdicts = records("data/responses/mt-bench.gpt4_single.jsonl");
-    if !verdicts.is_empty() {
-        let read = verdicts.iter().filter(|one| {
-            let said = one["judgment"].as_str().unwrap();
-            mt_bench::rating(said) == one["score"].as_f64()
-        });
-        assert_eq!((read.count(), verdicts.len()), (160, 160));
-    }
-    let verdicts = records("data/responses/longmemeval.gemini-2.5-flash.jsonl");
-    if !verdicts.is_empty() {
-        for one in &verdicts {
-            let said = one["evaluation"].as_str().unwrap();
-            assert_eq!(longmemeval::verdict(said), said.eq_ignore_ascii_case("yes"));
-            let (id, kind) = (one["question_id"].as_str(), one["question_type"].as_str());
-            assert!(
-                longmemeval::Kind::of(id.unwrap(), kind.unwrap()).is_some(),
-                "{one}"
-            );
-        }
-        assert_eq!(verdicts.len(), 250);
-    }
+    let read = verdicts.iter().filter(|one| {
+        let said = one["judgment"].as_str().unwrap();
+        mt_bench::rating(said) == one["score"].as_f64()
+    });
+    assert_eq!((read.count(), verdicts.len()), (160, 160));
 }
 
+#[needs_shared("data/responses/longmemeval.gemini-2.5-flash.jsonl")]
+#[test]
+fn published_verdicts_are_read_as_published() {
+    let verdicts = records("data/responses/longmemeval.gemini-2.5-flash.jsonl");
+    for one in &verdicts {
+        let said = one["evaluation"].as_str().unwrap();
+        assert_eq!(longmemeval::verdict(said), said.eq_ignore_ascii_case("yes"));
+        let (id, kind) = (one["question_id"].as_str(), one["question_type"].as_str());
+        assert!(
+            longmemeval::Kind::of(id.unwrap(), kind.unwrap()).is_some(),
+            "{one}"
+        );
+    }
+    assert_eq!(verdicts.len(), 250);
+}
+
+#[needs_shared("data/responses/alpaca-eval.annotations.jsonl")]
 #[test]
 fn published_preferences_give_the_win_rates_of_the_authors_package() {
     let annotations = records("data/responses/alpaca-eval.annotations.jsonl");
-    if annotations.is_empty() {
-        return;
-    }
     // By `alpaca_eval` 0.6.6, its `length_controlled_minimal`, on the same pairs.
     for (model, raw, discrete, controlled) in EXPECTED {
         let own: Vec<&Value> = annotations

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use context_bench::chat::{Pace, derive_name};
 use context_bench::system::{OpenAiProxy, OpenAiProxySettings, SystemError};
 use context_bench::{Example, FailureKind, Output, System as _, Turn, evaluate};
-use context_bench_testkit::{ChatServer, Reply, Request, handlers, shared};
+use context_bench_testkit::{ChatServer, Reply, Request, handlers, worked};
 use serde_json::{Map, Value, json};
 
 const KEY: &str = "sk-test-0123456789";
@@ -575,9 +575,8 @@ async fn a_conversation_that_fails_tells_its_whole_cost() {
 
 /// The worked cases of one component as (id, input, expected).
 fn vectors(component: &str) -> Vec<(String, Value, Value)> {
-    let cases = shared::vectors("context-bench.json").into_iter();
+    let cases = worked::cases_of(component).into_iter();
     cases
-        .filter(|case| case["component"] == component)
         .map(|mut case| {
             let id = case["id"].as_str().unwrap().to_owned();
             (id, case["input"].take(), case["expected"].take())

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use context_bench::{Evaluator, Example, Output};
-use context_bench_testkit::shared;
+use context_bench_testkit::{shared, worked};
 use serde_json::{Map, Value, json};
 
 /// Case ids and what ours is, as JSON.
@@ -18,10 +18,7 @@ pub(crate) fn check(component: &str, differences: Differences, ours: impl Fn(&Va
     let differences: BTreeMap<&str, &str> = differences.iter().copied().collect();
     let mut wrong = Vec::new();
     let mut seen = 0;
-    for case in shared::vectors("context-bench.json") {
-        if case["component"] != component {
-            continue;
-        }
+    for case in worked::cases_of(component) {
         let id = case["id"].as_str().unwrap();
         let (found, theirs) = (ours(&case["input"]), &case["expected"]);
         let expected = match differences.get(id) {
@@ -44,13 +41,11 @@ pub(crate) fn check(component: &str, differences: Differences, ours: impl Fn(&Va
             ));
         }
     }
-    if shared::path("spec/vectors/context-bench.json").is_some() {
-        assert_eq!(
-            seen,
-            differences.len(),
-            "a listed difference is no case of {component}"
-        );
-    }
+    assert_eq!(
+        seen,
+        differences.len(),
+        "a listed difference is not a case of {component}"
+    );
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
@@ -83,12 +78,9 @@ fn close(found: &Value, expected: &Value) -> bool {
     }
 }
 
-/// The records of a shared JSONL file, or none (with a message) when it is absent.
+/// The records of a shared JSONL file.
 pub(crate) fn records(relative: &str) -> Vec<Value> {
-    let Some(path) = shared::path(relative) else {
-        return Vec::new();
-    };
-    lines(&std::fs::read_to_string(path).unwrap())
+    lines(&std::fs::read_to_string(shared::path(relative)).unwrap())
 }
 
 /// The records of JSONL text.

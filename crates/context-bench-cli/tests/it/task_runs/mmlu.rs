@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Read as _;
 
 use context_bench_testkit::likelihood::{EchoStyle, TokenScore, likelihood};
-use context_bench_testkit::{ChatServer, Reply, shared};
+use context_bench_testkit::{ChatServer, Reply, needs_shared, shared};
 use serde_json::{Value, json};
 
 use super::{Tasks, only};
@@ -61,11 +61,10 @@ fn pooled(subjects: &[&Subject]) -> (f64, f64) {
     (right / n, error)
 }
 
+#[needs_shared("data/full/mmlu.all.test.jsonl.gz")]
 #[test]
 fn all_of_mmlu_over_the_mock_endpoint() {
-    let Some(path) = shared::path("data/full/mmlu.all.test.jsonl.gz") else {
-        return;
-    };
+    let path = shared::path("data/full/mmlu.all.test.jsonl.gz");
     let mut text = String::new();
     let file = std::fs::File::open(&path).unwrap();
     flate2::read::GzDecoder::new(file)

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use context_bench::Example;
 use context_bench::dataset::catalog::DatasetCatalog;
-use context_bench_testkit::shared;
+use context_bench_testkit::{needs_shared, shared};
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
@@ -53,11 +53,10 @@ fn described(example: &Value) -> Value {
     json!({"fields": lengths, "sha256": digest})
 }
 
+#[needs_shared("data/raw")]
 #[test]
 fn real_samples_make_the_examples_that_are_committed() {
-    let Some(folder) = shared::path("data/raw") else {
-        return;
-    };
+    let folder = shared::path("data/raw");
     let catalog = DatasetCatalog::builtin();
     let known: BTreeSet<&str> = catalog.names().into_iter().collect();
     let mut files: Vec<String> = fs::read_dir(&folder)
@@ -108,12 +107,10 @@ fn real_samples_make_the_examples_that_are_committed() {
     }
 }
 
+#[needs_shared("data/parquet", "data/raw")]
 #[test]
 fn parquet_and_json_lines_make_the_same_examples() {
-    let (Some(parquet), Some(raw)) = (shared::path("data/parquet"), shared::path("data/raw"))
-    else {
-        return;
-    };
+    let (parquet, raw) = (shared::path("data/parquet"), shared::path("data/raw"));
     let catalog = DatasetCatalog::builtin();
     let known: BTreeSet<&str> = catalog.names().into_iter().collect();
     let mut compared = 0;
@@ -146,6 +143,7 @@ fn differing(a: Vec<Example>, b: Vec<Example>) -> Option<(Value, Value)> {
     pairs.into_iter().find(|(a, b)| a != b)
 }
 
+#[needs_shared("data/full")]
 #[test]
 fn complete_files_load() {
     for (typed, file, n) in [
@@ -165,9 +163,7 @@ fn complete_files_load() {
         ("truthfulqa", "full/truthfulqa.generation.jsonl", 817),
         ("bbh:*", "full/bbh", 6511),
     ] {
-        let Some(path) = shared::path(&format!("data/{file}")) else {
-            return;
-        };
+        let path = shared::path(&format!("data/{file}"));
         let examples = load(&format!("{typed}={}", path.display()));
         let examples = examples.unwrap_or_else(|error| panic!("{typed}: {error}"));
         assert_eq!(examples.len(), n, "{typed}");
