@@ -139,7 +139,7 @@ def test_an_evaluator_that_raises_leaves_the_row_unscored() -> None:
     unscored = result.rows[1].unscored
     assert "KeyError: 'missing'" in unscored["picky"] and "Traceback" in unscored["picky"]
     assert result.rows[1].scores["f1"] == 1.0
-    assert "no number" in result.rows[2].unscored["good"]
+    assert "is not a number" in result.rows[2].unscored["good"]
     assert result.summary["echo"]["mean_score"] == 1.0
     assert result.counts["echo"]["unscored"] == 2
 

@@ -58,7 +58,7 @@ def test_an_answer_that_json_changes_is_never_scored_from_a_copy(
 ) -> None:
     system = Chunker(kept=value)
     for calls in (1, 2):
-        with pytest.warns(EvaluationWarning, match="`kept` holds what JSON has no equal for"):
+        with pytest.warns(EvaluationWarning, match="`kept` contains something that JSON cannot represent"):
             result = evaluate(
                 [system],
                 [{"id": 1, "context": "c"}],
