@@ -207,7 +207,7 @@ fn rows_without_a_gold_answer_are_not_called_scored() {
     let table = run(&[&base[..], &["table"]].concat());
     assert_eq!(table.code, 0, "{table}");
     assert!(table.stdout.contains(" 3/0"), "{table}");
-    let told = "cat: 2 of 5 not applicable: the examples lack";
+    let told = "cat: 2 of 5 not applicable: the examples do not have";
     assert!(table.stdout.contains(told), "{table}");
     let counts = &run(&[&base[..], &["json"]].concat()).json()["counts"]["cat"];
     assert_eq!(counts["planned"], 5);
