@@ -1,4 +1,4 @@
-//! Reasons: what stands behind "because" and its kin.
+//! Reasons: what follows "because" and similar words.
 
 use super::candidate::{Candidate, View};
 use super::lexicon::is_month;

@@ -55,6 +55,11 @@ impl Reader {
     }
 }
 
+/// The example of the README, compiled with the documentation tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 #[cfg(test)]
 mod tests {
     use super::*;

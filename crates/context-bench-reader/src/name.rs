@@ -46,7 +46,7 @@ fn goes_on(tokens: &[Token], at: usize) -> bool {
     if before.possessive {
         return false;
     }
-    // `Dr. Lee`, `J. Smith`: the stop is no break.
+    // `Dr. Lee`, `J. Smith`: the full stop does not end a sentence.
     let abbreviated = is_title(&before.lower) || before.end - before.start == 1;
     if token.after_break && (token.after_comma || !abbreviated) {
         return false;

@@ -30,7 +30,7 @@ pub(super) struct Passage<'a> {
 }
 
 /// The best passages, and the weight of each term of the question.
-pub(super) struct Found<'a> {
+pub(super) struct RankedPassages<'a> {
     /// From best to worst, ties in the order of the text.
     pub(super) passages: Vec<Passage<'a>>,
     /// In the order of the question's terms; they add up to 1 unless no term occurs.
@@ -38,7 +38,7 @@ pub(super) struct Found<'a> {
 }
 
 /// Finds the passages that a question with these terms is about.
-pub(super) fn find<'a>(context: &'a str, terms: &[String]) -> Found<'a> {
+pub(super) fn find<'a>(context: &'a str, terms: &[String]) -> RankedPassages<'a> {
     let passages = passages(context);
     let index: HashMap<&str, usize> = terms
         .iter()
@@ -60,7 +60,7 @@ pub(super) fn find<'a>(context: &'a str, terms: &[String]) -> Found<'a> {
     let mut weights: Vec<f64> = n_with
         .iter()
         .map(|&with| match with {
-            // A word that the text does not know cannot tell passages apart.
+            // A word that does not occur in the text cannot distinguish passages.
             0 => 0.0,
             with => idf(with, passages.len()).max(0.05),
         })
@@ -91,7 +91,7 @@ pub(super) fn find<'a>(context: &'a str, terms: &[String]) -> Found<'a> {
             score: scores[at],
         })
         .collect();
-    Found { passages, weights }
+    RankedPassages { passages, weights }
 }
 
 /// For each passage 1 if it holds the term, else a share by the distance to one that does.

@@ -29,7 +29,7 @@ pub(super) enum Kind {
     Sentence,
 }
 
-/// Which side of the verb the answer stands on, when the question tells.
+/// Which side of the verb the answer stands on, when the question says so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     /// "Who built it?": before the verb, or behind "by".
@@ -51,7 +51,7 @@ pub(super) struct Question {
     pub(super) terms: Vec<String>,
     /// Terms of the noun that is asked for: "how many *blocks*".
     pub(super) head: Vec<String>,
-    /// The term of the main verb, where it can be told.
+    /// The term of the main verb, where it is known.
     pub(super) verb: Option<String>,
     /// All words, to keep the answer from repeating the question.
     pub(super) words: HashSet<String>,

@@ -1,7 +1,7 @@
 //! Choosing the answer among the candidates of the best passages.
 
 use super::candidate::{Candidate, View, candidates};
-use super::passage::Found;
+use super::passage::RankedPassages;
 use super::question::{Kind, Question, Role};
 use super::token::{Token, tokens};
 
@@ -17,7 +17,7 @@ const REACH: f64 = 7.0;
 const BREAK: f64 = 2.0;
 
 /// The best answer of all passages; empty when there is no candidate.
-pub(super) fn best_answer(question: &Question, found: &Found<'_>) -> String {
+pub(super) fn best_answer(question: &Question, found: &RankedPassages<'_>) -> String {
     let mut best: Option<(f64, String)> = None;
     for passage in &found.passages {
         let words = tokens(passage.text);

@@ -2,13 +2,13 @@
 
 use super::lexicon::is_negation;
 use super::number::is_number;
-use super::passage::Found;
+use super::passage::RankedPassages;
 use super::question::Question;
 use super::rank::matches;
 use super::token::tokens;
 
 /// "yes" unless the best passage denies it, gives another number, or is about something else.
-pub(super) fn yes_or_no(question: &Question, found: &Found<'_>) -> String {
+pub(super) fn yes_or_no(question: &Question, found: &RankedPassages<'_>) -> String {
     let Some(best) = found.passages.first() else {
         return String::new();
     };
@@ -32,7 +32,7 @@ pub(super) fn yes_or_no(question: &Question, found: &Found<'_>) -> String {
 }
 
 /// The option that stands with more of the question in one passage; the first on a tie.
-pub(super) fn choice(question: &Question, found: &Found<'_>) -> Option<String> {
+pub(super) fn choice(question: &Question, found: &RankedPassages<'_>) -> Option<String> {
     let mut best: Option<(f64, &String)> = None;
     for option in &question.options {
         let terms: Vec<String> = tokens(option).into_iter().map(|token| token.term).collect();

@@ -4,7 +4,7 @@
 //! run and had no processor, because others had them, is not its time: a correct
 //! program must not fail for what runs beside it. A program is out of time when it
 //! used that much processor time, or when the limit has passed without the time it
-//! was kept waiting. Where that cannot be told, its time is in doubt, and it has to
+//! was kept waiting. Where that cannot be known, its time is in doubt, and it has to
 //! run again alone.
 
 use std::collections::HashMap;

@@ -1,4 +1,4 @@
-//! Why there is no sandbox.
+//! `SandboxError`: why programs cannot be run here.
 
 use context_bench_error::Hint;
 

@@ -1,4 +1,4 @@
-//! `Job`: what the launcher is told, as one framed JSON text on its standard input.
+//! `Job`: what the launcher is asked to do, as one framed JSON text on its standard input.
 //!
 //! The program and the secret follow on the same stream and are left for Python.
 

@@ -2,7 +2,7 @@
 //!
 //! [`Sandbox::run`] starts a separate process that cannot use the network, read
 //! the user's files, write outside a private folder, outlive its time or take
-//! the machine down, and tells how the program ended as a [`Verdict`]. The
+//! the machine down, and reports how the program ended as a [`Verdict`]. The
 //! restrictions are applied by a *launcher*: a program that restricts itself and
 //! then becomes Python, so nothing unsafe runs between fork and exec. Which
 //! mechanisms hold is found out by trying them once; see [`SandboxLevel`] and
@@ -107,6 +107,7 @@ pub struct Sandbox {
 
 /// How one program ended, and what it took.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Outcome {
     /// How the program ended.
     pub verdict: Verdict,
@@ -219,3 +220,8 @@ impl Sandbox {
         }
     }
 }
+
+/// The example of the README, compiled with the documentation tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

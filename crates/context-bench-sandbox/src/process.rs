@@ -10,7 +10,7 @@ use super::clock::Clock;
 use super::interpreter::Interpreter;
 use super::job::Job;
 use super::program::{DRIVER, STARTED};
-use super::running::{self, End, Ended, Terms};
+use super::running::{self, End, ProcessResult, Terms};
 use super::verdict::{REPORT_LINES, from_report, from_status};
 use super::warden::Warden;
 use super::watch::{Excess, Watch, remove};
@@ -41,7 +41,7 @@ pub(super) struct Start<'a> {
     pub(super) alone: bool,
 }
 
-/// Runs a program to its end; `None` when its time ran out and nobody can tell
+/// Runs a program to its end; `None` when its time ran out and nobody can say
 /// whether it had that time. That does not happen to a program that runs alone.
 pub(super) fn run(start: &Start<'_>, program: &Program) -> Option<Outcome> {
     let begun = Instant::now();
@@ -154,7 +154,7 @@ impl Start<'_> {
     }
 
     /// What the end of a process says about its program.
-    fn judge(&self, ended: &Ended, secret: &str, key: &str, output: &str) -> Verdict {
+    fn judge(&self, ended: &ProcessResult, secret: &str, key: &str, output: &str) -> Verdict {
         let report = String::from_utf8_lossy(&ended.report);
         // Only the launcher knows the key, and the program runs only after it.
         let launched = if self.level.is_contained() {

@@ -1,4 +1,4 @@
-//! A process that runs: its pipes, its end, and the end of all that it started.
+//! A running process: its pipes, its end, and the end of everything that it started.
 //!
 //! Three threads keep the pipes moving; the caller's thread waits and watches.
 //! It stays for the whole run, because the launcher asks the kernel to die with
@@ -60,9 +60,9 @@ pub(super) enum End {
     Excess(Excess),
 }
 
-/// All that is left of a process.
+/// What is left of a process that has ended.
 #[derive(Debug)]
-pub(super) struct Ended {
+pub(super) struct ProcessResult {
     pub(super) end: End,
     /// The beginning of what it wrote to standard output.
     pub(super) report: Vec<u8>,
@@ -81,7 +81,7 @@ pub(super) struct Terms<'a> {
     pub(super) warden: Option<(&'a Warden, &'a Launcher)>,
 }
 
-/// What the reading threads tell.
+/// What the reading threads report.
 enum Event {
     /// There is more of the report.
     Report,
@@ -90,10 +90,10 @@ enum Event {
 }
 
 /// What a thread has read so far.
-type Kept = Arc<Mutex<Vec<u8>>>;
+type ReadBuffer = Arc<Mutex<Vec<u8>>>;
 
 /// Starts the command, hands it the input and waits for its end.
-pub(super) fn run(mut command: Command, terms: Terms<'_>) -> io::Result<Ended> {
+pub(super) fn run(mut command: Command, terms: Terms<'_>) -> io::Result<ProcessResult> {
     let mut child = command.spawn()?;
     let guarded = terms
         .warden
@@ -119,9 +119,9 @@ pub(super) fn run(mut command: Command, terms: Terms<'_>) -> io::Result<Ended> {
     let mut pipes = Pipes {
         events: received,
         open: 2,
-        report: Kept::default(),
+        report: ReadBuffer::default(),
         report_lines: terms.report_lines,
-        output: Kept::default(),
+        output: ReadBuffer::default(),
     };
     let (report, also) = (Arc::clone(&pipes.report), events.clone());
     std::thread::spawn(move || read_report(stdout, &report, &also));
@@ -143,7 +143,7 @@ pub(super) fn run(mut command: Command, terms: Terms<'_>) -> io::Result<Ended> {
         }
         pipes.next(TICK);
     }
-    Ok(Ended {
+    Ok(ProcessResult {
         end: end.unwrap_or(End::Exited(status)),
         report: lock(&pipes.report).clone(),
         output: lock(&pipes.output).clone(),
@@ -211,9 +211,9 @@ fn make_way(tree: &Tree, child: &Child) {
 struct Pipes {
     events: Receiver<Event>,
     open: usize,
-    report: Kept,
+    report: ReadBuffer,
     report_lines: usize,
-    output: Kept,
+    output: ReadBuffer,
 }
 
 impl Pipes {
@@ -236,12 +236,12 @@ impl Pipes {
     }
 }
 
-fn lock(kept: &Kept) -> MutexGuard<'_, Vec<u8>> {
+fn lock(kept: &ReadBuffer) -> MutexGuard<'_, Vec<u8>> {
     kept.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Keeps the beginning and reads on to the end.
-fn read_report(mut pipe: impl Read, kept: &Kept, events: &Sender<Event>) {
+fn read_report(mut pipe: impl Read, kept: &ReadBuffer, events: &Sender<Event>) {
     let mut buffer = [0; KEPT];
     while let Ok(count @ 1..) = pipe.read(&mut buffer) {
         let mut kept = lock(kept);
@@ -256,7 +256,7 @@ fn read_report(mut pipe: impl Read, kept: &Kept, events: &Sender<Event>) {
 }
 
 /// Keeps the end and says so once when there is too much.
-fn read_output(mut pipe: impl Read, limit: u64, kept: &Kept, events: &Sender<Event>) {
+fn read_output(mut pipe: impl Read, limit: u64, kept: &ReadBuffer, events: &Sender<Event>) {
     let mut buffer = vec![0; 64 * 1024];
     let mut total = 0_u64;
     while let Ok(count @ 1..) = pipe.read(&mut buffer) {

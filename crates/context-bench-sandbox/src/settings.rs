@@ -1,4 +1,4 @@
-//! What can be chosen about the sandbox.
+//! `SandboxSettings`: interpreter, limits, and what happens without a sandbox.
 
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -12,7 +12,7 @@ const MAX_PROCESSES: usize = 4096;
 pub(super) struct Tree {
     /// That process first.
     pub(super) processes: Vec<Process>,
-    /// Whether the system tells who is whose child; some kernels do not.
+    /// Whether the system reports which process is whose child; some kernels do not.
     pub(super) is_whole: bool,
 }
 

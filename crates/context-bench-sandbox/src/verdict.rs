@@ -1,4 +1,4 @@
-//! `Verdict`: how a program ended, and how that is told from what it left.
+//! `Verdict`: how a program ended, and how that is known from what it left.
 
 use std::fmt;
 use std::process::ExitStatus;

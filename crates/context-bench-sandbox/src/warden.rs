@@ -1,7 +1,7 @@
 //! `Warden`: a process that outlives ours for a moment and ends what we left.
 //!
 //! A program dies with the thread that started it, but not what that program
-//! started, and a killed program can clean up nothing. The warden is told the group
+//! started, and a killed program can clean up nothing. The warden is given the group
 //! of each program before that gets its job, and when its input ends, because we
 //! are gone, it kills the groups that it still has. It is the launcher in another
 //! role (`launcher/warden.rs`), in a session of its own.

@@ -55,7 +55,7 @@ impl Watch<'_> {
 }
 
 /// Memory in bytes that processes do not share with files, each page counted once;
-/// 0 where the system does not tell.
+/// 0 where the system does not report it.
 fn memory(tree: &Tree) -> u64 {
     let mut shared = Shared::default();
     let own: u64 = tree.processes.iter().map(own_memory).sum();
@@ -99,7 +99,7 @@ fn status(process: &Process, name: &str) -> u64 {
 }
 
 /// Memory that processes share: by what it is, how far it reaches. How much of it is
-/// used cannot be told from any process, so all of it counts.
+/// used cannot be distinguished for any process, so all of it counts.
 #[derive(Default)]
 struct Shared(HashMap<(String, String), u64>);
 

@@ -29,3 +29,8 @@ pub mod model;
 pub mod official;
 pub mod stats;
 pub mod text;
+
+/// The example of the README, compiled with the documentation tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

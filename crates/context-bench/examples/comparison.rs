@@ -1,6 +1,6 @@
 //! A custom comparison: how far each system is behind the best one.
 use context_bench::evaluator::AnswerQuality;
-use context_bench::metric::{Compared, Comparison, MeanScore};
+use context_bench::metric::{ComparedSystem, Comparison, MeanScore};
 use context_bench::{Example, Output, Summary, evaluate, system};
 use indexmap::IndexMap;
 
@@ -10,8 +10,8 @@ impl Comparison for Gap {
     fn name(&self) -> &str {
         "gap"
     }
-    fn compare(&self, systems: &[Compared<'_>]) -> IndexMap<String, Summary> {
-        let quality = |one: &Compared<'_>| one.summary.value("mean_score").unwrap_or(0.0);
+    fn compare(&self, systems: &[ComparedSystem<'_>]) -> IndexMap<String, Summary> {
+        let quality = |one: &ComparedSystem<'_>| one.summary.value("mean_score").unwrap_or(0.0);
         let best = systems.iter().map(quality).fold(0.0, f64::max);
         let gap = |one| Summary::new().with("gap_to_best", best - quality(one));
         let gaps = systems.iter().map(|one| (one.name.to_owned(), gap(one)));

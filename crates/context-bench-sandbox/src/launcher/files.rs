@@ -8,7 +8,7 @@ use landlock::{
 };
 
 use super::super::job::Job;
-use super::{At as _, Failed, is_there};
+use super::{AtStep as _, FailedStep, is_there};
 
 /// What the rules are written for; older kernels enforce what they know of it.
 const ABI_WRITTEN_FOR: ABI = ABI::V6;
@@ -23,7 +23,7 @@ pub(super) const DEVICES: [(&str, bool); 4] = [
 
 /// Denies all but what the job names. TCP ports, abstract sockets and signals to
 /// others are denied too where the kernel knows how.
-pub(super) fn guard(job: &Job, folder: &Path) -> Result<(), Failed> {
+pub(super) fn guard(job: &Job, folder: &Path) -> Result<(), FailedStep> {
     let step = "landlock";
     let ruleset = Ruleset::default()
         .handle_access(AccessFs::from_all(ABI_WRITTEN_FOR))
@@ -54,7 +54,7 @@ pub(super) fn guard(job: &Job, folder: &Path) -> Result<(), Failed> {
         AccessFs::from_all(ABI_WRITTEN_FOR) & !special,
     )?;
     match ruleset.restrict_self().at(step)?.ruleset {
-        RulesetStatus::NotEnforced => Err(Failed {
+        RulesetStatus::NotEnforced => Err(FailedStep {
             step,
             reason: "the kernel does not have it".into(),
         }),
@@ -67,7 +67,7 @@ fn allow(
     ruleset: RulesetCreated,
     path: &Path,
     access: BitFlags<AccessFs>,
-) -> Result<RulesetCreated, Failed> {
+) -> Result<RulesetCreated, FailedStep> {
     // What is not there needs no rule.
     let Ok(opened) = PathFd::new(path) else {
         return Ok(ruleset);

@@ -11,7 +11,7 @@ use seccompiler::{
 
 use super::super::SandboxLevel;
 use super::syscalls::{ALLOWED, ALLOWED_OLD, FATAL, REFUSED, REFUSED_OLD};
-use super::{At as _, Failed};
+use super::{AtStep as _, FailedStep};
 
 /// The rules of a filter by system call; no rule means always.
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
@@ -48,7 +48,7 @@ const OWNER_COMMANDS: [u64; 3] = [8, 10, 15];
 const OWNER_REQUESTS: [u64; 2] = [0x8901, 0x8902];
 
 /// Installs the filter, for good.
-pub(super) fn install(level: SandboxLevel) -> Result<(), Failed> {
+pub(super) fn install(level: SandboxLevel) -> Result<(), FailedStep> {
     let step = "system call filter";
     let pid = u64::from(getpid().as_raw_nonzero().get().unsigned_abs());
     let refused = rules(

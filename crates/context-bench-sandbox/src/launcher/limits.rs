@@ -10,13 +10,13 @@ use rustix::process::{
 
 use super::super::job::Job;
 use super::user::User;
-use super::{At as _, Failed};
+use super::{AtStep as _, FailedStep};
 
 /// At least as many programs run at a time.
 const PROGRAMS: u64 = 32;
 
 /// Sets all limits.
-pub(super) fn apply(job: &Job, user: User) -> Result<(), Failed> {
+pub(super) fn apply(job: &Job, user: User) -> Result<(), FailedStep> {
     rustix::process::umask(rustix::fs::Mode::from_bits_truncate(0o077));
     let processes = if user.is_some() || job.level.has_namespaces() {
         job.processes
@@ -42,7 +42,7 @@ pub(super) fn apply(job: &Job, user: User) -> Result<(), Failed> {
 }
 
 /// Sets a limit, but never above the one that is in force.
-fn lower(resource: Resource, value: u64) -> Result<(), Failed> {
+fn lower(resource: Resource, value: u64) -> Result<(), FailedStep> {
     let now = getrlimit(resource);
     let maximum = now.maximum.map_or(value, |maximum| maximum.min(value));
     let limit = Rlimit {
@@ -70,7 +70,7 @@ fn threads_of_user() -> u64 {
 }
 
 /// Asks the kernel to kill us with our parent, and to keep orphans below us.
-pub(super) fn die_with_parent(job: &Job) -> Result<(), Failed> {
+pub(super) fn die_with_parent(job: &Job) -> Result<(), FailedStep> {
     set_parent_process_death_signal(Some(Signal::KILL)).at("end with the parent")?;
     if !job.level.has_namespaces() {
         // The value only has to be there.

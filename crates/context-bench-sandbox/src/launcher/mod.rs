@@ -1,4 +1,4 @@
-//! The launcher: restricts itself, then becomes Python.
+//! The launcher: the process that restricts itself, then becomes Python.
 //!
 //! Started with `namespaces`, it makes new user and process namespaces and starts
 //! itself again with `inside`; started so, or with `restrict`, it reads its job, applies
@@ -27,19 +27,19 @@ use super::job::Job;
 
 /// A step that failed.
 #[derive(Debug)]
-struct Failed {
+struct FailedStep {
     step: &'static str,
     reason: String,
 }
 
 /// Names the step that an error comes from.
-trait At<T> {
-    fn at(self, step: &'static str) -> Result<T, Failed>;
+trait AtStep<T> {
+    fn at(self, step: &'static str) -> Result<T, FailedStep>;
 }
 
-impl<T, E: Display> At<T> for Result<T, E> {
-    fn at(self, step: &'static str) -> Result<T, Failed> {
-        self.map_err(|error| Failed {
+impl<T, E: Display> AtStep<T> for Result<T, E> {
+    fn at(self, step: &'static str) -> Result<T, FailedStep> {
+        self.map_err(|error| FailedStep {
             step,
             reason: error.to_string(),
         })
@@ -53,7 +53,7 @@ pub(super) fn run(stage: Option<&OsStr>) -> ExitCode {
         Some("restrict") => own_session().and_then(|()| restrict()),
         Some(namespaces::INSIDE) => restrict(),
         Some(super::warden::STAGE) => warden::run(),
-        _ => Err(Failed {
+        _ => Err(FailedStep {
             step: "arguments",
             reason: "this is for the sandbox only".into(),
         }),
@@ -66,12 +66,12 @@ pub(super) fn run(stage: Option<&OsStr>) -> ExitCode {
 
 /// Leads a session: a group that is killed as a whole, without a terminal, and with a
 /// share of the processors of its own where the kernel gives one to each session.
-fn own_session() -> Result<(), Failed> {
+fn own_session() -> Result<(), FailedStep> {
     rustix::process::setsid().at("session").map(drop)
 }
 
 /// Reads the job and becomes Python.
-fn restrict() -> Result<ExitCode, Failed> {
+fn restrict() -> Result<ExitCode, FailedStep> {
     // Not through the buffer of `stdin()`: what follows the job is for Python.
     let input = io::stdin().as_fd().try_clone_to_owned().at("stdin")?;
     let job = Job::read(File::from(input)).at("job")?;
@@ -82,7 +82,7 @@ fn restrict() -> Result<ExitCode, Failed> {
     Ok(ExitCode::FAILURE)
 }
 
-fn apply(job: &Job) -> Result<(), Failed> {
+fn apply(job: &Job) -> Result<(), FailedStep> {
     let user = user::choose();
     let folder = if job.level.has_namespaces() {
         namespaces::private_root(job, user)?
@@ -99,7 +99,7 @@ fn apply(job: &Job) -> Result<(), Failed> {
     }
     filter::install(job.level)?;
     say(&job.key, "ready", false);
-    Err(Failed {
+    Err(FailedStep {
         step: "python does not start",
         reason: python(job, folder).exec().to_string(),
     })
@@ -117,7 +117,7 @@ fn python(job: &Job, folder: PathBuf) -> Command {
 /// Writes one line to the parent: to the report, or to the output.
 fn say(key: &str, text: &str, to_output: bool) {
     let line = format!("{key} {text}\n");
-    // There is nobody left to tell when this fails.
+    // There is nobody left to report to when this fails.
     let _ = if to_output {
         io::stderr().write_all(line.as_bytes())
     } else {

@@ -17,7 +17,7 @@ use rustix::thread::UnshareFlags;
 use super::super::job::Job;
 use super::files::DEVICES;
 use super::user::{self, User};
-use super::{At as _, Failed, is_there};
+use super::{AtStep as _, FailedStep, is_there};
 
 /// The argument of the launcher that is started inside.
 pub(super) const INSIDE: &str = "inside";
@@ -30,7 +30,7 @@ const OLD_ROOT: &str = "/old";
 
 /// Makes the user and process namespaces and runs the launcher in them: it will
 /// be the first process there, with whose end everything there ends.
-pub(super) fn enter() -> Result<ExitCode, Failed> {
+pub(super) fn enter() -> Result<ExitCode, FailedStep> {
     let (uid, gid) = (getuid(), getgid());
     if uid.is_root() {
         unshare(UnshareFlags::NEWPID).at("process namespace")?;
@@ -77,7 +77,7 @@ fn unshare(flags: UnshareFlags) -> rustix::io::Result<()> {
 
 /// Makes a file system with nothing in it but what the job names, moves into it
 /// and gives the private folder.
-pub(super) fn private_root(job: &Job, user: User) -> Result<PathBuf, Failed> {
+pub(super) fn private_root(job: &Job, user: User) -> Result<PathBuf, FailedStep> {
     unshare(
         UnshareFlags::NEWNS | UnshareFlags::NEWNET | UnshareFlags::NEWIPC | UnshareFlags::NEWUTS,
     )
@@ -116,7 +116,7 @@ pub(super) fn private_root(job: &Job, user: User) -> Result<PathBuf, Failed> {
 }
 
 /// Makes a file or folder of the old root visible at its place in the new one.
-fn show(path: &Path, writable: bool) -> Result<(), Failed> {
+fn show(path: &Path, writable: bool) -> Result<(), FailedStep> {
     let step = "mounts";
     let old = inside(Path::new(OLD_ROOT), path);
     let Ok(metadata) = old.symlink_metadata() else {

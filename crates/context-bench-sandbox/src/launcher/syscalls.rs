@@ -198,7 +198,7 @@ pub(super) const ALLOWED_OLD: &[c_long] = &[];
 
 /// Refused with "operation not permitted": what Python code can reach by name,
 /// so that the error says what happened. Leaving the process group is among
-/// them, because the group is what gets killed; and so is all that changes
+/// them, because the group is what gets killed; and so is everything that changes
 /// files by name but is not guarded by Landlock.
 pub(super) const REFUSED: &[c_long] = &[
     libc::SYS_socket,

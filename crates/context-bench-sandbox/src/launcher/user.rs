@@ -10,7 +10,7 @@ use rustix::thread::{
     set_capabilities, set_thread_groups, set_thread_res_gid, set_thread_res_uid,
 };
 
-use super::{At as _, Failed};
+use super::{AtStep as _, FailedStep};
 
 /// Where private users begin: far above what systems give out.
 const BASE: u32 = 1_900_000_000;
@@ -27,7 +27,7 @@ pub(super) fn choose() -> User {
         return None;
     }
     // Inside a new process namespace the number is always 1, so the folder's
-    // owner is no help either; the time is.
+    // owner does not help either; the time does.
     let time = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let nanos = time.map_or(0, |time| time.subsec_nanos());
     let number = nanos ^ getpid().as_raw_nonzero().get().unsigned_abs();
@@ -53,7 +53,7 @@ fn is_mapped(number: u32) -> bool {
 }
 
 /// Gives a folder to that user.
-pub(super) fn give(folder: &Path, user: User) -> Result<(), Failed> {
+pub(super) fn give(folder: &Path, user: User) -> Result<(), FailedStep> {
     match user {
         Some(_) => std::os::unix::fs::chown(folder, user, user).at("owner of the folder"),
         None => Ok(()),
@@ -61,7 +61,7 @@ pub(super) fn give(folder: &Path, user: User) -> Result<(), Failed> {
 }
 
 /// Becomes that user, and gives up all privileges.
-pub(super) fn become_other(user: User) -> Result<(), Failed> {
+pub(super) fn become_other(user: User) -> Result<(), FailedStep> {
     if let Some(number) = user {
         let (uid, gid) = (Uid::from_raw(number), Gid::from_raw(number));
         set_thread_groups(&[]).at("groups")?;

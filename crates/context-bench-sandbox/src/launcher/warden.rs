@@ -6,10 +6,10 @@ use std::process::ExitCode;
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group, setsid};
 
-use super::{At as _, Failed};
+use super::{AtStep as _, FailedStep};
 
 /// Keeps the list of groups until the input ends, then kills what is in it.
-pub(super) fn run() -> Result<ExitCode, Failed> {
+pub(super) fn run() -> Result<ExitCode, FailedStep> {
     // Neither Ctrl-C nor the end of the terminal is meant for us.
     setsid().at("session")?;
     let mut groups = HashSet::new();

@@ -57,8 +57,8 @@ pub trait Evaluator: Send + Sync {
         &[]
     }
 
-    /// Whether this evaluator applies to an example; unless it is written anew,
-    /// by the [required fields](Self::required_fields).
+    /// Whether this evaluator applies to an example: unless overridden, whether it has the
+    /// [required fields](Self::required_fields).
     fn applies_to(&self, example: &Example) -> bool {
         let mut required = self.required_fields().iter();
         required.all(|alternatives| alternatives.iter().any(|field| has_field(example, field)))
@@ -84,9 +84,9 @@ pub trait Evaluator: Send + Sync {
     /// Scores one output against the untouched example.
     async fn score(&self, example: &Example, output: &Output) -> Result<Scores, EvaluatorError>;
 
-    /// Scores one output and tells what asking a model about it cost, which is
+    /// Scores one output and reports what asking a model about it cost, which is
     /// counted apart from the cost of the system. Runs call this; an evaluator
-    /// that asks nobody need not write it.
+    /// that asks nobody need not override it.
     async fn score_and_usage(
         &self,
         example: &Example,

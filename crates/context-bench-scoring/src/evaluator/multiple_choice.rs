@@ -17,7 +17,7 @@ const NAME: &str = "mc_accuracy";
 /// How the chosen letter is read from a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum ChoiceExtraction {
-    /// The last decisive statement; a refusal or a tie is no choice.
+    /// The last decisive statement; a refusal or a tie is not a choice.
     #[default]
     Decisive,
     /// The rule published with MMLU-Pro, for figures comparable with its leaderboard.
@@ -107,7 +107,7 @@ fn gold(example: &Example) -> Option<BTreeSet<char>> {
             _ => return None,
         }
     }
-    // A word is no list of letters.
+    // A word is not a list of letters.
     let distinct = text.chars().filter(char::is_ascii_alphabetic).count() == letters.len();
     distinct.then_some(letters)
 }

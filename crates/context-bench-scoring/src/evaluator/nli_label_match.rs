@@ -20,7 +20,7 @@ static NAMES: LazyLock<[ScoreName; 1]> = LazyLock::new(|| ["nli_accuracy".into()
 ///
 /// A blank gold scores 1, checked first; then a blank response scores 0. In a
 /// run, examples without `answer` are not applicable; one with `null`, where annotators
-/// did not agree, is none in a run and unscored when it is asked for.
+/// did not agree, is not applicable in a run and unscored when it is asked for.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NliLabelMatch;
 

@@ -22,6 +22,7 @@ use crate::text::stringify::python_str;
 
 /// A rule that a benchmark's authors score by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum OfficialRule {
     /// The text after the last "answer is ", as it is.
     Bbh,
@@ -59,6 +60,7 @@ pub enum OfficialRule {
 
 /// The rules of LongBench.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum LongBenchRule {
     /// SQuAD's overlap.
     Overlap,
@@ -310,7 +312,7 @@ impl OfficialRule {
             Self::InfiniteBench(InfiniteBenchRule::Calculation) => {
                 &[&["values", "answers", "answer"]]
             }
-            // Of what was not said there is no answer.
+            // What was not said has no answer.
             Self::LoCoMo => &[&["type"]],
             Self::TruthfulQa => &[ANSWERS, &["incorrect_answers"]],
             Self::Mgsm => &[ANSWERS, &["language"]],

@@ -5,6 +5,7 @@ use crate::text::words::trim;
 
 /// Which part of a response is scored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum ResponseCut {
     /// All of it.
     #[default]
@@ -37,7 +38,7 @@ impl ResponseCut {
         }
     }
 
-    /// How the identity of an evaluator tells it.
+    /// How the identity of an evaluator spells it.
     pub(super) fn identity(self) -> &'static str {
         match self {
             Self::Whole => "",

@@ -32,7 +32,7 @@ static NAMES: LazyLock<[ScoreName; 5]> = LazyLock::new(|| {
 /// about the response.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SummarizationQuality {
-    /// How texts are cut into tokens; Google's without stemming unless told.
+    /// How texts are cut into tokens; Google's without stemming unless set.
     pub tokens: RougeTokens,
 }
 

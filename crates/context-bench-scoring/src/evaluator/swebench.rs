@@ -1,5 +1,5 @@
 //! SWE-bench: what the authors' harness found out, as scores; and how far a patch overlaps
-//! the gold one, which is information and no score of the benchmark.
+//! the gold one, which is information and not a score of the benchmark.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Approximate values: complex floats for what rational arithmetic cannot tell.
+//! Approximate values: complex floats for what rational arithmetic cannot decide.
 
 use std::f64::consts::{E, PI};
 

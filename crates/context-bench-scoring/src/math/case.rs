@@ -5,7 +5,7 @@
 //! an answer has a letter in both cases.
 
 /// A text with its runs of letters in lower case, if one of them has a capital and there
-/// is no letter in both cases. LaTeX commands stay as they are.
+/// is not a letter in both cases. LaTeX commands stay as they are.
 pub(super) fn folded(text: &str) -> Option<String> {
     if mixes_cases(text) {
         return None;

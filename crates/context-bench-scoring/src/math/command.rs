@@ -56,7 +56,7 @@ pub(super) fn read(lexer: &mut Lexer) {
     }
 }
 
-/// Commands of one character that is no letter.
+/// Commands of one character that is not a letter.
 fn single(lexer: &mut Lexer) {
     let Some(c) = lexer.peek(0) else { return };
     lexer.at += 1;

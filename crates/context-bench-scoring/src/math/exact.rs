@@ -1,4 +1,4 @@
-//! Exact values: what rational arithmetic can tell about an expression.
+//! Exact values: what rational arithmetic can decide about an expression.
 //!
 //! `None` when a value is irrational, undefined, too large, or no value at all.
 

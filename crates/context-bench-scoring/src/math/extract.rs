@@ -317,7 +317,7 @@ fn last_number(text: &str) -> Option<(usize, usize)> {
     Some((signed(text, start), end))
 }
 
-/// Includes a minus sign that is no operator.
+/// Includes a minus sign that is not an operator.
 fn signed(text: &str, start: usize) -> usize {
     let before = text[..start].trim_end_matches(glyph::is_currency);
     let Some(minus) = before

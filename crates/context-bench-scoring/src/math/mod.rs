@@ -34,7 +34,7 @@ pub use extract::extract_answer;
 /// Whether two answers are mathematically equal, such as `\frac{1}{2}` and `0.5`.
 ///
 /// The answers are compared as they are; `extract_answer` finds them in longer
-/// texts. Reflexive and symmetric. Texts that are no mathematics are compared
+/// texts. Reflexive and symmetric. Texts that are not mathematics are compared
 /// ignoring case and layout.
 ///
 /// ```

@@ -56,7 +56,7 @@ fn reversed(first: &Expr, rest: &Rest) -> (Expr, Vec<(Relation, Expr)>) {
     (last.clone(), ops.zip(sides).collect())
 }
 
-/// Left minus right, with `>` turned round. `None` when the sides are no values.
+/// Left minus right, with `>` turned round. `None` when the sides are not values.
 fn difference(op: Relation, left: &Expr, right: &Expr) -> Option<(Relation, Expr)> {
     if !left.is_scalar() || !right.is_scalar() || matches!(op, Relation::In | Relation::Ratio) {
         return None;

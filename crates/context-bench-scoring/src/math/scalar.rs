@@ -146,7 +146,7 @@ impl<'a> Pair<'a> {
         }
     }
 
-    /// The verdict of exact arithmetic, when it can tell.
+    /// The verdict of exact arithmetic, when it has one.
     fn exact_equal(&self, signs: Signs) -> Option<bool> {
         if !self.has_symbol {
             let setting = self.setting(signs, 0);

@@ -1,5 +1,5 @@
 //! The tokens between the text of an answer and its tree, and their canonical
-//! spelling, by which answers that are no mathematics are compared.
+//! spelling, by which answers that are not mathematics are compared.
 
 use super::expr::{Function, Relation};
 
@@ -146,7 +146,7 @@ pub(super) fn canonical(tokens: &[Token]) -> String {
             Kind::Minus => out.push('-'),
             Kind::Plus => out.push('+'),
             Kind::Separator(Separator::Comma) => out.push(','),
-            // Full stops of abbreviations do not tell answers apart; the rest does.
+            // Full stops of abbreviations do not distinguish answers; the rest does.
             kind => out.push_str(&format!("<{kind:?}>")),
         }
     }

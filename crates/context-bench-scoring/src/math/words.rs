@@ -60,7 +60,7 @@ pub(super) fn function(name: &str) -> Option<Function> {
 }
 
 /// Whether a run of two or more bare letters is a product such as `xy`, not a
-/// word such as `cm`. There is no telling in general: two and three small
+/// word such as `cm`. No rule is right in general: two and three small
 /// letters are variables unless they are a known unit or read like a word.
 fn is_product(letters: &str) -> bool {
     const SHORT: &[&str] = &[

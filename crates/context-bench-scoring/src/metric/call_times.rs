@@ -6,7 +6,7 @@ use crate::stats;
 
 /// `first_token_median` and `first_token_p95` of streamed replies, `connect_median` and
 /// `connect_max` of calls that had to open a connection, in seconds; each only where
-/// there is something to tell. Setting connections up is no part of the latency.
+/// there is something to report. Setting up connections is not part of the latency.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct CallTimes;
 

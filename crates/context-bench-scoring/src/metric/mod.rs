@@ -64,7 +64,7 @@ pub trait Metric: Send + Sync {
 
 /// A system among those that are compared.
 #[derive(Debug, Clone, Copy)]
-pub struct Compared<'a> {
+pub struct ComparedSystem<'a> {
     /// Its name.
     pub name: &'a str,
     /// Its rows, failed ones too.
@@ -79,7 +79,7 @@ pub trait Comparison: Send + Sync {
     fn name(&self) -> &str;
 
     /// What to add to the summary of each system.
-    fn compare(&self, systems: &[Compared<'_>]) -> IndexMap<String, Summary>;
+    fn compare(&self, systems: &[ComparedSystem<'_>]) -> IndexMap<String, Summary>;
 }
 
 /// How many rows have a score, and how many of them pass: what costs are divided by.

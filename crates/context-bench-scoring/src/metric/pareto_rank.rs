@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use indexmap::IndexMap;
 
 use super::token_means::tokens;
-use super::{Compared, Comparison, TOKENS_PER_PASS};
+use super::{ComparedSystem, Comparison, TOKENS_PER_PASS};
 use crate::model::{EvalRow, Measurement, Summary, Unit};
 
 /// `pareto_rank` = 1 + the number of systems that dominate this one.
@@ -72,7 +72,7 @@ impl Comparison for ParetoRank {
         "pareto_rank"
     }
 
-    fn compare(&self, systems: &[Compared<'_>]) -> IndexMap<String, Summary> {
+    fn compare(&self, systems: &[ComparedSystem<'_>]) -> IndexMap<String, Summary> {
         // A number that was looked for and not found is not a bad one: such a system is
         // not ranked, and pushes no other down.
         let is_missing = |summary: &Summary, field: &str| {
@@ -84,8 +84,8 @@ impl Comparison for ParetoRank {
             .filter(|one| !fields.iter().any(|field| is_missing(one.summary, field)))
             .map(|one| (one.name.to_owned(), one.summary.clone()))
             .collect();
-        // Tokens that endpoints report and those counted here are no common measure.
-        let is_ranked = |one: &&Compared<'_>| ranked.contains_key(one.name);
+        // Tokens that endpoints report and those counted here are not comparable.
+        let is_ranked = |one: &&ComparedSystem<'_>| ranked.contains_key(one.name);
         let sources = systems.iter().filter(is_ranked);
         let sources: HashSet<bool> = sources.filter_map(|one| reports_tokens(one.rows)).collect();
         let is_mixed = self.cost_field == TOKENS_PER_PASS && sources.len() > 1;
@@ -132,11 +132,14 @@ mod tests {
             .with(TOKENS_PER_PASS, 10.0);
         let ranks = |reported: [bool; 2]| {
             let rows = reported.map(rows);
-            let systems = ["a", "b"].iter().zip(&rows).map(|(name, rows)| Compared {
-                name,
-                rows,
-                summary: &summary,
-            });
+            let systems = ["a", "b"]
+                .iter()
+                .zip(&rows)
+                .map(|(name, rows)| ComparedSystem {
+                    name,
+                    rows,
+                    summary: &summary,
+                });
             let compared = ParetoRank::new("mean_score", TOKENS_PER_PASS)
                 .compare(&systems.collect::<Vec<_>>());
             let ranks = compared.values().map(|s| s.value("pareto_rank"));
@@ -159,9 +162,9 @@ mod tests {
             ("dead", summary(None, 0.0)),
             ("bad", summary(Some(0.0), f64::INFINITY)),
         ];
-        let compared: Vec<Compared<'_>> = summaries
+        let compared: Vec<ComparedSystem<'_>> = summaries
             .iter()
-            .map(|(name, summary)| Compared {
+            .map(|(name, summary)| ComparedSystem {
                 name,
                 rows: &[],
                 summary,

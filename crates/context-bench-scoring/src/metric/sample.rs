@@ -2,7 +2,7 @@
 //!
 //! With repeats, rows of one example resemble each other; errors and intervals
 //! must then rest on examples. Runs without repeats, of up to millions of rows,
-//! must not pay for that: telling that there are none is one pass over most data.
+//! must not pay for that: finding that there are none takes one pass over most data.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use crate::model::{EvalRow, ExampleId};
 use crate::stats::{self, Mean};
 
-/// More datasets than this in one run are told apart by digests.
+/// More datasets than this in one run are distinguished by digests.
 const MAX_TAGS: usize = 64;
 
 /// Values in row order.
@@ -201,7 +201,7 @@ mod tests {
                 None,
             ),
             (
-                "a number is no text",
+                "a number is not text",
                 vec![("", int(1)), ("", text("1"))],
                 None,
             ),

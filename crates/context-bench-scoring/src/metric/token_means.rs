@@ -8,7 +8,7 @@ use crate::model::{EvalRow, Measurement, Summary, TokenUse, Unit};
 /// without one, counted from what they handed on. Without any there is no value.
 ///
 /// Prompt tokens include those that the model had in its cache, which are shown apart
-/// where an endpoint tells.
+/// where an endpoint reports it.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TokenMeans;
 

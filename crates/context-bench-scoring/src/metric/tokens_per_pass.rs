@@ -9,7 +9,7 @@ pub const TOKENS_PER_PASS: &str = "tokens_per_pass";
 
 /// `tokens_per_pass` = Σ tokens of prompt and reply of the completed rows / number of
 /// passing rows (∞ when none passes), and `num_passing`. Where a completed row does not
-/// tell its tokens, or no row has the score, there is no value.
+/// report its tokens, or no row has the score, there is no value.
 #[derive(Debug, Clone)]
 pub struct TokensPerPass {
     threshold: f64,

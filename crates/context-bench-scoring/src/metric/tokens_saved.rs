@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use indexmap::IndexMap;
 
 use super::token_means::tokens;
-use super::{Compared, Comparison};
+use super::{ComparedSystem, Comparison};
 use crate::model::{EvalRow, ExampleId, Measurement, Summary, Unit};
 
 /// `tokens_saved` = 1 − Σ prompt tokens / Σ prompt tokens of the baseline, over the
@@ -33,17 +33,17 @@ impl Comparison for TokensSaved {
         "tokens_saved"
     }
 
-    fn compare(&self, systems: &[Compared<'_>]) -> IndexMap<String, Summary> {
+    fn compare(&self, systems: &[ComparedSystem<'_>]) -> IndexMap<String, Summary> {
         let named = self.baseline.as_deref();
         let baseline = match named {
             Some(name) => systems.iter().find(|one| one.name == name),
             None => systems.first(),
         };
-        // A system that is compared with itself alone tells nothing.
+        // A system that is compared only with itself says nothing.
         let known = baseline
             .filter(|_| systems.len() > 1)
             .map(|one| prompts(one.rows));
-        let saved = |one: &Compared<'_>| {
+        let saved = |one: &ComparedSystem<'_>| {
             let is_counted = one.rows.iter().filter_map(tokens).any(|t| !t.reported);
             let sums = match (&known, is_counted && named.is_none()) {
                 (_, true) => given(one.rows),
@@ -156,9 +156,9 @@ mod tests {
 
     fn saved(comparison: &TokensSaved, systems: &[(&str, Vec<EvalRow>)]) -> Vec<Option<f64>> {
         let summary = Summary::new();
-        let compared: Vec<Compared<'_>> = systems
+        let compared: Vec<ComparedSystem<'_>> = systems
             .iter()
-            .map(|(name, rows)| Compared {
+            .map(|(name, rows)| ComparedSystem {
                 name,
                 rows,
                 summary: &summary,

@@ -309,6 +309,7 @@ impl From<&str> for ExampleId {
 
 /// Why a record cannot be used as an example.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ExampleError {
     /// The `id` has a type that cannot identify a row.
     #[error("`id` must be text or a 64-bit integer, found {found}")]

@@ -63,7 +63,7 @@ impl FailureKind {
         }
     }
 
-    /// What a user can do about it, when there is general advice.
+    /// What a user can do about it, when there is a general hint.
     pub fn hint(self) -> Option<&'static str> {
         Some(match self {
             Self::Unauthorized => {
@@ -100,7 +100,7 @@ pub struct Failure {
     pub kind: FailureKind,
     /// What happened, in words; never holds a key.
     pub message: String,
-    /// Where it happened, when the failing code can tell: a traceback.
+    /// Where it happened, when the failing code says so: a traceback.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traceback: Option<Box<str>>,
 }

@@ -73,15 +73,15 @@ impl Output {
         self.source.as_ref()
     }
 
-    /// Says that the fields do not hold all that the system gave. A stored copy could
-    /// not stand in for such an output, so it is kept but never reused.
+    /// Says that the fields do not hold everything that the system gave. A stored copy could
+    /// not replace such an output, so it is stored but never reused.
     #[must_use]
     pub fn lossy(mut self) -> Self {
         self.is_lossy = true;
         self
     }
 
-    /// Whether the fields do not hold all that the system gave.
+    /// Whether the fields do not hold everything that the system gave.
     pub fn is_lossy(&self) -> bool {
         self.is_lossy
     }
@@ -175,7 +175,7 @@ pub struct CallStats {
 }
 
 impl CallStats {
-    /// Whether there is anything to tell besides times that are no latency: a
+    /// Whether there is anything to report besides times that are not latency: a
     /// system that sends nothing may still have had to wait for its turn.
     pub fn made_requests(&self) -> bool {
         self.attempts > 0

@@ -77,7 +77,7 @@ pub struct PromptLimit {
 pub type Shorten = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
 impl PromptParts {
-    /// What tells them from all others: templates, texts, worked examples and settings.
+    /// What distinguishes them from all others: templates, texts, worked examples and settings.
     pub fn digest(&self) -> String {
         digest::hex(&serde_json::to_vec(self).unwrap_or_default())
     }
@@ -108,6 +108,7 @@ pub struct Prompt {
 
 /// What a prompt makes of an example.
 #[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
 pub struct RenderedPrompt {
     /// The system message, where there is one.
     pub system: Option<String>,
@@ -136,7 +137,7 @@ impl Prompt {
     ///
     /// # Errors
     ///
-    /// When one of them is no template.
+    /// When one of them is not a template.
     pub fn new(parts: PromptParts) -> Result<Self, PromptError> {
         let compile = |key: &'static str, source: &Option<String>| {
             let source = source.as_deref();
@@ -173,7 +174,7 @@ impl Prompt {
         &self.parts
     }
 
-    /// What tells it from every other prompt; see [`PromptParts::digest`].
+    /// What distinguishes it from every other prompt; see [`PromptParts::digest`].
     pub fn digest(&self) -> &str {
         &self.digest
     }
@@ -301,7 +302,7 @@ impl jinja::Record for Scope<'_> {
     }
 }
 
-/// Shows what tells it from others, and no texts.
+/// Shows what distinguishes it from others, without its texts.
 impl fmt::Debug for Prompt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Prompt")
@@ -320,6 +321,7 @@ impl PartialEq for Prompt {
 /// A prompt that cannot be made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the `{template}` of the prompt cannot be made: {problem}")]
+#[non_exhaustive]
 pub struct PromptError {
     /// Which template.
     pub template: String,

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::Output;
 
-/// The member of what is said about a reply that tells of a prompt that was cut.
+/// The key under which a reply says that its prompt was cut.
 pub const PROMPT_CUT: &str = "prompt_cut";
 
 /// What is known of an answer beside its text.
@@ -41,8 +41,9 @@ pub struct Reply {
 /// How an answer ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Ending {
-    /// With text, as far as one can tell to its end.
+    /// With text, complete as far as is known.
     #[default]
     Whole,
     /// Without any text.
@@ -69,6 +70,7 @@ fn is_false(value: &bool) -> bool {
 /// The tokens of one answer. What is not known is `None`, never 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
+#[non_exhaustive]
 pub struct TokenUse {
     /// Tokens of what the system was given: context, question, messages.
     #[serde(rename = "given_tokens", skip_serializing_if = "Option::is_none")]
@@ -204,7 +206,11 @@ mod tests {
         assert!(reply(&json!("<think>hm</think>x"), &json!({})).reasoned);
         assert!(reply(&json!("x"), &json!({"reasoning": "hm"})).reasoned);
         let without = Reply::of(&Output::default());
-        assert_eq!(without, Reply::default(), "no response is no empty one");
+        assert_eq!(
+            without,
+            Reply::default(),
+            "a missing response is not an empty one"
+        );
     }
 
     #[test]

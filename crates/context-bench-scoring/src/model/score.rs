@@ -85,7 +85,7 @@ impl Score {
         }
     }
 
-    /// Whether there should be a value and there is none.
+    /// Whether there should be a value but is not.
     pub fn is_unscored(&self) -> bool {
         matches!(&self.0, Repr::Reasoned(both) if both.0.is_none())
     }
@@ -118,8 +118,8 @@ impl From<bool> for Score {
 pub struct Scores(Vec<(ScoreName, Score)>);
 
 impl Scores {
-    /// The name of the evidence that tells the fields of an example by which figures go.
-    /// A row that has nothing else has no score.
+    /// The name of the evidence that holds the fields of an example by which figures are
+    /// grouped. A row that has nothing else has no score.
     pub const FIELDS: &str = "fields";
 
     /// No scores.

@@ -18,7 +18,7 @@ pub const DRAW: f64 = 1.5;
 const FIRST: &str = "m";
 const SECOND: &str = "M";
 
-/// What the judge is told first.
+/// The system message of the judge.
 pub const SYSTEM: &str = "\
 You are an efficient assistant that compares language models: you pick the one whose output \
 for a given instruction is better. Your choices make up a leaderboard that mirrors which \

@@ -2,7 +2,8 @@
 //!
 //! Ratcliff and Obershelp: twice the characters in matching blocks by all characters; the
 //! longest block first, then left and right of it. Characters that make up more than 1 %
-//! of a second text of 200 characters or more are no anchors.
+//! of a second text of 200 characters or more are not anchors. Written by hand for parity with
+//! LongBench's code similarity.
 
 use std::collections::HashMap;
 
@@ -10,7 +11,7 @@ use std::collections::HashMap;
 const LONG: usize = 200;
 
 /// 2 × matches / length of both; 1 of two empty texts.
-pub fn ratio(first: &str, second: &str) -> f64 {
+pub(crate) fn ratio(first: &str, second: &str) -> f64 {
     let first: Vec<char> = first.chars().collect();
     let second: Vec<char> = second.chars().collect();
     let total = first.len() + second.len();
@@ -119,7 +120,7 @@ mod tests {
                 "{first} {second}"
             );
         }
-        // 300 of one character are no anchor, and still a block at the beginning of both.
+        // 300 of one character are not an anchor, but still a block at the beginning of both.
         let long = "x".repeat(300);
         assert!(ratio(&long, &format!("{long}y")) > 0.99);
         assert_eq!(ratio(&format!("y{long}"), &long), 0.0);

@@ -226,7 +226,7 @@ pub fn chinese_f1(output: &str, gold: &str) -> f64 {
     shared(output.chars(), gold.chars()).1
 }
 
-/// Punctuation that Chinese answers are stripped of, beside that of ASCII. `《` is none.
+/// Punctuation that Chinese answers are stripped of, beside that of ASCII. `《` is not included.
 const CHINESE: &str = "！？｡。＂＃＄％＆＇（）＊＋，－／：；＜＝＞＠［＼］＾＿｀｛｜｝～｟｠｢｣､、〃》「」『』【】〔〕〖〗〘〙〚〛〜〝〞〟〰〾〿–—‘’‛“”„‟…‧﹏.";
 
 /// Without case, punctuation and white space.

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 /// LongBench v2: `The correct answer is (B)`, with brackets first; case as written.
-pub fn longbench_v2(output: &str) -> Option<char> {
+pub(crate) fn longbench_v2(output: &str) -> Option<char> {
     const CUE: &str = "The correct answer is ";
     let plain = output.replace('*', "");
     let letter = |text: &str| text.chars().next().filter(|c| ('A'..='D').contains(c));
@@ -36,7 +36,7 @@ static GPQA: LazyLock<Vec<Regex>> = LazyLock::new(|| {
 
 /// GPQA: the first match of the first pattern that has one; no answer when that is no
 /// letter of an option.
-pub fn gpqa(output: &str) -> Option<char> {
+pub(crate) fn gpqa(output: &str) -> Option<char> {
     let found = GPQA.iter().find_map(|pattern| pattern.captures(output))?;
     let letter = found.get(1)?.as_str().chars().next()?;
     ('A'..='D').contains(&letter).then_some(letter)
@@ -48,13 +48,13 @@ static ANSWER_LETTER: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"(?i)Answer[ \t]*:[ \t]*\$?([A-Z])\$?").ok());
 
 /// simple-evals: what stands after the first `Answer:`, to the end of its line.
-pub fn answer_line(output: &str) -> Option<&str> {
+pub(crate) fn answer_line(output: &str) -> Option<&str> {
     let found = ANSWER_LINE.as_ref()?.captures(output)?;
     Some(found.get(1)?.as_str())
 }
 
 /// simple-evals: the letter after the first `Answer:` that has one of the options behind it.
-pub fn answer_letter(output: &str, last: char) -> Option<char> {
+pub(crate) fn answer_letter(output: &str, last: char) -> Option<char> {
     let mut found = ANSWER_LETTER.as_ref()?.captures_iter(output);
     found.find_map(|found| {
         let letter = found.get(1)?.as_str().chars().next()?.to_ascii_uppercase();
@@ -63,7 +63,7 @@ pub fn answer_letter(output: &str, last: char) -> Option<char> {
 }
 
 /// NoLiMa: one of the right names is there, case as written.
-pub fn contains<S: AsRef<str>>(output: &str, golds: &[S]) -> f64 {
+pub(crate) fn contains<S: AsRef<str>>(output: &str, golds: &[S]) -> f64 {
     super::one(golds.iter().any(|gold| output.contains(gold.as_ref())))
 }
 

@@ -8,29 +8,29 @@
 pub mod alpaca_eval;
 pub mod bbh;
 pub mod drop;
-pub mod edit_ratio;
+pub(crate) mod edit_ratio;
 pub mod frames;
 pub mod hotpotqa;
 pub mod infinitebench;
-pub mod letters;
+pub(crate) mod letters;
 pub mod locomo;
 pub mod longbench;
 pub mod longmemeval;
 pub mod math;
 pub mod mt_bench;
-pub mod numbers;
-pub mod rouge_sets;
+pub(crate) mod numbers;
+pub(crate) mod rouge_sets;
 pub mod scifact;
 pub mod swebench;
 pub mod triviaqa;
 pub mod truthfulqa;
 
 /// 1 for true.
-pub fn one(is_true: bool) -> f64 {
+pub(crate) fn one(is_true: bool) -> f64 {
     f64::from(u8::from(is_true))
 }
 
 /// The largest of some scores; 0 of none.
-pub fn best(scores: impl IntoIterator<Item = f64>) -> f64 {
+pub(crate) fn best(scores: impl IntoIterator<Item = f64>) -> f64 {
     scores.into_iter().fold(0.0, f64::max)
 }

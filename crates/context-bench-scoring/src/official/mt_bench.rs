@@ -43,7 +43,7 @@ pub struct Exchange<'a> {
     pub reference: Option<&'a str>,
 }
 
-/// What the judge is told first.
+/// The system message of the judge.
 pub fn system(turns: &[Exchange<'_>]) -> &'static str {
     match turns.len() {
         0 | 1 => "You are a helpful assistant.",

@@ -10,7 +10,7 @@ static MARKED: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"#### (-?[
 static NUMBER: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\d+\.?\d*").ok());
 
 /// GSM8K (Cobbe et al. 2021): the number after the first `####`, without commas.
-pub fn gsm8k(text: &str) -> Option<String> {
+pub(crate) fn gsm8k(text: &str) -> Option<String> {
     let found = MARKED.as_ref()?.captures(text)?;
     Some(trim(found.get(1)?.as_str()).replace(',', ""))
 }
@@ -31,7 +31,7 @@ const ANSWER_WORDS: [(&str, &str); 11] = [
 ];
 
 /// MGSM, as simple-evals reads it: the last number after the last word for an answer.
-pub fn mgsm(output: &str, language: &str) -> Option<String> {
+pub(crate) fn mgsm(output: &str, language: &str) -> Option<String> {
     let (_, word) = ANSWER_WORDS.iter().find(|(known, _)| *known == language)?;
     let at = output.rfind(word)?;
     let after = output[at + word.len()..].replace(',', "");

@@ -9,7 +9,7 @@ use crate::text::lcs::{OnTie, lcs_places};
 use crate::text::words::split_whitespace;
 
 /// F of a summary against one reference; 0 when a side has no words.
-pub fn score(output: &str, reference: &str) -> f64 {
+pub(crate) fn score(output: &str, reference: &str) -> f64 {
     let (output, reference) = (sentences(output), sentences(reference));
     let distinct = |sentences: &[Vec<String>]| -> usize {
         sentences.iter().flatten().collect::<HashSet<_>>().len()

@@ -204,7 +204,7 @@ mod tests {
                 r#"{"11": {"label": "SUPPORT", "sentences": [0, 2]}, "12": {"label": "SUPPORT", "sentences": [1]}}"#,
                 [[2, 2, 2], [2, 2, 2], [3, 3, 4]],
             ),
-            // Half a set is none; the label counts all the same.
+            // Half a set does not count; the label counts all the same.
             (
                 r#"Here: {"evidence": {"11": {"label": "supports", "sentences": [0]}}}"#,
                 [[1, 1, 2], [0, 1, 2], [0, 1, 4]],
@@ -218,7 +218,7 @@ mod tests {
                 r#"{"11": {"label": "REFUTES", "sentences": [5]}, "99": {"label": "SUPPORT", "sentences": [1]}}"#,
                 [[0, 2, 2], [0, 2, 2], [0, 2, 4]],
             ),
-            // An abstract that decides nothing is no evidence.
+            // An abstract that decides nothing is not evidence.
             (
                 r#"{"11": {"label": "NOT_ENOUGH_INFO", "sentences": []}}"#,
                 [[0, 0, 2], [0, 0, 2], [0, 0, 4]],

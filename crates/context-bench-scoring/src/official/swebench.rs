@@ -187,6 +187,7 @@ fn instance(report: &Value) -> Option<Outcome> {
 
 /// Why a report cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ReportError {
     /// Neither layout.
     #[error("no report of the harness of SWE-bench")]

@@ -11,6 +11,7 @@ const NO_COMMENT: &str = "I have no comment.";
 
 /// How near an answer is to what is true and to what is false.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Nearness {
     /// ROUGE-1 with the nearest true answer, 0 to 1.
     pub to_true: f64,

@@ -1,5 +1,7 @@
-//! Win rates as they would be if both answers had the same length.
+//! AlpacaEval's length-controlled win rate: what it would be if both answers had the same length.
 //!
+//! Written by hand for parity with the authors' fit (scikit-learn's `LogisticRegressionCV` with
+//! an L1 penalty and five folds); no statistics crate here has that.
 //! Dubois et al. (2024): a logistic model of the preference on tanh of the standardised
 //! difference in length, the model, and where it is known how difficult the instruction is;
 //! the length is then set to 0. With the difficulty it is the authors' variant

@@ -1,6 +1,8 @@
-//! Numbers about numbers: means, errors, intervals, quantiles.
+//! Statistics: means with standard errors, 95 % confidence intervals, percentiles, pass@k,
+//! AlpacaEval's length-controlled win rates.
 //!
-//! Pure functions over slices; nothing here knows rows or metrics.
+//! Pure functions over slices; nothing here knows rows or metrics. Distributions come from
+//! `statrs`, whose types appear in no signature.
 
 mod interval;
 mod length_control;
@@ -8,10 +10,8 @@ mod mean;
 mod pass_at_k;
 mod quantile;
 
-pub use interval::share_interval;
-pub use interval::{mean_interval, wilson_interval};
+pub use interval::{mean_interval, share_interval, wilson_interval};
 pub use length_control::{JudgedPair, length_controlled};
-pub use mean::clustered_mean;
-pub use mean::{Mean, mean};
+pub use mean::{Mean, clustered_mean, mean};
 pub use pass_at_k::pass_at_k;
 pub use quantile::{median, percentile};

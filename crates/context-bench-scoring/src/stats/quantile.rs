@@ -1,4 +1,7 @@
-//! Quantiles of sorted values, without interpolation beyond the median.
+//! Median and percentiles of measured values, such as p95 of latencies.
+//!
+//! Written by hand: a percentile must be a value that was measured, by the rule of the
+//! original tool (the element at ⌊n·share⌋); `statrs` interpolates between values.
 
 /// Middle value, or the mean of the two middle ones. `sorted` must be ascending.
 pub fn median(sorted: &[f64]) -> Option<f64> {

@@ -68,7 +68,8 @@ pub fn scores(query: &str, passages: &[&str]) -> Vec<f64> {
         .collect()
 }
 
-/// How much a term tells that `with` of `total` passages hold; always positive.
+/// The weight of a term that `with` of `total` passages hold (its inverse document frequency);
+/// always positive.
 pub fn idf(with: usize, total: usize) -> f64 {
     let (with, total) = (with as f64, total as f64);
     ((total - with + 0.5) / (with + 0.5)).ln_1p()

@@ -10,7 +10,7 @@ use jieba_rs::Jieba;
 static JIEBA: LazyLock<Jieba> = LazyLock::new(Jieba::new);
 
 /// The words of a text in order, with punctuation and white space as words of their own.
-pub fn words(text: &str) -> Vec<&str> {
+pub(crate) fn words(text: &str) -> Vec<&str> {
     let mut words = Vec::new();
     for token in JIEBA.cut(text, true) {
         // Here addresses and dates stay whole, in Python they do not.

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 
 /// The length of a longest common subsequence of two lists of token numbers.
 /// 0 when either is empty.
-pub fn lcs_length(a: &[u32], b: &[u32]) -> usize {
+pub(crate) fn lcs_length(a: &[u32], b: &[u32]) -> usize {
     let places = places(a);
     let n_words = a.len().div_ceil(64);
     let mut row = vec![u64::MAX; n_words];
@@ -36,7 +36,7 @@ pub fn lcs_length(a: &[u32], b: &[u32]) -> usize {
     }
     // A zero is a place up to which the common subsequence grew by one. The
     // unused bits of the last word match nothing; a carry may still clear the
-    // first of them, which is no place of `a`.
+    // first of them, which is not a position in `a`.
     let mut length = 0;
     for (i, word) in row.iter().enumerate() {
         let used = (a.len() - i * 64).min(64);
@@ -72,7 +72,7 @@ fn places(tokens: &[u32]) -> HashMap<u32, Vec<(usize, u64)>> {
 /// Which text is left first on the way back, where both give a subsequence of the same
 /// length: implementations differ, and the words that they find differ with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OnTie {
+pub(crate) enum OnTie {
     /// The first.
     LeaveFirst,
     /// The second.
@@ -81,7 +81,7 @@ pub enum OnTie {
 
 /// The places in the first list of one longest common subsequence, in ascending order.
 /// Takes a bit for each pair of tokens.
-pub fn lcs_places<T: Eq>(first: &[T], second: &[T], on_tie: OnTie) -> Vec<usize> {
+pub(crate) fn lcs_places<T: Eq>(first: &[T], second: &[T], on_tie: OnTie) -> Vec<usize> {
     let width = second.len();
     // Whether the second list is to be left at a cell where the tokens differ.
     let mut leaves_second = vec![0_u64; (first.len() * width).div_ceil(64)];

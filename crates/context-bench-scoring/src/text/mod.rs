@@ -4,9 +4,9 @@
 //! equal what the Python tools of our users compute, it says so.
 
 pub mod bm25;
-pub mod chinese;
+pub(crate) mod chinese;
 pub mod choice;
-pub mod lcs;
+pub(crate) mod lcs;
 pub(crate) mod lexicon;
 pub mod nli;
 pub mod normalize;

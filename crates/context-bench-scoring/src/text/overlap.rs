@@ -7,6 +7,7 @@ use super::normalize::{normalize_answer, official_answer};
 
 /// F1, recall and exact match of a prediction against one reference.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Overlap {
     /// Harmonic mean of precision and recall; 0 when either text has no tokens.
     pub f1: f64,

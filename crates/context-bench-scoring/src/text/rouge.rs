@@ -49,6 +49,7 @@ impl RougeTokens {
 
 /// Precision, recall and F1 of one kind of ROUGE; all in 0..=1.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[non_exhaustive]
 pub struct RougeScore {
     /// Share of the prediction that the reference has.
     pub precision: f64,
@@ -83,6 +84,7 @@ impl RougeScore {
 
 /// The three kinds of ROUGE for one prediction.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[non_exhaustive]
 pub struct Rouge {
     /// Longest common subsequence.
     pub rouge_l: RougeScore,

@@ -250,7 +250,7 @@ fn is_abbreviation(before: &str, next: &str) -> bool {
         return false;
     }
     let word_end = next.find(|c| !is_word_char(c)).unwrap_or(next.len());
-    // A capital is at most three bytes longer in lower case; long words are no starters.
+    // A capital is at most three bytes longer in lower case; long words are not starters.
     let word = &next[..word_end];
     !(word.len() < 16 && STARTERS.contains(&word.to_lowercase().as_str()))
 }

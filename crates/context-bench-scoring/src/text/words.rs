@@ -4,6 +4,8 @@
 //! marks; its white space includes U+001C to U+001F. Rust's own notions differ
 //! on both points, and scores would differ with them.
 
+pub use context_bench_template::python::{is_space, split_whitespace, strip as trim};
+
 use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
 
 /// Whether Python's `\w` matches the character.
@@ -15,21 +17,6 @@ pub fn is_word_char(c: char) -> bool {
         c.general_category_group(),
         GeneralCategoryGroup::Letter | GeneralCategoryGroup::Number
     )
-}
-
-/// Whether Python's `str.split()` and `\s` treat the character as white space.
-pub fn is_space(c: char) -> bool {
-    c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c)
-}
-
-/// The words between white space, as `str.split()` gives them.
-pub fn split_whitespace(text: &str) -> impl Iterator<Item = &str> {
-    text.split(is_space).filter(|word| !word.is_empty())
-}
-
-/// `text` without white space at both ends, as `str.strip()` gives it.
-pub fn trim(text: &str) -> &str {
-    text.trim_matches(is_space)
 }
 
 #[cfg(test)]

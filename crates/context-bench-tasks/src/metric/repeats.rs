@@ -1,4 +1,4 @@
-//! Several responses to one document: the chance that one of `k` is right.
+//! pass@k of tasks: several responses to one document, and the chance that one of `k` is right.
 
 use context_bench_scoring::stats::pass_at_k;
 use serde_json::Value;

@@ -4,16 +4,18 @@
 //! hold (bytes, complex numbers, integers beyond 64 bits) is an error.
 //!
 //! Written by hand for parity with CPython: what it accepts and refuses decides which
-//! answers are scored.
+//! answers are scored. The tokens are those of `token.rs`.
 
 use std::fmt;
 
 use serde_json::{Map, Number, Value};
 
+use super::token::{PythonNumber, SurrogatePairs, Token, TokenError, TokenKind, Tokens};
+
 /// How deep literals may be nested.
 const MAX_DEPTH: usize = 100;
 
-/// A text that is no Python literal.
+/// A text that is not a Python literal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LiteralError {
     /// What is wrong.
@@ -26,7 +28,7 @@ impl fmt::Display for LiteralError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "no Python literal: {} at offset {}",
+            "not a Python literal: {} at offset {}",
             self.message, self.offset
         )
     }
@@ -34,70 +36,96 @@ impl fmt::Display for LiteralError {
 
 impl std::error::Error for LiteralError {}
 
-/// Reads a Python literal: text, numbers, lists, tuples, sets, dictionaries, `None`,
+impl From<TokenError> for LiteralError {
+    fn from(error: TokenError) -> Self {
+        Self {
+            message: error.message,
+            offset: error.offset,
+        }
+    }
+}
+
+/// Reads a Python literal: strings, numbers, lists, tuples, sets, dictionaries, `None`,
 /// `True` and `False`.
+///
+/// # Errors
+///
+/// When the text is anything else, or holds what JSON cannot.
 pub fn literal_eval(text: &str) -> Result<Value, LiteralError> {
     let mut reader = Reader {
-        text,
-        at: 0,
+        length: text.len(),
+        tokens: Tokens::new(text),
+        next: None,
         nesting: 1,
     };
     // Line breaks may stand before, after and inside of brackets.
-    reader.skip();
+    reader.advance();
     reader.nesting = 0;
     let value = reader.top_level()?;
     reader.nesting = 1;
-    reader.skip();
-    if reader.at < text.len() {
-        return Err(reader.error("something follows the value"));
+    reader.skip_blank();
+    match reader.next {
+        Some(_) => Err(reader.error("something follows the value")),
+        None => Ok(value),
     }
-    Ok(value)
 }
 
 struct Reader<'t> {
-    text: &'t str,
-    at: usize,
+    length: usize,
+    tokens: Tokens<'t>,
+    /// The next token that is not blank.
+    next: Option<Token<'t>>,
     /// How many brackets are open.
     nesting: usize,
 }
 
 impl<'t> Reader<'t> {
+    /// An error at the next token.
     fn error(&self, message: &'static str) -> LiteralError {
         LiteralError {
             message,
-            offset: self.at,
+            offset: self.next.map_or(self.length, |token| token.start),
         }
     }
 
-    fn rest(&self) -> &'t str {
-        &self.text[self.at..]
+    fn advance(&mut self) {
+        self.next = self.tokens.next();
+        self.skip_blank();
     }
 
-    fn peek(&self) -> Option<char> {
-        self.rest().chars().next()
-    }
-
-    fn skip(&mut self) {
-        loop {
-            let blank = |c| match c {
-                ' ' | '\t' | '\u{c}' => true,
-                '\n' | '\r' => self.nesting > 0,
-                _ => false,
-            };
-            let rest = self.rest().trim_start_matches(blank);
-            self.at = self.text.len() - rest.len();
-            if !rest.starts_with('#') {
-                return;
-            }
-            self.at += rest.find('\n').unwrap_or(rest.len());
+    /// Skips comments, and inside of brackets ends of lines.
+    fn skip_blank(&mut self) {
+        while self.next.is_some_and(|token| match token.kind {
+            TokenKind::Comment | TokenKind::Continuation => true,
+            TokenKind::Newline => self.nesting > 0,
+            _ => false,
+        }) {
+            self.next = self.tokens.next();
         }
     }
 
-    fn eat(&mut self, mark: char) -> bool {
-        self.skip();
-        let found = self.rest().starts_with(mark);
+    fn is_next(&self, operator: &str) -> bool {
+        self.next.is_some_and(|token| token.is_operator(operator))
+    }
+
+    fn eat(&mut self, operator: &str) -> bool {
+        let found = self.is_next(operator);
         if found {
-            self.at += mark.len_utf8();
+            self.advance();
+        }
+        found
+    }
+
+    fn open(&mut self) {
+        self.nesting += 1;
+        self.advance();
+    }
+
+    fn close(&mut self, bracket: &str) -> bool {
+        let found = self.is_next(bracket);
+        if found {
+            self.nesting -= 1;
+            self.advance();
         }
         found
     }
@@ -105,17 +133,18 @@ impl<'t> Reader<'t> {
     /// A value, or a tuple without parentheses.
     fn top_level(&mut self) -> Result<Value, LiteralError> {
         let first = self.value(0)?;
-        if !self.eat(',') {
+        if !self.eat(",") {
             return Ok(first);
         }
         let mut items = vec![first];
-        self.skip();
-        while self.at < self.text.len() {
+        while self
+            .next
+            .is_some_and(|token| token.kind != TokenKind::Newline)
+        {
             items.push(self.value(0)?);
-            if !self.eat(',') {
+            if !self.eat(",") {
                 break;
             }
-            self.skip();
         }
         Ok(Value::Array(items))
     }
@@ -124,18 +153,15 @@ impl<'t> Reader<'t> {
         if depth > MAX_DEPTH {
             return Err(self.error("nested too deep"));
         }
-        self.skip();
-        match self.peek() {
-            None => Err(self.error("a value was expected")),
-            Some('[') => {
-                self.at += 1;
-                Ok(Value::Array(self.items(']', depth)?.0))
-            }
-            Some('(') => {
-                self.at += 1;
-                let (mut items, comma) = self.items(')', depth)?;
+        let Some(token) = self.next else {
+            return Err(self.error("a value was expected"));
+        };
+        match (token.kind, token.text) {
+            (TokenKind::Operator, "[") => Ok(Value::Array(self.items("]", depth)?.0)),
+            (TokenKind::Operator, "(") => {
+                let (mut items, comma) = self.items(")", depth)?;
                 match (items.pop(), items.is_empty(), comma) {
-                    // Parentheses around one value make no tuple.
+                    // Parentheses around one value do not make a tuple.
                     (Some(only), true, false) => Ok(only),
                     (Some(last), ..) => {
                         items.push(last);
@@ -144,41 +170,43 @@ impl<'t> Reader<'t> {
                     (None, ..) => Ok(Value::Array(items)),
                 }
             }
-            Some('{') => self.braces(depth),
-            Some(c) if c == '-' || c == '+' || c == '.' || c.is_ascii_digit() => self.number(),
-            Some('\'' | '"') => self.strings(),
-            Some(c) if c.is_alphabetic() || c == '_' => self.word(),
-            Some(_) => Err(self.error("a value was expected")),
+            (TokenKind::Operator, "{") => self.braces(depth),
+            // Python allows one sign.
+            (TokenKind::Operator, sign @ ("-" | "+")) => {
+                self.advance();
+                self.number(sign == "-")
+            }
+            (TokenKind::Number, _) => self.number(false),
+            (TokenKind::String | TokenKind::OpenString, _) => self.strings(),
+            (TokenKind::Name, name) => self.word(name),
+            _ => Err(self.error("a value was expected")),
         }
     }
 
-    /// Values up to a closing mark, and whether a comma stood after the last.
-    fn items(&mut self, close: char, depth: usize) -> Result<(Vec<Value>, bool), LiteralError> {
+    /// Values up to a closing bracket, and whether a comma stood after the last.
+    fn items(&mut self, close: &str, depth: usize) -> Result<(Vec<Value>, bool), LiteralError> {
         let mut items = Vec::new();
         let mut comma = false;
-        self.nesting += 1;
+        self.open();
         loop {
-            if self.eat(close) {
-                self.nesting -= 1;
+            if self.close(close) {
                 return Ok((items, comma));
             }
             if !items.is_empty() && !comma {
                 return Err(self.error("a comma was expected"));
             }
             items.push(self.value(depth + 1)?);
-            comma = self.eat(',');
+            comma = self.eat(",");
         }
     }
 
     fn braces(&mut self, depth: usize) -> Result<Value, LiteralError> {
-        self.at += 1;
         let mut map = Map::new();
         let mut set = Vec::new();
         let mut comma = true;
-        self.nesting += 1;
+        self.open();
         loop {
-            if self.eat('}') {
-                self.nesting -= 1;
+            if self.close("}") {
                 return Ok(if set.is_empty() {
                     Value::Object(map)
                 } else {
@@ -189,7 +217,7 @@ impl<'t> Reader<'t> {
                 return Err(self.error("a comma was expected"));
             }
             let first = self.value(depth + 1)?;
-            if self.eat(':') {
+            if self.eat(":") {
                 if !set.is_empty() {
                     return Err(self.error("a set has no values"));
                 }
@@ -205,203 +233,60 @@ impl<'t> Reader<'t> {
             } else {
                 return Err(self.error("a colon was expected"));
             }
-            comma = self.eat(',');
+            comma = self.eat(",");
         }
     }
 
-    fn word(&mut self) -> Result<Value, LiteralError> {
-        let rest = self.rest();
-        let end = rest
-            .find(|c: char| !(c.is_alphanumeric() || c == '_'))
-            .unwrap_or(rest.len());
-        let (word, after) = rest.split_at(end);
-        if after.starts_with(['\'', '"']) {
-            return self.strings();
-        }
-        let value = match word {
+    fn word(&mut self, name: &str) -> Result<Value, LiteralError> {
+        let value = match name {
             "None" => Value::Null,
             "True" => Value::Bool(true),
             "False" => Value::Bool(false),
-            "set" if after.starts_with("()") => {
-                self.at += end + 2;
+            "set" => {
+                self.advance();
+                if !self.is_next("(") {
+                    return Err(self.error("a name is not a literal"));
+                }
+                self.open();
+                if !self.close(")") {
+                    return Err(self.error("a call is not a literal"));
+                }
                 return Ok(Value::Array(Vec::new()));
             }
             _ => return Err(self.error("a name is not a literal")),
         };
-        self.at += end;
+        self.advance();
         Ok(value)
     }
 
-    fn number(&mut self) -> Result<Value, LiteralError> {
-        let mut negative = false;
-        // Python allows one sign.
-        if let Some(sign @ ('-' | '+')) = self.peek() {
-            negative = sign == '-';
-            self.at += 1;
-            self.skip();
-        }
-        let rest = self.rest();
-        let mut end = 0;
-        let bytes = rest.as_bytes();
-        while let Some(&byte) = bytes.get(end) {
-            let exponent_sign = matches!(byte, b'+' | b'-')
-                && matches!(bytes.get(end.wrapping_sub(1)), Some(b'e' | b'E'))
-                && !rest.starts_with("0x")
-                && !rest.starts_with("0X");
-            if !(byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'.' || exponent_sign) {
-                break;
-            }
-            end += 1;
-        }
-        let written = &rest[..end];
-        let wrong = self.error("this is not a number");
-        if written.is_empty()
-            || written.ends_with('_')
-            || written.starts_with('_')
-            || written.contains("__")
-        {
-            return Err(wrong);
-        }
-        let lower = written.to_ascii_lowercase();
-        let radix = [("0x", 16), ("0o", 8), ("0b", 2)]
-            .into_iter()
-            .find_map(|(prefix, radix)| lower.strip_prefix(prefix).map(|digits| (digits, radix)));
-        let digits = lower.replace('_', "");
-        let number = if let Some((digits, radix)) = radix {
-            let digits = digits.replace('_', "");
-            let size = i128::from_str_radix(&digits, radix).map_err(|_| wrong.clone())?;
-            integer(size, negative).ok_or(wrong)?
-        } else if digits.bytes().all(|byte| byte.is_ascii_digit()) {
-            let octal_like = digits.len() > 1 && digits.starts_with('0');
-            if octal_like && digits.bytes().any(|byte| byte != b'0') {
-                return Err(self.error("a number cannot begin with 0"));
-            }
-            let size: i128 = digits.parse().map_err(|_| wrong.clone())?;
-            integer(size, negative)
-                .ok_or_else(|| self.error("this integer needs more than 64 bits"))?
-        } else {
-            let size: f64 = digits.parse().map_err(|_| wrong.clone())?;
-            if digits.contains("inf") || digits.contains("nan") {
-                return Err(wrong);
-            }
-            Number::from_f64(if negative { -size } else { size }).ok_or(wrong)?
+    fn number(&mut self, negative: bool) -> Result<Value, LiteralError> {
+        let Some(token) = self.next else {
+            return Err(self.error("a number was expected"));
         };
-        self.at += end;
+        let number = match token.number()? {
+            PythonNumber::Int(size) => integer(size, negative),
+            PythonNumber::HugeInt(_) => None,
+            PythonNumber::Float(size) => {
+                let signed = if negative { -size } else { size };
+                let finite = Number::from_f64(signed);
+                Some(finite.ok_or_else(|| self.error("JSON has no infinite numbers"))?)
+            }
+        };
+        let number = number.ok_or_else(|| self.error("this integer needs more than 64 bits"))?;
+        self.advance();
         Ok(Value::Number(number))
     }
 
     /// One or more adjacent strings, which Python joins.
     fn strings(&mut self) -> Result<Value, LiteralError> {
         let mut out = String::new();
-        loop {
-            self.string(&mut out)?;
-            let before = self.at;
-            self.skip();
-            let rest = self.rest();
-            let prefix = rest.find(['\'', '"']).unwrap_or(rest.len());
-            let more = prefix < rest.len()
-                && prefix <= 1
-                && rest[..prefix]
-                    .chars()
-                    .all(|c| matches!(c, 'r' | 'R' | 'u' | 'U'));
-            if !more {
-                self.at = before;
-                return Ok(Value::String(out));
-            }
+        while let Some(token) = self.next
+            && matches!(token.kind, TokenKind::String | TokenKind::OpenString)
+        {
+            out.push_str(&token.string(SurrogatePairs::Refuse)?);
+            self.advance();
         }
-    }
-
-    fn string(&mut self, out: &mut String) -> Result<(), LiteralError> {
-        let mut raw = false;
-        loop {
-            match self.peek() {
-                Some('r' | 'R') => raw = true,
-                Some('u' | 'U') => {}
-                Some('b' | 'B') => return Err(self.error("bytes have no JSON form")),
-                Some('\'' | '"') => break,
-                _ => return Err(self.error("a text was expected")),
-            }
-            self.at += 1;
-        }
-        let rest = self.rest();
-        let close = ["'''", "\"\"\"", "'", "\""]
-            .into_iter()
-            .find(|mark| rest.starts_with(mark))
-            .unwrap_or("'");
-        self.at += close.len();
-        loop {
-            let rest = self.rest();
-            if rest.starts_with(close) {
-                self.at += close.len();
-                return Ok(());
-            }
-            let Some(c) = rest.chars().next() else {
-                return Err(self.error("a text does not end"));
-            };
-            if c == '\n' && close.len() == 1 {
-                return Err(self.error("a text does not end on its line"));
-            }
-            self.at += c.len_utf8();
-            if c != '\\' {
-                out.push(c);
-            } else if raw {
-                out.push('\\');
-                if let Some(next) = self.peek() {
-                    out.push(next);
-                    self.at += next.len_utf8();
-                }
-            } else {
-                self.escape(out)?;
-            }
-        }
-    }
-
-    fn escape(&mut self, out: &mut String) -> Result<(), LiteralError> {
-        let Some(c) = self.peek() else {
-            return Err(self.error("a text does not end"));
-        };
-        self.at += c.len_utf8();
-        let simple = match c {
-            '\n' => return Ok(()),
-            '\\' | '\'' | '"' => c,
-            'a' => '\u{7}',
-            'b' => '\u{8}',
-            'f' => '\u{c}',
-            'n' => '\n',
-            'r' => '\r',
-            't' => '\t',
-            'v' => '\u{b}',
-            'x' => self.code(2, 16)?,
-            'u' => self.code(4, 16)?,
-            'U' => self.code(8, 16)?,
-            '0'..='7' => {
-                self.at -= 1;
-                let digits = self.rest().bytes().take(3);
-                let n = digits
-                    .take_while(|byte| matches!(byte, b'0'..=b'7'))
-                    .count();
-                self.code(n, 8)?
-            }
-            'N' => return Err(self.error("named characters are not known")),
-            other => {
-                // Python keeps the backslash of an escape it does not know.
-                out.push('\\');
-                other
-            }
-        };
-        out.push(simple);
-        Ok(())
-    }
-
-    fn code(&mut self, n: usize, radix: u32) -> Result<char, LiteralError> {
-        let wrong = self.error("this is not a character");
-        let digits = self.rest().get(..n).ok_or_else(|| wrong.clone())?;
-        if !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            return Err(wrong);
-        }
-        let code = u32::from_str_radix(digits, radix).map_err(|_| wrong.clone())?;
-        self.at += n;
-        char::from_u32(code).ok_or(wrong)
+        Ok(Value::String(out))
     }
 }
 

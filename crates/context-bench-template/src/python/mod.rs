@@ -1,4 +1,5 @@
-//! Python's spelling of values: how they print, and how their text is read back.
+//! Python's spelling of values: how they print, how their text is read back, and the tokens of
+//! Python source.
 //!
 //! Prompts depend on it: a list that a template prints is often parsed again.
 //!
@@ -8,11 +9,15 @@
 mod literal;
 pub mod regex;
 mod text;
+mod token;
 
 pub use literal::{LiteralError, literal_eval};
 pub use text::{
     is_alpha, is_decimal, is_digit, is_printable, is_space, split_whitespace, strip, strip_end,
     strip_start,
+};
+pub use token::{
+    PythonNumber, SurrogatePairs, Token, TokenError, TokenKind, Tokens, is_keyword, is_name,
 };
 
 use std::fmt::Write;

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::UnknownScore;
 use crate::dataset::DatasetError;
-use crate::metric::{Compared, Comparison, Metric};
+use crate::metric::{ComparedSystem, Comparison, Metric};
 use crate::model::Answer;
 use crate::model::Summary;
 use crate::result::EvalResult;
@@ -76,9 +76,9 @@ pub(super) fn summarize(
         summaries.insert(name.clone(), summary);
     }
     for comparison in comparisons {
-        let systems: Vec<Compared<'_>> = summaries
+        let systems: Vec<ComparedSystem<'_>> = summaries
             .iter()
-            .map(|(name, summary)| Compared {
+            .map(|(name, summary)| ComparedSystem {
                 name,
                 rows: result.rows_of(name),
                 summary,

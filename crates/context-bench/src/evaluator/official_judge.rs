@@ -142,7 +142,7 @@ pub struct OfficialJudge {
     names: Vec<ScoreName>,
 }
 
-type Judged = (Result<Scores, EvaluatorError>, JudgeUsage);
+type JudgedScores = (Result<Scores, EvaluatorError>, JudgeUsage);
 
 impl OfficialJudge {
     /// A judge at the endpoint of the settings.
@@ -188,7 +188,7 @@ impl OfficialJudge {
         self.names.iter().cloned().zip([score]).collect()
     }
 
-    async fn frames(&self, example: &Example, response: &str) -> Judged {
+    async fn frames(&self, example: &Example, response: &str) -> JudgedScores {
         let (question, gold) = (asked(example), reference(example));
         let prompt = frames::prompt(&question, &gold, response);
         let (reply, usage) = self.ask(None, prompt, None).await;
@@ -202,7 +202,7 @@ impl OfficialJudge {
         (scores, usage)
     }
 
-    async fn longmemeval(&self, example: &Example, response: &str) -> Judged {
+    async fn longmemeval(&self, example: &Example, response: &str) -> JudgedScores {
         let question_type = example.stringified("type");
         let Some(kind) = longmemeval::Kind::of(&example.stringified("id"), &question_type) else {
             let reason = format!("LongMemEval has no questions of the type `{question_type}`");
@@ -218,7 +218,7 @@ impl OfficialJudge {
         (scores, usage)
     }
 
-    async fn mt_bench(&self, example: &Example, output: &Output) -> Judged {
+    async fn mt_bench(&self, example: &Example, output: &Output) -> JudgedScores {
         let turns = match exchanges(example, output) {
             Ok(turns) => turns,
             Err(reason) => return (Err(EvaluatorError(reason)), JudgeUsage::default()),
@@ -259,7 +259,7 @@ impl OfficialJudge {
         (scores, usage)
     }
 
-    async fn alpaca_eval(&self, example: &Example, response: &str) -> Judged {
+    async fn alpaca_eval(&self, example: &Example, response: &str) -> JudgedScores {
         let baseline = example.stringified(&self.settings.baseline);
         if baseline == response {
             let scores = self.preferred(example, &baseline, response, alpaca_eval::DRAW);
@@ -377,7 +377,7 @@ impl Evaluator for OfficialJudge {
         self.score_and_usage(example, output).await.0
     }
 
-    async fn score_and_usage(&self, example: &Example, output: &Output) -> Judged {
+    async fn score_and_usage(&self, example: &Example, output: &Output) -> JudgedScores {
         let response = output.response();
         let rule = self.settings.rule;
         // A conversation is judged turn by turn, whatever its last answer is.

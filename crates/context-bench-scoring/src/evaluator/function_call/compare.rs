@@ -1,4 +1,4 @@
-//! One call against one expected call.
+//! One call against one expected call, as BFCL's `ast_checker` compares them.
 //!
 //! [`possible`] is the rule of BFCL's `ast_checker` for Python: each parameter
 //! has a list of accepted values, an empty text among them marks it as
@@ -134,7 +134,7 @@ pub(super) fn exact(call: &Call, expected: &Call) -> Result<(), Mismatch> {
     }
 }
 
-/// Equal, and a truth value is no number; tuples are lists, since records are JSON.
+/// Equal, and a truth value is not a number; tuples are lists, since records are JSON.
 fn is_exactly(found: &Value, expected: &Value) -> bool {
     match (found, expected) {
         (Value::List(a) | Value::Tuple(a), Value::List(b) | Value::Tuple(b)) => {

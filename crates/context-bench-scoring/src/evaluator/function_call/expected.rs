@@ -16,7 +16,7 @@ pub(super) enum Expected {
 }
 
 /// What a reply should contain.
-pub(super) enum Wanted {
+pub(super) enum Expectation {
     Calls(Vec<Expected>),
     /// No function fits (BFCL's irrelevance).
     NoCall,

@@ -38,7 +38,7 @@ impl Language {
     ///
     /// # Errors
     ///
-    /// With BFCL's error type, when a value is no source at all.
+    /// With BFCL's error type, when a value is not source text.
     pub(super) fn read(
         self,
         value: &Value,
@@ -60,7 +60,7 @@ impl Language {
     }
 }
 
-/// The calls of a reply. A native call has its values as texts of source.
+/// The calls of a reply. A structured tool call has its values as source text.
 pub(super) fn calls(
     reply: &Json,
     language: Language,
@@ -105,7 +105,7 @@ fn list(text: &str, language: Language, format: CallFormat) -> Option<Vec<Call>>
         match named(argument) {
             Some((name, value)) => {
                 let value = written(trim(value), language, format);
-                // Which of two values counts nobody can tell.
+                // Nobody can say which of two values counts.
                 if call.get(name).is_some() {
                     return None;
                 }

@@ -5,7 +5,6 @@ mod arithmetic;
 mod compare;
 mod expected;
 mod foreign;
-mod literal;
 mod parse;
 mod python_syntax;
 mod schema;
@@ -18,7 +17,7 @@ use async_trait::async_trait;
 use serde_json::Value as Json;
 
 use self::compare::{Mismatch, Source};
-use self::expected::{Expected, Wanted};
+use self::expected::{Expectation, Expected};
 use self::foreign::Language;
 use self::schema::Function;
 use self::value::Call;
@@ -32,11 +31,11 @@ const NAME: &str = "call_accuracy";
 /// In which notations calls are accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CallFormat {
-    /// JSON, Python or native tool calls, in fences or in prose.
+    /// JSON, Python or structured tool calls, in fences or in prose.
     #[default]
     Any,
     /// What BFCL asks prompted models for and nothing else: the whole reply is
-    /// a list of calls in Python. Native tool calls are still accepted.
+    /// a list of calls in Python. Structured tool calls are still accepted.
     Bfcl,
 }
 
@@ -81,7 +80,7 @@ impl FunctionCallMatch {
         self
     }
 
-    /// Scores a reply: text, or native tool calls.
+    /// Scores a reply: text, or structured tool calls.
     ///
     /// # Errors
     ///
@@ -99,11 +98,13 @@ impl FunctionCallMatch {
         };
         let makes_calls = calls.as_ref().is_some_and(|calls| !calls.is_empty());
         let verdict = match wanted {
-            Wanted::NoCall if !makes_calls => Ok(()),
-            Wanted::NoCall => Err(Mismatch::new("irrelevance_error:decoder_success", "a call")),
-            Wanted::AnyCall if makes_calls => Ok(()),
-            Wanted::AnyCall => Err(Mismatch::new("relevance_error:decoder_failed", "no call")),
-            Wanted::Calls(expected) => match calls {
+            Expectation::NoCall if !makes_calls => Ok(()),
+            Expectation::NoCall => {
+                Err(Mismatch::new("irrelevance_error:decoder_success", "a call"))
+            }
+            Expectation::AnyCall if makes_calls => Ok(()),
+            Expectation::AnyCall => Err(Mismatch::new("relevance_error:decoder_failed", "no call")),
+            Expectation::Calls(expected) => match calls {
                 None => Err(Mismatch::new("ast_decoder:decoder_failed", "no call found")),
                 Some(calls) => {
                     let calls = self.as_read(calls);
@@ -152,9 +153,11 @@ impl Evaluator for FunctionCallMatch {
     }
 
     async fn score(&self, example: &Example, output: &Output) -> Result<Scores, EvaluatorError> {
-        let native = output.get("tool_calls");
-        let native = native.filter(|calls| calls.as_array().is_some_and(|list| !list.is_empty()));
-        let reply = native.or_else(|| output.get("response"));
+        let structured = output.get("tool_calls").filter(|calls| {
+            let calls = calls.as_array();
+            calls.is_some_and(|list| !list.is_empty())
+        });
+        let reply = structured.or_else(|| output.get("response"));
         let score = self.check(example, reply.unwrap_or(&Json::Null))?;
         Ok([(self.names[0].clone(), score)].into_iter().collect())
     }
@@ -212,13 +215,13 @@ fn wanted(
     example: &Example,
     category: &str,
     functions: &[Function<'_>],
-) -> Result<Wanted, EvaluatorError> {
+) -> Result<Expectation, EvaluatorError> {
     let calls = first(example, &["ground_truth", "possible_answer"]);
     let calls = match calls {
         Some(calls) => Some(calls),
         // Categories that expect no call of their own; `answer` may then hold anything.
-        None if category.contains("irrelevance") => return Ok(Wanted::NoCall),
-        None if category.contains("relevance") => return Ok(Wanted::AnyCall),
+        None if category.contains("irrelevance") => return Ok(Expectation::NoCall),
+        None if category.contains("relevance") => return Ok(Expectation::AnyCall),
         None => first(example, &["answers", "answer"]),
     };
     let Some(calls) = calls else {
@@ -226,8 +229,8 @@ fn wanted(
     };
     let expected = Expected::all(&calls, functions)?;
     Ok(match expected.is_empty() {
-        true => Wanted::NoCall,
-        false => Wanted::Calls(expected),
+        true => Expectation::NoCall,
+        false => Expectation::Calls(expected),
     })
 }
 
@@ -331,7 +334,7 @@ mod tests {
                 .check(&unsaid, &json!("x"))
                 .is_err()
         );
-        // What `answer` holds in these categories is no call.
+        // What `answer` holds in these categories is not a call.
         let unsaid = unsaid.with("id", "irrelevance_0").with("answer", "f");
         assert_eq!(score(&unsaid, "Sorry.").0, Some(1.0));
         assert_eq!(score(&unsaid, "[f(x=1)]").0, Some(0.0));
@@ -357,11 +360,11 @@ mod tests {
     }
 
     #[test]
-    fn native_tool_calls_come_first() {
+    fn structured_tool_calls_come_first() {
         let example = example(json!([{"f": {"x": [1]}}]));
-        let native =
+        let tool_calls =
             json!([{"type": "function", "function": {"name": "f", "arguments": "{\"x\": 1}"}}]);
-        let output = Output::reply(&example, Json::Null).with("tool_calls", native);
+        let output = Output::reply(&example, Json::Null).with("tool_calls", tool_calls);
         let scores =
             score_now(&FunctionCallMatch::default(), &example, &output).expect("never waits");
         assert_eq!(scores.expect("scores").value("call_accuracy"), Some(1.0));
@@ -408,8 +411,8 @@ mod tests {
                 );
             }
         }
-        let native = json!([{"function": {"name": "A_f", "arguments": "{\"n\": \"5L\"}"}}]);
-        let score = FunctionCallMatch::new(CallFormat::Bfcl).check(&example, &native);
+        let tool_calls = json!([{"function": {"name": "A_f", "arguments": "{\"n\": \"5L\"}"}}]);
+        let score = FunctionCallMatch::new(CallFormat::Bfcl).check(&example, &tool_calls);
         assert_eq!(score.expect("a score").get(), Some(1.0));
     }
 }

@@ -1,4 +1,4 @@
-//! Calls in what a model wrote: native tool calls, JSON, Python, fences, prose.
+//! Calls in what a model wrote: structured tool calls, JSON, Python, fences, prose.
 
 use serde_json::Value as Json;
 
@@ -199,7 +199,7 @@ pub(super) fn fences(text: &str) -> Vec<&str> {
         .collect()
 }
 
-/// After so many places in prose that look like a call and are none, the rest
+/// After so many places in prose that look like a call but are not, the rest
 /// is not searched: each of them may cost a deep attempt.
 const MAX_ATTEMPTS: usize = 1000;
 
@@ -312,8 +312,8 @@ mod tests {
             let found = calls(&json!(text), CallFormat::Any, &names);
             assert_eq!(shown(found), expected, "{text}");
         }
-        let native = json!([{"function": {"name": "f", "arguments": "{\"x\": 1}"}}]);
-        let found = calls(&native, CallFormat::Any, &names);
+        let tool_calls = json!([{"function": {"name": "f", "arguments": "{\"x\": 1}"}}]);
+        let found = calls(&tool_calls, CallFormat::Any, &names);
         assert_eq!(shown(found), "f(x=1)");
     }
 

@@ -1,25 +1,24 @@
-//! Calls in Python syntax: `[f(a=1, b=[2, 'x']), g.h(c={'d': None})]`.
+//! BFCL's calls in Python syntax: `[f(a=1, b=[2, 'x']), g.h(c={'d': None})]`.
 //!
 //! A parser for the expressions that occur as arguments, with bounded depth and
 //! in one pass. What BFCL's decoder refuses (comparisons, comprehensions,
-//! formatted texts, attributes as values) is refused here too.
+//! formatted strings, attributes as values) is refused here too. Written by hand for parity
+//! with that decoder, and because replies mix Python with JSON; the tokens are those of
+//! [`context_bench_template::python`].
+
+use context_bench_template::python::{
+    PythonNumber, SurrogatePairs, Token, TokenKind, Tokens, is_keyword,
+};
 
 use super::arithmetic::arithmetic;
-use super::literal;
 use super::value::{Call, Value};
-use crate::text::words::{is_space, is_word_char};
+use crate::text::words::is_space;
 
 /// Deeper nesting is refused.
 const MAX_DEPTH: usize = 60;
 /// More arguments of one call, or entries of one map, are refused: each is
 /// compared with all others.
 const MAX_ENTRIES: usize = 2000;
-
-const KEYWORDS: [&str; 32] = [
-    "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "elif",
-    "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda",
-    "nonlocal", "not", "or", "pass", "raise", "return", "try", "while", "with", "yield",
-];
 
 /// How closely a text must be Python.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +36,7 @@ pub(super) fn expression(text: &str, dialect: Dialect) -> Option<Value> {
     let mut value = parser.sum(0)?;
     if parser.take(",") {
         let mut items = vec![value];
-        while !parser.rest().trim_matches(is_space).is_empty() {
+        while parser.is_in_line() {
             items.push(parser.sum(0)?);
             if !parser.take(",") {
                 break;
@@ -45,7 +44,7 @@ pub(super) fn expression(text: &str, dialect: Dialect) -> Option<Value> {
         }
         value = Value::Tuple(items);
     }
-    let rest = parser.rest().trim_matches(is_space);
+    let rest = text[parser.end..].trim_matches(is_space);
     (rest.is_empty() || rest.starts_with('#') && !rest.contains('\n')).then_some(value)
 }
 
@@ -53,12 +52,17 @@ pub(super) fn expression(text: &str, dialect: Dialect) -> Option<Value> {
 pub(super) fn prefix(text: &str, dialect: Dialect) -> Option<(Value, usize)> {
     let mut parser = Parser::new(text, dialect);
     let value = parser.postfix(0)?;
-    Some((value, parser.at))
+    Some((value, parser.end))
 }
 
+#[derive(Clone)]
 struct Parser<'a> {
     text: &'a str,
-    at: usize,
+    tokens: Tokens<'a>,
+    /// The next token that is not blank.
+    next: Option<Token<'a>>,
+    /// Where the last token that was taken ends.
+    end: usize,
     dialect: Dialect,
     /// Inside brackets lines may end anywhere.
     brackets: usize,
@@ -66,53 +70,77 @@ struct Parser<'a> {
 
 impl<'a> Parser<'a> {
     fn new(text: &'a str, dialect: Dialect) -> Self {
-        Self {
+        let mut parser = Self {
             text,
-            at: 0,
+            tokens: Tokens::new(text),
+            next: None,
+            end: 0,
             dialect,
             brackets: 0,
+        };
+        parser.fetch();
+        parser
+    }
+
+    fn fetch(&mut self) {
+        let inside = self.brackets > 0;
+        self.next = self.tokens.find(|token| match token.kind {
+            TokenKind::Space | TokenKind::Continuation => false,
+            TokenKind::Newline | TokenKind::Comment => !inside,
+            _ => true,
+        });
+    }
+
+    /// Takes the next token.
+    fn advance(&mut self) {
+        if let Some(token) = self.next {
+            self.end = token.end();
+            self.fetch();
         }
     }
 
-    fn rest(&self) -> &'a str {
-        &self.text[self.at..]
+    fn is_next(&self, operator: &str) -> bool {
+        self.next.is_some_and(|token| token.is_operator(operator))
     }
 
-    fn skip(&mut self) {
-        loop {
-            let rest = self.rest();
-            let multi_line = self.brackets > 0;
-            let blank = |c: char| is_space(c) && (multi_line || c != '\n');
-            let trimmed = rest.trim_start_matches(blank);
-            self.at += rest.len() - trimmed.len();
-            if !(multi_line && trimmed.starts_with('#')) {
-                return;
-            }
-            self.at += trimmed.find('\n').unwrap_or(trimmed.len());
-        }
+    /// Whether the line goes on with something to read.
+    fn is_in_line(&self) -> bool {
+        let blank =
+            |token: Token<'_>| matches!(token.kind, TokenKind::Newline | TokenKind::Comment);
+        self.next.is_some_and(|token| !blank(token))
     }
 
-    /// Takes `token` after white space, when it is next.
-    fn take(&mut self, token: &str) -> bool {
-        self.skip();
-        let is_next = self.rest().starts_with(token);
+    /// Takes an operator, when it is next.
+    fn take(&mut self, operator: &str) -> bool {
+        let is_next = self.is_next(operator);
         if is_next {
-            self.at += token.len();
+            self.advance();
         }
         is_next
+    }
+
+    /// Takes an opening bracket.
+    fn open(&mut self) {
+        self.brackets += 1;
+        self.advance();
+    }
+
+    /// Takes a closing bracket.
+    fn close(&mut self) {
+        self.brackets -= 1;
+        self.advance();
     }
 
     fn sum(&mut self, depth: usize) -> Option<Value> {
         let mut left = self.product(depth)?;
         loop {
-            self.skip();
-            let rest = self.rest();
-            let operator = match rest.bytes().next() {
-                Some(b'+') => '+',
-                Some(b'-') => '-',
-                _ => return Some(left),
+            let operator = if self.take("+") {
+                '+'
+            } else if self.take("-") {
+                '-'
+            } else {
+                return Some(left);
             };
-            self.at += 1;
             let right = self.product(depth)?;
             left = arithmetic(left, operator, right)?;
         }
@@ -127,7 +155,7 @@ impl<'a> Parser<'a> {
                 '/'
             } else if self.take("%") {
                 '%'
-            } else if !self.rest().starts_with("**") && self.take("*") {
+            } else if self.take("*") {
                 '*'
             } else {
                 return Some(left);
@@ -157,15 +185,13 @@ impl<'a> Parser<'a> {
 
     /// An atom; a name perhaps with arguments or an index.
     fn postfix(&mut self, depth: usize) -> Option<Value> {
-        self.skip();
-        let start = self.at;
-        let rest = self.rest();
-        match rest.chars().next()? {
-            '[' => self
-                .bracketed(']', depth)
+        let token = self.next?;
+        match (token.kind, token.text) {
+            (TokenKind::Operator, "[") => self
+                .bracketed("]", depth)
                 .map(|(items, _)| Value::List(items)),
-            '(' => {
-                let (mut items, comma) = self.bracketed(')', depth)?;
+            (TokenKind::Operator, "(") => {
+                let (mut items, comma) = self.bracketed(")", depth)?;
                 match items.pop() {
                     Some(item) if items.is_empty() && !comma => Some(item),
                     item => {
@@ -174,49 +200,45 @@ impl<'a> Parser<'a> {
                     }
                 }
             }
-            '{' => self.dict(depth),
-            _ if literal::starts_text(rest) => self.texts(),
-            '0'..='9' => self.number(),
-            '.' if rest.starts_with("...") => {
-                self.at += 3;
+            (TokenKind::Operator, "{") => self.dict(depth),
+            (TokenKind::Operator, "...") => {
+                self.advance();
                 Some(Value::text("..."))
             }
-            '.' => self.number(),
-            _ => self.named(start, depth),
-        }
-    }
-
-    fn number(&mut self) -> Option<Value> {
-        let (value, length) = literal::number(self.rest())?;
-        self.at += length;
-        Some(value)
-    }
-
-    /// Texts that follow each other are one.
-    fn texts(&mut self) -> Option<Value> {
-        let mut joined = String::new();
-        loop {
-            let (text, length) = literal::quoted(self.rest())?;
-            self.at += length;
-            joined.push_str(&text);
-            self.skip();
-            if !literal::starts_text(self.rest()) {
-                return Some(Value::Text(joined));
+            (TokenKind::String, _) => self.strings(),
+            (TokenKind::Number, _) => {
+                self.advance();
+                Some(match token.number().ok()? {
+                    PythonNumber::Int(int) => Value::Int(int),
+                    PythonNumber::Float(float) | PythonNumber::HugeInt(float) => {
+                        Value::Float(float)
+                    }
+                    _ => return None,
+                })
             }
+            (TokenKind::Name, _) => self.named(token.start, depth),
+            _ => None,
         }
+    }
+
+    /// Strings that follow each other are one.
+    fn strings(&mut self) -> Option<Value> {
+        let mut joined = String::new();
+        while let Some(token) = self.next
+            && matches!(token.kind, TokenKind::String | TokenKind::OpenString)
+        {
+            joined.push_str(&token.string(SurrogatePairs::Join).ok()?);
+            self.advance();
+        }
+        Some(Value::Text(joined))
     }
 
     /// Items up to the closing bracket, and whether a comma stood behind the last.
-    fn bracketed(&mut self, close: char, depth: usize) -> Option<(Vec<Value>, bool)> {
+    fn bracketed(&mut self, close: &str, depth: usize) -> Option<(Vec<Value>, bool)> {
         let mut items = Vec::new();
         let mut comma = false;
-        self.at += 1;
-        self.brackets += 1;
-        loop {
-            self.skip();
-            if self.rest().starts_with(close) {
-                break;
-            }
+        self.open();
+        while !self.is_next(close) {
             if !items.is_empty() && !comma {
                 return None;
             }
@@ -227,11 +249,6 @@ impl<'a> Parser<'a> {
         Some((items, comma))
     }
 
-    fn close(&mut self) {
-        self.at += 1;
-        self.brackets -= 1;
-    }
-
     /// A value inside brackets. Calls directly in a list are calls; BFCL
     /// resolves them only where they are arguments.
     fn item(&mut self, depth: usize) -> Option<Value> {
@@ -240,14 +257,8 @@ impl<'a> Parser<'a> {
 
     fn dict(&mut self, depth: usize) -> Option<Value> {
         let mut entries = Vec::new();
-        self.at += 1;
-        self.brackets += 1;
-        loop {
-            self.skip();
-            if self.rest().starts_with('}') {
-                self.close();
-                return Some(Value::Dict(entries));
-            }
+        self.open();
+        while !self.is_next("}") {
             if entries.len() >= MAX_ENTRIES {
                 return None;
             }
@@ -258,24 +269,24 @@ impl<'a> Parser<'a> {
             let value = self.item(depth)?.resolved();
             entries.retain(|(known, _): &(Value, Value)| !known.equals(&key));
             entries.push((key, value));
-            if !self.take(",") && !self.rest().starts_with('}') {
+            if !self.take(",") && !self.is_next("}") {
                 return None;
             }
         }
+        self.close();
+        Some(Value::Dict(entries))
     }
 
     /// A constant, a call, an index or a bare name (a variable, taken as text).
     fn named(&mut self, start: usize, depth: usize) -> Option<Value> {
         let name = self.dotted_name()?;
-        self.skip_blanks();
-        if self.rest().starts_with('(') {
+        if self.is_next("(") {
             return self.call(start, name, depth);
         }
-        if self.rest().starts_with('[') {
-            self.bracketed(']', depth)?;
-            return Some(Value::text(&self.text[start..self.at]));
+        if self.is_next("[") {
+            self.bracketed("]", depth)?;
+            return Some(Value::text(&self.text[start..self.end]));
         }
-        self.at = start + name.len();
         let relaxed = self.dialect == Dialect::Relaxed;
         match name {
             "None" => Some(Value::None),
@@ -289,49 +300,33 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn skip_blanks(&mut self) {
-        let rest = self.rest();
-        self.at += rest.len() - rest.trim_start_matches([' ', '\t']).len();
-    }
-
-    /// Names with dots in between; not a keyword.
+    /// Names with dots in between and nothing else; none of them is a keyword.
     fn dotted_name(&mut self) -> Option<&'a str> {
-        let start = self.at;
+        let start = self.next?.start;
         loop {
-            let name = self.name()?;
-            if KEYWORDS.contains(&name) {
+            let name = self.next.filter(|token| token.kind == TokenKind::Name)?;
+            if is_keyword(name.text) {
                 return None;
             }
-            let after = self.rest().strip_prefix('.');
-            if !after.is_some_and(|rest| rest.starts_with(is_name_start)) {
-                return Some(&self.text[start..self.at]);
+            self.advance();
+            let mut ahead = self.tokens.clone();
+            let goes_on = self.is_next(".")
+                && self.next.is_some_and(|dot| dot.start == name.end())
+                && ahead.next().is_some_and(|token| {
+                    token.kind == TokenKind::Name && token.start == name.end() + 1
+                });
+            if !goes_on {
+                return Some(&self.text[start..name.end()]);
             }
-            self.at += 1;
+            self.advance();
         }
-    }
-
-    fn name(&mut self) -> Option<&'a str> {
-        let rest = self.rest();
-        if !rest.starts_with(is_name_start) {
-            return None;
-        }
-        // Combining marks are part of names.
-        let end = rest.find(|c: char| !is_word_char(c) && !is_mark(c));
-        let name = &rest[..end.unwrap_or(rest.len())];
-        self.at += name.len();
-        Some(name)
     }
 
     fn call(&mut self, start: usize, name: &str, depth: usize) -> Option<Value> {
         let mut call = Call::new(name, Vec::new());
-        self.at += 1;
-        self.brackets += 1;
+        self.open();
         let mut comma = true;
-        loop {
-            self.skip();
-            if self.rest().starts_with(')') {
-                break;
-            }
+        while !self.is_next(")") {
             if !comma || call.named.len() >= MAX_ENTRIES {
                 return None;
             }
@@ -351,41 +346,23 @@ impl<'a> Parser<'a> {
             comma = self.take(",");
         }
         self.close();
-        call.source = self.text[start..self.at].to_owned();
+        call.source = self.text[start..self.end].to_owned();
         Some(Value::Call(Box::new(call)))
     }
 
-    /// `name=`, but not `name==`.
+    /// Takes `name=`, but not `name==`.
     fn argument_name(&mut self) -> Option<&'a str> {
-        let start = self.at;
-        let name = self.name();
-        self.skip();
-        let rest = self.rest();
-        let is_named = rest.starts_with('=') && !rest.starts_with("==");
-        let is_allowed = |name: &&str| {
-            self.dialect == Dialect::Relaxed
-                || !KEYWORDS.contains(name) && !matches!(*name, "None" | "True" | "False")
-        };
-        match name.filter(is_allowed) {
-            Some(name) if is_named => {
-                self.at += 1;
-                Some(name)
-            }
-            _ => {
-                self.at = start;
-                None
-            }
+        let before = self.clone();
+        let name = self.next.filter(|token| token.kind == TokenKind::Name)?;
+        self.advance();
+        let is_allowed = self.dialect == Dialect::Relaxed
+            || !is_keyword(name.text) && !matches!(name.text, "None" | "True" | "False");
+        if is_allowed && self.take("=") {
+            return Some(name.text);
         }
+        *self = before;
+        None
     }
-}
-
-fn is_name_start(c: char) -> bool {
-    c == '_' || c.is_alphabetic()
-}
-
-fn is_mark(c: char) -> bool {
-    use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
-    !c.is_ascii() && c.general_category_group() == GeneralCategoryGroup::Mark
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The functions that a record offers.
+//! The functions that a record offers, with the types of their parameters (JSON Schema).
 
 use serde_json::{Map, Value as Json};
 

@@ -1,6 +1,6 @@
 //! Values of arguments, and calls made of them.
 //!
-//! JSON values are not enough: Python tells tuples from lists, and a name or a
+//! JSON values are not enough: Python distinguishes tuples from lists, and a name or a
 //! call may stand where a value is expected.
 
 use serde_json::Value as Json;
@@ -21,7 +21,7 @@ pub(super) enum Value {
     Call(Box<Call>),
 }
 
-/// The types that BFCL tells apart.
+/// The types that BFCL's checker distinguishes; `value_check.rs` has its rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Type {
     None,
@@ -96,7 +96,7 @@ impl Value {
         }
     }
 
-    /// Python's `==`: numbers by value, `True` is 1, a tuple is no list.
+    /// Python's `==`: numbers by value, `True` is 1, a tuple is not a list.
     pub(super) fn equals(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::None, Self::None) => true,

@@ -1,5 +1,5 @@
-//! BFCL's type rules: one argument against the accepted values of its parameter, as BFCL's
-//! `ast_checker` compares them; errors are its error types.
+//! BFCL's type rules: one argument against the type and the accepted values of its parameter,
+//! as `ast_checker` compares them; errors are its error types.
 
 use super::value::{Type, Value};
 

@@ -155,7 +155,7 @@ impl Instruction {
     }
 }
 
-/// Whether a text is in that language, or in none that can be told.
+/// Whether a text is in that language, or in none that can be detected.
 fn is_in(code: &str, text: &str) -> bool {
     match detect(text) {
         Language::Code(found) => found == code,

@@ -53,6 +53,7 @@ pub struct IfEvalChecker;
 
 /// The verdict on each instruction of a prompt, in their order.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct IfEvalVerdicts {
     /// Whether the response as it is follows the instruction.
     pub strict: Vec<bool>,
@@ -66,7 +67,7 @@ impl IfEvalChecker {
     ///
     /// # Errors
     ///
-    /// When there is no instruction, an id is unknown, or an argument is missing or odd.
+    /// When there is no instruction, an id is unknown, or an argument is missing or invalid.
     pub fn check(
         ids: &Value,
         kwargs: Option<&Value>,
@@ -155,6 +156,7 @@ fn share(verdicts: &[bool]) -> Score {
 
 /// Why a prompt cannot be judged.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum IfEvalError {
     /// The record has no instruction.
     #[error("`instruction_id_list` is empty")]
@@ -165,7 +167,7 @@ pub enum IfEvalError {
         /// What it is instead.
         found: &'static str,
     },
-    /// The id is none of the 25 official ones.
+    /// The id is not one of the 25 official ones.
     #[error("instruction `{id}` is unknown")]
     UnknownInstruction {
         /// The id as written.

@@ -1,6 +1,6 @@
 //! Reading option letters at a place in the tokens.
 //!
-//! A letter counts only where it can be no article, pronoun, unit or variable:
+//! A letter counts only where it cannot be an article, pronoun, unit or variable:
 //! what stands right before and after it decides.
 
 use super::cue::{AFTER_LETTER, WRAPPERS};
@@ -134,7 +134,7 @@ pub(super) fn skip_closers(tokens: &[Token<'_>], mut i: usize) -> usize {
 }
 
 /// One letter with the signs around it.
-struct One {
+struct LetterMark {
     letter: char,
     place: usize,
     marked: bool,
@@ -143,12 +143,12 @@ struct One {
 }
 
 /// Reads one letter at `i`, with the signs around it.
-fn one(tokens: &[Token<'_>], i: usize) -> Option<One> {
+fn one(tokens: &[Token<'_>], i: usize) -> Option<LetterMark> {
     let (at, marked) = skip_openers(tokens, i);
     let (letter, capital) = lone_letter(tokens, at)?;
     let next = skip_closers(tokens, at + 1);
     let marked = marked || next > at + 1 && tokens[at + 1].is_any(")）]】");
-    let found = One {
+    let found = LetterMark {
         letter,
         place: tokens[at].start,
         marked,
@@ -177,7 +177,7 @@ const MAX_LIST: usize = 32;
 
 /// Reads a letter or a list of letters at `i`: `B`, `**(B)**`, `A, C and D`.
 pub(super) fn letters_at(tokens: &[Token<'_>], i: usize) -> Option<Letters> {
-    let One {
+    let LetterMark {
         letter: first,
         place,
         marked,

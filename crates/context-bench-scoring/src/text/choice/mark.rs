@@ -114,7 +114,7 @@ static SUBJECT_OF: Lexicon =
     Lexicon::new(|| words("is are was has would must should seems appears"));
 
 /// Capital letters that stand alone in a short last line, each once. Articles,
-/// pronouns, names (`vitamin C`) and formulas are none.
+/// pronouns, names (`vitamin C`) and formulas do not count.
 pub(super) fn lone_capitals(line: &[Token<'_>], rejections: &Rejections) -> Vec<char> {
     let n_words = line.iter().filter(|token| token.is_word()).count();
     if n_words > 15 {

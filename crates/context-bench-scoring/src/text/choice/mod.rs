@@ -143,6 +143,7 @@ pub struct Choice {
 
 /// Why a response chooses nothing.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum NoChoice {
     /// The response is empty or blank.
     #[error("the response is empty")]

@@ -97,7 +97,7 @@ fn stands_alone(text: &str, start: usize, end: usize) -> bool {
     let mut after = text[end..].chars();
     let next = after.next();
     let joined = |a: Option<char>, b: Option<char>| a.is_some_and(joins) && b.is_some_and(joins);
-    // `3` is no part of `3.5` or of `-3`.
+    // `3` is not part of `3.5` or of `-3`.
     let decimal = last.is_some_and(|c| c.is_ascii_digit())
         && matches!(next, Some('.' | ',' | '/' | ':' | '%'))
         && (next == Some('%') || after.next().is_some_and(|c| c.is_ascii_digit()));

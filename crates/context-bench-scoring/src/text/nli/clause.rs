@@ -219,7 +219,7 @@ fn sense(words: &[Word], sentence: &[usize], place: usize) -> Sense {
             };
         }
         let listed = matches!(next, "or" | "nor");
-        // `not mentioned or unknown`: what leaves open is not denied with what is told.
+        // `not mentioned or unknown`: what leaves the question open is not denied along with what is stated.
         let own = words[sentence[place]].lower.as_str();
         if listed && next == "or" && LEAVING_OPEN.contains(own) {
             break;

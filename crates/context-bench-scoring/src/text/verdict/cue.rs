@@ -116,7 +116,7 @@ const FOLLOWERS: &[&str] = &[
 
 /// How strongly the words before a number announce it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Announced {
+pub(super) enum Announcement {
     /// Not at all.
     Not,
     /// It is taken back.
@@ -128,13 +128,13 @@ pub(super) enum Announced {
 }
 
 /// How the words before position `at` announce what stands there. `skipped`
-/// tells which tokens are part of a mention of the scale.
+/// says which tokens are part of a mention of the scale.
 pub(super) fn announced(
     tokens: &[Token<'_>],
     at: usize,
     skipped: impl Fn(usize) -> bool,
-) -> Announced {
-    let mut found = Announced::Not;
+) -> Announcement {
+    let mut found = Announcement::Not;
     let mut lines = 0;
     for back in (at.saturating_sub(16)..at).rev() {
         let token = &tokens[back];
@@ -142,19 +142,19 @@ pub(super) fn announced(
             continue;
         }
         if token.is_word(NEGATIONS) {
-            return Announced::Denied;
+            return Announcement::Denied;
         }
         if token.is_word(FINALS) {
-            return Announced::Finally;
+            return Announcement::Finally;
         }
         if token.is_word(NOUNS) || token.is_word(VERBS) {
-            found = Announced::Plainly;
+            found = Announcement::Plainly;
             continue;
         }
         let passable = match token {
             Token::Line => {
                 lines += 1;
-                lines < 2 && found == Announced::Not
+                lines < 2 && found == Announcement::Not
             }
             Token::Word(_) => token.is_word(FILLERS),
             Token::Mark(_) => token.is_mark(FILLER_MARKS),

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// Pieces that look like JSON and are none are given up after this many, so that
+/// Pieces that look like JSON but are not are given up after this many, so that
 /// no reply takes long.
 const MAX_FAILED: usize = 64;
 

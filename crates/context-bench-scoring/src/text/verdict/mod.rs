@@ -3,7 +3,7 @@
 //! Judges are asked for one number and write essays, fences, bold type and second
 //! thoughts. The strongest kind of statement decides (an announced or bracketed
 //! verdict before a number in passing), and among equals the last. Whatever stays
-//! unclear is no verdict: a guess would be a score that nobody gave.
+//! unclear is not a verdict: a guess would be a score that nobody gave.
 
 mod cue;
 mod json;

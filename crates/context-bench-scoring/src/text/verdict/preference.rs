@@ -48,7 +48,7 @@ enum Strength {
     /// "Model 1 is better".
     Argued,
     /// `Winner: Model 1`.
-    Announced,
+    Announcement,
     /// A label alone on its line.
     Alone,
     /// `[[A]]`.
@@ -172,7 +172,7 @@ fn statement(tokens: &[Token<'_>], at: usize) -> Option<(Strength, Preference)> 
         let strength = if alone(tokens, at, at + 1) {
             Strength::Alone
         } else if announced(before) {
-            Strength::Announced
+            Strength::Announcement
         } else {
             Strength::Argued
         };
@@ -194,7 +194,7 @@ fn statement(tokens: &[Token<'_>], at: usize) -> Option<(Strength, Preference)> 
     if !(named || matches!(token, Token::Word("m" | "M" | "B" | "A"))) {
         return None;
     }
-    // The article is no label.
+    // The article is not a label.
     let article =
         matches!(token, Token::Word("A")) && matches!(tokens.get(after), Some(Token::Word(_)));
     if article && !named {
@@ -222,7 +222,7 @@ fn statement(tokens: &[Token<'_>], at: usize) -> Option<(Strength, Preference)> 
         }
     }
     if announced(&tokens[..start]) {
-        return Some((Strength::Announced, found));
+        return Some((Strength::Announcement, found));
     }
     None
 }

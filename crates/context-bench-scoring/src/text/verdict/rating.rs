@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::cue::{self, Announced};
+use super::cue::{self, Announcement};
 use super::scale::Scale;
 use super::token::{Token, tokens};
 use super::{json, spoken};
@@ -18,11 +18,12 @@ pub struct Rating {
 
 /// Why a reply holds no rating.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum NoRating {
     /// No number could be a rating.
     #[error("no rating")]
     Missing,
-    /// Several numbers could be, and nothing tells which is.
+    /// Several numbers could be, and nothing says which one is.
     #[error("several numbers and no decision")]
     Ambiguous,
     /// The rating is beyond the scale, or on another one.
@@ -38,7 +39,7 @@ enum Strength {
     /// `4/5`, `4 stars`, a number alone on its line.
     Marked,
     /// `score: 4`, "I give it a 4".
-    Announced,
+    Announcement,
     /// `overall score: 4`, or a number that is the first or the last line.
     Final,
     /// `[[4]]`, `\boxed{4}`, JSON.
@@ -168,7 +169,7 @@ fn in_text(text: &str, scale: Scale) -> Result<Statement, NoRating> {
     };
     statements.retain(|statement| statement.strength == strongest);
     if strongest == Strength::Bare && statements.iter().any(|s| scale.holds(s.value)) {
-        // A year in the explanation is no rating.
+        // A year in the explanation is not a rating.
         statements.retain(|statement| scale.holds(statement.value));
     }
     let Some(last) = statements.pop() else {
@@ -236,9 +237,11 @@ fn statement(
         || tokens[at - 1] == Token::Line
         || tokens[at - 1].is_word(&["is", "a", "an", "of"]);
     match cue::announced(tokens, at, |back| numbers.about_scale[back]) {
-        Announced::Denied => return None,
-        Announced::Finally if !is_word || direct => return stated(Strength::Final, alone),
-        Announced::Plainly if !is_word || direct => return stated(Strength::Announced, alone),
+        Announcement::Denied => return None,
+        Announcement::Finally if !is_word || direct => return stated(Strength::Final, alone),
+        Announcement::Plainly if !is_word || direct => {
+            return stated(Strength::Announcement, alone);
+        }
         _ => {}
     }
     if cue::denied(tokens, at) {

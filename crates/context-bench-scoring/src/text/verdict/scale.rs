@@ -52,7 +52,7 @@ impl Scale {
         ((rating - self.min) / (self.max - self.min)).clamp(0.0, 1.0)
     }
 
-    /// Whether it only tells right from wrong, so that words do as well as numbers.
+    /// Whether it only distinguishes right from wrong, so that words do as well as numbers.
     pub(super) fn is_yes_or_no(self) -> bool {
         self.min == 0.0 && self.max == 1.0
     }
@@ -84,7 +84,7 @@ impl FromStr for Scale {
     }
 }
 
-/// A scale that is none.
+/// A text that is not a scale.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("a scale goes from a lower to a higher number, found `{0}`")]
 pub struct ScaleError(String);

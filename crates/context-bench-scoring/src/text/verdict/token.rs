@@ -74,7 +74,7 @@ fn starts_number(text: &str, sign: char) -> bool {
     text[sign.len_utf8()..].starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// Takes a run of letters and digits and tells its length.
+/// Takes a run of letters and digits and returns its length.
 fn word<'a>(text: &'a str, tokens: &mut Vec<Token<'a>>) -> usize {
     let mut end = 0;
     let mut chars = text.char_indices().peekable();
@@ -99,7 +99,7 @@ fn word<'a>(text: &'a str, tokens: &mut Vec<Token<'a>>) -> usize {
     end
 }
 
-/// `4`, `3.5`, `3,5` and `1,000`; a version such as `1.2.3` is no number.
+/// `4`, `3.5`, `3,5` and `1,000`; a version such as `1.2.3` is not a number.
 fn number(run: &str) -> Option<f64> {
     if !run
         .bytes()

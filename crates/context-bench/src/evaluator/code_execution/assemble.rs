@@ -5,10 +5,11 @@
 //! the code). Where the indentation of a response is not what it should be,
 //! several readings are given.
 
+use context_bench_template::python::is_name;
 use serde_json::Value;
 
 use super::extract::{defines, implements, readings};
-use super::statements::{is_body, is_name, statements, uses};
+use super::statements::{is_body, statements, uses};
 use crate::model::Example;
 use crate::sandbox::Program;
 use crate::text::stringify::python_str;

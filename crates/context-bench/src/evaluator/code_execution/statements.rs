@@ -1,8 +1,10 @@
-//! Python text as a list of top-level statements, roughly.
+//! The top-level statements of Python code in a model's reply, roughly.
 //!
 //! This is not a parser: it knows strings, brackets and indentation well enough to
 //! say where a function ends, what it is called and whether a line is code or
 //! prose. Whether text is valid Python is for Python to say.
+
+use context_bench_template::python::is_name;
 
 use super::scanner::Scanner;
 
@@ -28,7 +30,7 @@ const SIMPLE: [&str; 10] = [
 /// lines belong to what follows, and text that begins indented is one statement.
 pub(super) fn statements(text: &str) -> Vec<Statement<'_>> {
     let mut starts: Vec<usize> = Vec::new();
-    let mut scanner = Scanner::default();
+    let mut scanner = Scanner::new(text);
     // Where the blank and comment lines before the next statement begin.
     let mut lead: Option<usize> = None;
     let mut in_decorator = false;
@@ -39,7 +41,7 @@ pub(super) fn statements(text: &str) -> Vec<Statement<'_>> {
         let is_top = line.starts_with(|c: char| !c.is_whitespace());
         if is_top && scanner.is_inside() && !scanner.in_string() && begins_definition(line) {
             // A bracket that prose or a cut example left open.
-            scanner = Scanner::default();
+            scanner.close_brackets();
         }
         let was_inside = scanner.is_inside();
         scanner.line(line);
@@ -161,7 +163,7 @@ impl<'a> Statement<'a> {
 /// Whether a text can only be the inside of a function: a `return` or `yield` stands
 /// outside of every function that it defines itself, which no module may have.
 pub(super) fn is_body(text: &str) -> bool {
-    let mut scanner = Scanner::default();
+    let mut scanner = Scanner::new(text);
     // The indentation of the definition that the lines are in.
     let mut definition: Option<usize> = None;
     for line in text.split_inclusive('\n') {
@@ -193,13 +195,6 @@ pub(super) fn uses(text: &str, name: &str) -> bool {
         !before.is_some_and(|c| is_part(c) || c == '.') && !after.is_some_and(is_part)
     });
     !name.is_empty() && found
-}
-
-/// Whether a text is a name.
-pub(super) fn is_name(text: &str) -> bool {
-    let mut chars = text.chars();
-    chars.next().is_some_and(|c| c.is_alphabetic() || c == '_')
-        && chars.all(|c| c.is_alphanumeric() || c == '_')
 }
 
 fn first_word(line: &str) -> &str {

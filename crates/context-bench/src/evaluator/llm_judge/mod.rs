@@ -108,7 +108,7 @@ impl LlmJudge {
         self.asking.ask(&question).await
     }
 
-    async fn rate(&self, example: &Example, response: &str, scale: Scale) -> Judged {
+    async fn rate(&self, example: &Example, response: &str, scale: Scale) -> JudgedScores {
         let (reply, usage) = self.ask(self.prompt(example, [response, ""])).await;
         let scores = reply.map(|reply| {
             let text = python_str(&reply.content);
@@ -128,7 +128,7 @@ impl LlmJudge {
     }
 
     /// Asks in both orders, since judges favour a position.
-    async fn compare(&self, example: &Example, response: &str, baseline: &str) -> Judged {
+    async fn compare(&self, example: &Example, response: &str, baseline: &str) -> JudgedScores {
         let (ours, theirs) = (
             self.prompt(example, [response, baseline]),
             self.prompt(example, [baseline, response]),
@@ -188,7 +188,7 @@ impl LlmJudge {
     }
 
     /// The same scores for a row that needs no request.
-    fn without_request(&self, value: f64, reason: &str) -> Judged {
+    fn without_request(&self, value: f64, reason: &str) -> JudgedScores {
         let score = Score::value(value).because(reason);
         // Both orders would end alike.
         let scores = [score, Score::value(1.0)];
@@ -199,7 +199,7 @@ impl LlmJudge {
     }
 }
 
-type Judged = (Result<Scores, EvaluatorError>, JudgeUsage);
+type JudgedScores = (Result<Scores, EvaluatorError>, JudgeUsage);
 
 #[async_trait]
 impl Evaluator for LlmJudge {
@@ -239,7 +239,7 @@ impl Evaluator for LlmJudge {
         self.score_and_usage(example, output).await.0
     }
 
-    async fn score_and_usage(&self, example: &Example, output: &Output) -> Judged {
+    async fn score_and_usage(&self, example: &Example, output: &Output) -> JudgedScores {
         let response = output.response();
         if response.is_empty() {
             return self.without_request(0.0, "empty response");

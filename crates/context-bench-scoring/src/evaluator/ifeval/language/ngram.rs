@@ -66,7 +66,7 @@ impl Window {
     }
 }
 
-/// One character for all that say the same about a language.
+/// One character for all those that say the same about a language.
 fn normal(c: char, model: &Model) -> char {
     match c {
         'A'..='Z' | 'a'..='z' => c,

@@ -1,6 +1,8 @@
 //! Python's `random.Random`, as far as language detection draws from it.
 //!
-//! What is drawn must be what `langdetect` draws when the official checks seed it.
+//! The Mersenne Twister is `rand_mt`'s; what Python makes of its bits (`random`, `gauss`,
+//! `choice`) is written by hand for parity: the numbers must be those that `langdetect` draws
+//! when IFEval's official checks seed it.
 
 use rand_mt::Mt;
 
