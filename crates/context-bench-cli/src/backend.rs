@@ -3,6 +3,7 @@
 
 use context_bench::plan::{RunSpec, SystemSpec, Workers};
 use context_bench::task::tasks::arguments;
+use context_bench_error::suggest::quoted_list;
 use serde_json::{Map, Value, json};
 
 use crate::args::RunArgs;
@@ -38,6 +39,15 @@ const IN_PROCESS: &[&str] = &[
     "neuronx",
     "steered",
     "dummy",
+];
+
+/// Model arguments about the endpoint of a backend.
+const OF_ENDPOINT: &[&str] = &[
+    "base_url",
+    "model",
+    "num_concurrent",
+    "max_retries",
+    "timeout",
 ];
 
 /// Model arguments that lm-evaluation-harness uses and this program ignores.
@@ -125,6 +135,18 @@ pub(crate) fn translate(args: &RunArgs, spec: &mut RunSpec) -> Result<(), Failur
         if given.shift_remove(*name).is_some() {
             output::warning(&format!("`{name}` of `--model-args` has no effect here"));
         }
+    }
+    if backend.is_none()
+        && let Some(of_endpoint) = OF_ENDPOINT.iter().find(|name| given.contains_key(**name))
+    {
+        let names: Vec<&str> = BACKENDS.iter().map(|(name, _)| *name).collect();
+        let what = format!(
+            "`{of_endpoint}` of `--model-args` needs a backend in `--model`, and `{typed}` is not one"
+        );
+        return Err(Failure::bad_input(what).hint(format!(
+            "the backends are {}; any other endpoint: `--proxy NAME=URL`",
+            quoted_list(&names, "and")
+        )));
     }
     if let Some(unknown) = given.keys().next() {
         return Err(
@@ -271,6 +293,17 @@ mod tests {
         assert_eq!(spec.seeds.generation, Some(1234));
         let spec = of("--model local-completions -a base_url=http://h,model=m").expect("valid");
         assert_eq!(proxy(&spec), "http://h/v1/completions");
+    }
+
+    #[test]
+    fn arguments_of_an_endpoint_need_a_backend() {
+        let error = of("--model azure-chat --model_args base_url=http://h,model=m")
+            .expect_err("not a backend");
+        let text = error.what;
+        assert!(
+            text.contains("`base_url`") && text.contains("`azure-chat` is not one"),
+            "{text}"
+        );
     }
 
     #[test]
