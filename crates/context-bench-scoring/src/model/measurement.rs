@@ -26,7 +26,6 @@ pub enum Unit {
 
 /// A range that holds the true value with 95 % confidence.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
 pub struct Interval {
     /// Lower end.
     pub low: f64,
