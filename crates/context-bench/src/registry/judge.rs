@@ -410,7 +410,7 @@ mod tests {
             ),
             ("temperature=hot".into(), "must be a number", "none"),
             ("rubrik=x".into(), "no parameter `rubrik`", "`rubric`"),
-            ("extra_body=[1]".into(), "no JSON object", "object"),
+            ("extra_body=[1]".into(), "not a JSON object", "object"),
         ] {
             let (found, advice) = make(&text).expect_err(&text);
             assert!(found.contains(what), "{text}: {found}");

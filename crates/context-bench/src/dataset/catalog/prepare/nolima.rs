@@ -283,7 +283,7 @@ mod tests {
         for typed in ["", "k", "0", "test", "-1", "1.5k", "99999999999999999999k"] {
             let error = tokens(typed).unwrap_err();
             assert!(
-                error.to_string().contains("no length of `nolima`"),
+                error.to_string().contains("not a length of `nolima`"),
                 "{typed}"
             );
             assert!(error.hint().is_some_and(|hint| hint.contains("nolima@1k")));
