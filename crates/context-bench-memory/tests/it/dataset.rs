@@ -5,15 +5,12 @@ use std::collections::BTreeMap;
 use context_bench_error::Hint as _;
 use context_bench_memory::measure::official_f1;
 use context_bench_memory::{Benchmark, MemoryDataset};
+use context_bench_testkit_macros::{needs_shared, shared_path};
 
-use crate::shared;
-
+#[needs_shared("data/full/locomo10.json")]
 #[test]
 fn locomo_is_read_whole() {
-    let Some(path) = shared::path("data/full/locomo10.json") else {
-        return;
-    };
-    let dataset = MemoryDataset::read(path).unwrap();
+    let dataset = MemoryDataset::read(shared_path!("data/full/locomo10.json")).unwrap();
     assert_eq!(dataset.benchmark, Benchmark::Locomo);
     let turns: Vec<usize> = dataset
         .examples
@@ -54,31 +51,28 @@ fn locomo_is_read_whole() {
     }
 }
 
+#[needs_shared("data/full/locomo10.json", "data/raw/locomo.jsonl")]
 #[test]
 fn a_list_and_lines_are_the_same_data() {
-    let (Some(whole), Some(lines)) = (
-        shared::path("data/full/locomo10.json"),
-        shared::path("data/raw/locomo.jsonl"),
-    ) else {
-        return;
-    };
-    let (whole, lines) = (
-        MemoryDataset::read(whole).unwrap(),
-        MemoryDataset::read(lines).unwrap(),
-    );
+    let whole = MemoryDataset::read(shared_path!("data/full/locomo10.json")).unwrap();
+    let lines = MemoryDataset::read(shared_path!("data/raw/locomo.jsonl")).unwrap();
     assert_eq!(lines.examples, whole.examples[..4]);
     assert_ne!(lines.digest(), whole.digest());
 }
 
+#[needs_shared(
+    "data/full/longmemeval.oracle_evidence_turns.json",
+    "data/raw/longmemeval.jsonl"
+)]
 #[test]
 fn longmemeval_is_read_whole() {
-    for (file, records) in [
-        ("data/full/longmemeval.oracle_evidence_turns.json", 420),
-        ("data/raw/longmemeval.jsonl", 121),
+    for (path, records) in [
+        (
+            shared_path!("data/full/longmemeval.oracle_evidence_turns.json"),
+            420,
+        ),
+        (shared_path!("data/raw/longmemeval.jsonl"), 121),
     ] {
-        let Some(path) = shared::path(file) else {
-            return;
-        };
         let dataset = MemoryDataset::read(path).unwrap();
         assert_eq!(dataset.benchmark, Benchmark::Longmemeval);
         assert_eq!(dataset.examples.len(), records);

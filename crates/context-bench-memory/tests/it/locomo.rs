@@ -6,16 +6,13 @@ use std::sync::Arc;
 use context_bench_memory::embedding::HashedNgrams;
 use context_bench_memory::measure::{ByKind, Retrieval};
 use context_bench_memory::{MemoryDataset, MemoryKind, MemorySettings, Query, Tools};
-
-use crate::shared;
+use context_bench_testkit_macros::{needs_shared, shared_path};
 
 /// With marked evidence, better memories recall more: of all questions, and of each kind.
+#[needs_shared("data/full/locomo10.json")]
 #[test]
 fn recall_is_in_a_plausible_order() {
-    let Some(path) = shared::path("data/full/locomo10.json") else {
-        return;
-    };
-    let dataset = MemoryDataset::read(path).unwrap();
+    let dataset = MemoryDataset::read(shared_path!("data/full/locomo10.json")).unwrap();
     let tools = Tools {
         embedder: Some(Arc::new(HashedNgrams)),
         ..Tools::default()

@@ -12,5 +12,4 @@ mod dataset;
 mod embedding;
 mod locomo;
 mod memories;
-mod shared;
 mod worked;
