@@ -535,7 +535,7 @@ mod tests {
     use super::*;
     use crate::evaluator::score_now;
 
-    fn scored(rule: OfficialRule, fields: Value, response: &str) -> Option<f64> {
+    fn scored(rule: OfficialRule, fields: &Value, response: &str) -> Option<f64> {
         let mut example = Example::new();
         for (name, value) in fields.as_object().unwrap() {
             example = example.with(name.as_str(), value.clone());
@@ -647,7 +647,7 @@ mod tests {
                 1.0,
             ),
         ] {
-            let found = scored(rule, fields, response);
+            let found = scored(rule, &fields, response);
             assert_eq!(found, Some(expected), "{rule}: {response}");
         }
     }

@@ -23,8 +23,7 @@ pub(super) fn token(text: &str, prefix: usize) -> (TokenKind, usize) {
     let body = &text[prefix..];
     let quote = opening(body);
     let mut escaped = false;
-    let mut rest = body[quote.len()..].char_indices();
-    while let Some((at, c)) = rest.next() {
+    for (at, c) in body[quote.len()..].char_indices() {
         let at = quote.len() + at;
         match c {
             _ if escaped => escaped = false,
