@@ -20,7 +20,9 @@ LISTINGS = ROOT / "docs" / "reference" / "public-api"
 CRATES = [
     "context_bench",
     "context_bench_error",
+    "context_bench_http",
     "context_bench_hub",
+    "context_bench_memory",
     "context_bench_reader",
     "context_bench_records",
     "context_bench_sandbox",

@@ -8,7 +8,7 @@ use crate::stats::{mean, pass_at_k};
 
 /// `pass_at_K` for each K: the unbiased estimate of HumanEval, from the attempts
 /// that were scored. Attempts are rows with the same dataset and id, as
-/// [`Dataset::times`](crate::Dataset::times) makes them. An example with fewer
+/// `Dataset::times` of the library makes them. An example with fewer
 /// than K scored attempts says nothing about K and is left out, not counted as 0.
 #[derive(Debug, Clone)]
 pub struct PassAtK {

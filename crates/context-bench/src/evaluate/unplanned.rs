@@ -10,7 +10,7 @@ use crate::result::EvalResult;
 
 /// A run that was put together by hand.
 #[derive(Default)]
-pub(super) struct Planned;
+pub(super) struct Planned {}
 
 impl Planned {
     pub(super) fn rows(&self) -> Option<usize> {

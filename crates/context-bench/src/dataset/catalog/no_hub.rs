@@ -11,7 +11,7 @@ use super::spec::Config;
 use crate::dataset::{DatasetError, Origin};
 
 /// Access to the hub, which a library without the feature `hub` never has.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub enum HubAccess {}
 
 impl HubAccess {
