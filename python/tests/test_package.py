@@ -150,7 +150,7 @@ def test_a_judge_has_a_scale_a_template_and_a_mode(serve: Callable[..., str]) ->
     # Whoever is shown first wins, in both orders: that is no win.
     pair = LLMJudge(serve("--reply", "[[A]]"), mode="pairwise", baseline="answer")
     assert pair.score(original, processed) == {"judge_score": 0.5, "judge_consistency": 0.0}
-    with pytest.raises(ValueError, match="says nothing with `mode=pairwise`"):
+    with pytest.raises(ValueError, match="has no effect with `mode=pairwise`"):
         LLMJudge(url, mode="pairwise", scale="1-10").score(original, processed)
 
 

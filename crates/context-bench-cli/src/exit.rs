@@ -1,4 +1,4 @@
-//! The exit codes of the program. Scripts and CI jobs rely on them, so they never change their
+//! The exit codes of the program: done, bad input, failed rows, an interrupted run. Scripts and CI jobs rely on them, so they never change their
 //! meaning.
 
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! When to try again and how long to wait before it.
+//! When to retry (after a 429, a 5xx or a broken connection) and how long to wait before it.
 //!
 //! Decisions are pure functions of the policy, the failure and the time that has been
 //! spent; the clients do the waiting. The only chance in here is the [`Jitter`].

@@ -26,7 +26,7 @@ pub enum HubError {
         reason: String,
     },
     /// No variable says where the home folder is.
-    #[error("no folder is known for the hub cache")]
+    #[error("cannot determine the folder of the hub cache")]
     NoHome,
     /// The HTTP side could not be set up.
     #[error("cannot set up HTTP: {reason}")]

@@ -9,7 +9,7 @@ use std::io::{self, Read};
 
 use crate::json_record::MAX_RECORD_BYTES;
 
-/// A table with more columns is none.
+/// With more columns than this it is not a table.
 const MAX_FIELDS: usize = 1_000_000;
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 

@@ -117,7 +117,7 @@ pub(super) fn from_status(status: Option<ExitStatus>) -> Verdict {
         Some("SIGXCPU") => Verdict::Timeout,
         Some(name @ "SIGKILL") => Verdict::Exception {
             kind: name.to_owned(),
-            message: "killed by itself, or by the system for lack of memory".into(),
+            message: "it killed itself, or the system ran out of memory".into(),
         },
         Some(name) => Verdict::Exception {
             kind: name.to_owned(),

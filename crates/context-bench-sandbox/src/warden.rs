@@ -56,7 +56,7 @@ impl Drop for Ward<'_> {
     fn drop(&mut self) {
         let process = self.warden.process.lock();
         if let Some(watcher) = process.unwrap_or_else(PoisonError::into_inner).as_mut() {
-            // One that is gone has nobody to let go.
+            // When the warden has exited there is nothing to release.
             let _ = watcher.tell('-', self.group);
         }
     }

@@ -25,7 +25,7 @@ pub const STRUCTURAL: &[&str] = &[
     "aggregate_metric_list",
     "metadata",
 ];
-/// Keys of any one of which a mapping is a task of its own.
+/// A mapping with any of these keys defines a task of its own.
 pub(crate) const DEFINING: &[&str] = &["dataset_path", "custom_dataset", "dataset", "class"];
 /// Groups inside groups; deeper ones are mistakes.
 const MAX_DEPTH: usize = 64;

@@ -1,5 +1,5 @@
-//! The two languages that dataset and task files are written in, as Python reads
-//! them: YAML 1.1 with positions, and Jinja templates over records.
+//! The languages that dataset and task files are written in, as Python reads them: YAML
+//! 1.1 with positions, Jinja templates over records, `re`, literals, and Python's tokens.
 //!
 //! Nothing here does I/O. Whatever a file contains, reading and rendering it takes
 //! bounded time and memory and never panics.

@@ -189,7 +189,7 @@ fn chains_of_any_kind_never_overflow_the_stack() {
             ..200 => assert_eq!(refused, Ok(format!("line\n{}", n + 1))),
             _ => assert_eq!(
                 refused.unwrap_err(),
-                "an expression has more than 200 operators in each other in template `bomb`, line 2"
+                "an expression nests operators more than 200 deep in template `bomb`, line 2"
             ),
         }
     }

@@ -221,7 +221,7 @@ fn a_run_that_goes_on_is_not_removed() {
         std::thread::sleep(Duration::from_millis(2));
     }
     let remove = [&["runs", "remove", "last"], &store[..]].concat();
-    run(&remove).is_error(&["is still going on", "wait for its end"]);
+    run(&remove).is_error(&["is still in progress", "wait for its end"]);
     let shown = run(&[&["export", "last"], &store[..]].concat());
     assert_eq!(shown.code, 3, "{shown}");
     assert!(

@@ -317,7 +317,7 @@ pub enum ExampleError {
         /// The value as Python would print it.
         found: String,
     },
-    /// A field that is sent to a model is no text.
+    /// A field that is sent to a model is not text.
     #[error(
         "`{field}` must be text, a list of texts, or chunks with `text`, `content` or \
          `page_content`; found {found}"

@@ -190,7 +190,7 @@ fn instance(report: &Value) -> Option<Outcome> {
 #[non_exhaustive]
 pub enum ReportError {
     /// Neither layout.
-    #[error("no report of the harness of SWE-bench")]
+    #[error("not a report of the SWE-bench harness")]
     Unknown,
     /// An instance is resolved and is not.
     #[error("the report calls `{0}` both resolved and not resolved")]

@@ -39,7 +39,7 @@ pub(super) const HINT: &str = "shorten what it repeats, or prepare the field in 
 /// The filters that measure, as `measure.rs` writes them into templates.
 pub(super) const MEASURED: &str = "__measured";
 pub(super) const JOINED: &str = "__joined";
-/// What is to be put together, before it is, with how often it will be copied.
+/// An operand about to be concatenated, and how often it will be copied.
 pub(super) const OPERAND: &str = "__operand";
 /// Keeps the engine from working out a constant when it compiles.
 pub(super) const FREE: &str = "__free";

@@ -1,4 +1,4 @@
-//! How deep the parts of a template may stand in each other.
+//! How deep the parts of a template may be nested.
 //!
 //! The engine's parser bounds brackets, but a chain of operators (`a + b + …`,
 //! `not not …`, `x|f|f|…`, `a.b.c…`, `elif` after `elif`) becomes a tree as deep as
@@ -60,7 +60,7 @@ pub(super) fn check(name: &str, source: &str, pieces: &[Piece<'_>]) -> Result<()
         if let Some(token) = too_deep(&code.tokens) {
             return refused(
                 token.span.start,
-                format!("an expression has more than {MAX_OPERATORS} operators in each other"),
+                format!("an expression nests operators more than {MAX_OPERATORS} deep"),
                 "split it with `{% set … %}`, or use a list and `join`",
             );
         }
@@ -70,7 +70,7 @@ pub(super) fn check(name: &str, source: &str, pieces: &[Piece<'_>]) -> Result<()
         if blocks.len() + blocks.iter().sum::<usize>() > MAX_BLOCKS {
             return refused(
                 code.whole.start,
-                format!("more than {MAX_BLOCKS} blocks or `elif` stand in each other"),
+                format!("blocks or `elif` are nested more than {MAX_BLOCKS} deep"),
                 "look values up in a map (`{'a': 1}[x]`) instead of `elif` after `elif`",
             );
         }

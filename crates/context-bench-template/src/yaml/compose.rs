@@ -163,7 +163,7 @@ impl<'t> Composer<'t> {
         match composed.special {
             None => Ok(composed),
             Some(mark) => Err(self
-                .error(format!("`{mark}` stands for no value"), at)
+                .error(format!("`{mark}` is not a value"), at)
                 .with_hint("put quotes around it")),
         }
     }

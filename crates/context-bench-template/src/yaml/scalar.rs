@@ -21,8 +21,8 @@ pub(crate) fn resolve(text: &str) -> Result<Yaml, String> {
     match first {
         b'~' if text == "~" => return Ok(Yaml::Null),
         b'n' | b'N' if matches!(text, "null" | "Null" | "NULL") => return Ok(Yaml::Null),
-        b'<' if text == "<<" => return Err("`<<` stands for no value".into()),
-        b'=' if text == "=" => return Err("`=` stands for no value".into()),
+        b'<' if text == "<<" => return Err("`<<` is not a value".into()),
+        b'=' if text == "=" => return Err("`=` is not a value".into()),
         b'y' | b'Y' | b'n' | b'N' | b't' | b'T' | b'f' | b'F' | b'o' | b'O' => {
             if let Some(truth) = boolean(text) {
                 return Ok(Yaml::Bool(truth));

@@ -62,7 +62,7 @@ impl Planner<'_> {
             } else if let Some(name) = &benchmark.given {
                 let brought = self.around.given.examples.get(name);
                 let brought = brought.ok_or_else(|| {
-                    PlanError::new(format!("no examples `{name}` were brought along"))
+                    PlanError::new(format!("no examples named `{name}` were passed in"))
                         .with_hint("`given` is for programs; name a `dataset` or a `task`")
                 })?;
                 self.given(name, brought, &mut scoring, &mut gathered)?;

@@ -163,7 +163,7 @@ fn unread(
         .filter_map(|name| Some((name, meant(name, &now, &[])?)))
         .collect();
     let (name, key) = *found.first()?;
-    let what = format!("`{tag}` has no `{name}`, but `{key}`, which nothing reads");
+    let what = format!("`{tag}` has no `{name}`, but `{key}`, which is not used");
     Some(Notice::new(what).with_hint(mapping(&found)))
 }
 

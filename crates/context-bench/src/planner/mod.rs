@@ -195,7 +195,7 @@ impl Planner<'_> {
         }
         if spec.limits.max_workers == Some(Workers::Number(0)) {
             return Err(PlanError::new(
-                "`max_workers` must be a whole number above 0: with none nothing is asked",
+                "`max_workers` must be a whole number above 0; with no workers nothing would run",
             )
             .with_hint("leave it out for 1, or say `auto` to have the number found"));
         }

@@ -61,7 +61,9 @@ impl ReopenedPlan {
             .max_workers(MaxWorkers::from(plan.limits.max_workers));
         let mut notices = planner.notices;
         if let Some(Unfinished { run, how }) = self.stored.unfinished() {
-            let what = format!("run {run} {how}: what it did not get to is not in these scores");
+            let what = format!(
+                "run {run} {how}: examples that it did not reach are missing from these scores"
+            );
             notices.push(
                 Notice::new(what)
                     .with_hint("run the same command again to complete it, then rescore that run"),

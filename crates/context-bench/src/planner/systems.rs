@@ -164,7 +164,7 @@ impl Planner<'_> {
             } else if let Some(given) = &system.given {
                 let brought = self.around.given.systems.get(given);
                 let brought = brought.ok_or_else(|| {
-                    PlanError::new(format!("no system `{given}` was brought along"))
+                    PlanError::new(format!("no system named `{given}` was passed in"))
                         .with_hint("`given` is for programs; name a `proxy`, `system` or `command`")
                 })?;
                 let at = built.systems.len();

@@ -219,7 +219,7 @@ fn mode(params: &mut Params, settings: &mut LlmJudgeSettings) -> Result<(), Buil
     let (scale, baseline) = (params.take("scale"), params.take("baseline"));
     let pairwise = pairwise.unwrap_or(matches!(settings.mode, JudgeMode::Pairwise { .. }));
     let useless = |key: &str, other: &str| BuildError::Other {
-        what: format!("parameter `{key}` of `llm_judge` says nothing with `mode={other}`"),
+        what: format!("parameter `{key}` of `llm_judge` has no effect with `mode={other}`"),
         hint: Some(format!("leave out `{key}` or `mode`")),
     };
     match (pairwise, scale, baseline) {

@@ -83,7 +83,9 @@ impl Hint for UnknownName {
         let list = format!("`context-bench ls {kinds}` lists all of them");
         Some(match (near, self.kind) {
             (Some(near), _) => format!("{near} {list}"),
-            (None, "dataset") => format!("{list}; a local file must end in .jsonl, .json or .csv"),
+            (None, "dataset") => {
+                format!("{list}; a local file must end in .jsonl, .json, .csv, .tsv or .parquet")
+            }
             (None, _) if self.known.len() <= 8 => {
                 format!("known: {}", suggest::quoted_list(&self.known, "and"))
             }

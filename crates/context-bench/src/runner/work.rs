@@ -1,7 +1,7 @@
-//! What is to be done next: every example for every system, in order.
+//! The order of calls: systems take turns, which makes the latencies of their rows paired.
 //!
-//! Systems take turns example by example (A, B, A, B …), so that their latencies are
-//! paired: an endpoint that becomes slower or faster affects all of them alike.
+//! Every example goes to every system before the next (A, B, A, B …), so an endpoint that
+//! becomes slower or faster affects all of them alike.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 

@@ -41,7 +41,7 @@ pub enum StoreError {
         found: i64,
     },
     /// The store no longer takes entries.
-    #[error("the store takes no more records: {reason}")]
+    #[error("the store can no longer be written to: {reason}")]
     Failed {
         /// What made it stop.
         reason: String,
@@ -69,19 +69,19 @@ pub enum StoreError {
         id: String,
     },
     /// The run is still going; removing it would remove what it is storing.
-    #[error("run {id} is still going on")]
+    #[error("run {id} is still in progress")]
     Live {
         /// The run.
         id: String,
     },
     /// The run was removed while it went on.
-    #[error("run {id} was removed from the store while it went on")]
+    #[error("run {id} was removed from the store while it was in progress")]
     Gone {
         /// The run.
         id: String,
     },
     /// Several runs begin like that.
-    #[error("`{id}` is the beginning of {} runs", runs.len())]
+    #[error("`{id}` matches {} runs", runs.len())]
     AmbiguousRun {
         /// What was asked for.
         id: String,

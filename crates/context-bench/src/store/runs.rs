@@ -172,7 +172,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// When the store has failed, or the run is still going on.
+    /// When the store has failed, or the run is still in progress.
     pub fn remove_run(&self, run: &Run) -> Result<Removed, StoreError> {
         if self.is_live(run) {
             return Err(StoreError::Live {

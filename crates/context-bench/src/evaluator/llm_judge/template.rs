@@ -127,7 +127,7 @@ pub enum TemplateError {
     #[error("the judge's template has `{{{{{0}}}}}` in double braces")]
     Doubled(String),
     /// A place that the judge cannot do without.
-    #[error("the judge's template has no `{{{0}}}`, so every verdict would be about nothing")]
+    #[error("the judge's template has no `{{{0}}}`, so the judge would have nothing to judge")]
     Missing(&'static str),
     /// A place for something that is switched off or not given.
     #[error("the judge's template has `{{{0}}}`, but {1}")]
@@ -147,7 +147,7 @@ impl Hint for TemplateError {
                 }),
             Self::Doubled(name) => format!("write `{{{name}}}`"),
             Self::Missing(name) | Self::Unused(name) => {
-                format!("put `{{{name}}}` where the judge shall read it")
+                format!("put `{{{name}}}` where the judge should see it")
             }
             Self::Unfilled(name, _) => format!("remove `{{{name}}}` from the template"),
         })

@@ -102,7 +102,7 @@ fn a_run_is_found_by_the_beginning_of_its_id() {
     assert_eq!(store.run("2").unwrap().run, one);
     let two = store.begin_run(start()).unwrap();
     let error = store.run("2").unwrap_err();
-    assert_eq!(error.to_string(), "`2` is the beginning of 2 runs");
+    assert_eq!(error.to_string(), "`2` matches 2 runs");
     let hint = error.hint().unwrap();
     assert_eq!(hint, format!("one of: {}, {}", one.id(), two.id()));
     assert_eq!(store.run(two.id().as_str()).unwrap().run, two);

@@ -85,7 +85,7 @@ fn a_full_disk_ends_storing_but_not_the_run() {
         store.put_blocking(Case::new(n % 2000).response());
     }
     let error = store.flush_blocking().unwrap_err();
-    let text = "the store takes no more records: the disk is full";
+    let text = "the store can no longer be written to: the disk is full";
     assert_eq!(error.to_string(), text);
     assert_eq!(store.failure().as_deref(), Some("the disk is full"));
     assert!(store.dropped() > 10_000, "{}", store.dropped());

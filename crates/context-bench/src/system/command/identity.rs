@@ -21,7 +21,7 @@ const MAX_FILE: u64 = 64 * 1024 * 1024;
 /// Of a folder that is run, at most so many files, and so many folders deep.
 const MAX_FILES: usize = 1000;
 const MAX_DEPTH: usize = 8;
-/// How many texts of shells may stand in each other.
+/// How deep texts of shells may be nested.
 const MAX_SHELLS: usize = 3;
 
 pub(super) fn of(settings: &CommandSettings) -> Identity {
