@@ -122,7 +122,8 @@ fn a_part_of_a_run_stays_a_part_when_it_is_scored_anew() {
             ["planned", "scored", "not_begun"].map(|key| counts[key].as_u64().unwrap());
         assert_eq!((planned, scored + not_begun), (500, 500), "{done}");
         assert!(
-            done.stderr.contains("was interrupted: what it did not"),
+            done.stderr
+                .contains("was interrupted: examples that it did not reach"),
             "{done}"
         );
     }

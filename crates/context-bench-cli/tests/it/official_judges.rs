@@ -361,8 +361,10 @@ fn swe_bench_is_scored_by_the_report_of_its_harness_alone() {
     );
 
     let wrong = stored.write("wrong.json", "{\"accuracy\": 1}");
-    rescore(&format!("file={}", wrong.display()))
-        .is_error(&["wrong.json: no report of the harness", "`resolved_ids`"]);
+    rescore(&format!("file={}", wrong.display())).is_error(&[
+        "wrong.json: not a report of the SWE-bench harness",
+        "`resolved_ids`",
+    ]);
     rescore("fil=x").is_error(&["no parameter `fil`", "`file`"]);
     rescore("file=nowhere.json").is_error(&["cannot read `nowhere.json`"]);
     stored

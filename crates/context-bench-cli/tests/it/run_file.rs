@@ -176,7 +176,7 @@ fn files_that_are_wrong_are_told_where() {
         (
             "a.yaml",
             format!("systems: [{{given: x}}]\n{rest}"),
-            &["no system `x`"],
+            &["no system named `x`"],
         ),
         (
             "a.json",
