@@ -155,7 +155,8 @@ impl EvalResult {
     ///
     /// ```
     /// # use context_bench::{EvalResult, Counts};
-    /// let mut result = EvalResult { interrupted: true, ..EvalResult::default() };
+    /// let mut result = EvalResult::default();
+    /// result.interrupted = true;
     /// let counts = Counts { planned: 400, scored: 104, ..Counts::default() };
     /// result.counts.insert("proxy".into(), counts);
     /// assert_eq!(
