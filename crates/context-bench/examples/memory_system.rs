@@ -1,38 +1,61 @@
-//! A custom memory system: answers with the last turn that shares a word with the question.
+//! A memory of your own: it remembers the last turn that mentions a word of the question.
+
+use std::sync::Mutex;
 
 use async_trait::async_trait;
-use context_bench::memory::{MemorySystem, Recall};
-use context_bench::{Turn, system::SystemError};
+use context_bench::Example;
+use context_bench::memory::{Ingest, MemoryAnswer, MemoryQuery, MemorySystem, Turn};
+use context_bench::system::SystemError;
 
 #[derive(Default)]
-struct LastMention(Vec<Turn>);
+struct LastMention {
+    turns: Mutex<Vec<Turn>>,
+}
 
 #[async_trait]
 impl MemorySystem for LastMention {
-    fn name(&self) -> &str {
-        "last mention"
-    }
-    async fn reset(&mut self) -> Result<(), SystemError> {
-        self.0.clear();
+    async fn reset(&self) -> Result<(), SystemError> {
+        self.turns.lock().map_err(|e| e.to_string())?.clear();
         Ok(())
     }
-    async fn ingest(&mut self, turns: &[Turn]) -> Result<(), SystemError> {
-        self.0.extend_from_slice(turns);
-        Ok(())
+
+    async fn ingest(&self, turns: &[Turn]) -> Result<Ingest, SystemError> {
+        let mut known = self.turns.lock().map_err(|e| e.to_string())?;
+        known.extend_from_slice(turns);
+        Ok(Ingest::default())
     }
-    async fn query(&mut self, question: &str) -> Result<Recall, SystemError> {
-        let shares = |turn: &&Turn| question.split(' ').any(|word| turn.content.contains(word));
-        let turn = self.0.iter().rev().find(shares).ok_or("never mentioned")?;
-        Ok(Recall::from(turn.content.as_str()))
+
+    async fn query(&self, query: &MemoryQuery<'_>) -> Result<MemoryAnswer, SystemError> {
+        let turns = self.turns.lock().map_err(|e| e.to_string())?;
+        let words: Vec<&str> = query.question.split_whitespace().collect();
+        let mentions = |turn: &&Turn| words.iter().any(|word| turn.text.contains(word));
+        let found = turns.iter().rev().find(mentions);
+        Ok(MemoryAnswer {
+            answer: found.map_or_else(String::new, |turn| turn.text.clone()),
+            recalled: Some(found.iter().map(|turn| turn.id.clone()).collect()),
+            ..MemoryAnswer::default()
+        })
     }
 }
 
-#[tokio::main]
+#[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), SystemError> {
-    let mut memory = LastMention::default();
-    memory
-        .ingest(&[Turn::user("my dog is Rex"), Turn::assistant("nice")])
-        .await?;
-    assert_eq!(memory.query("which dog").await?.answer, "my dog is Rex");
+    let memory = LastMention::default();
+    memory.reset().await?;
+    let turns = [
+        Turn::new("1", "user", "My cat is called Tom"),
+        Turn::new("2", "user", "I like tea"),
+    ];
+    memory.ingest(&turns).await?;
+    let example = Example::new().with("question", "Which cat?");
+    let query = MemoryQuery {
+        question: "Which cat?",
+        asked: None,
+        budget_tokens: None,
+        evidence: None,
+        example: &example,
+    };
+    let found = memory.query(&query).await?;
+    println!("{}", found.answer);
     Ok(())
 }
