@@ -77,12 +77,18 @@ impl Turn {
         }
         line += self.speaker.as_deref().unwrap_or(&self.role);
         line += ": ";
-        line += &self.text;
-        if let Some(picture) = &self.picture {
-            let space = if self.text.is_empty() { "" } else { " " };
-            line += &format!("{space}[shares {picture}]");
-        }
+        line += &self.content();
         line
+    }
+
+    /// What is said as a model reads it, without who says it and when:
+    /// `text [shares picture]`.
+    pub fn content(&self) -> String {
+        match &self.picture {
+            Some(picture) if self.text.is_empty() => format!("[shares {picture}]"),
+            Some(picture) => format!("{} [shares {picture}]", self.text),
+            None => self.text.clone(),
+        }
     }
 
     /// What retrieval looks at: the speaker's name, the text, what the picture shows. The

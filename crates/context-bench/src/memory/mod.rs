@@ -4,8 +4,10 @@
 //! finds the instance that has taken in the conversation of a question, or makes one, and
 //! asks it.
 
+mod command;
 mod system;
 
+pub use command::{CommandMemory, CommandMemorySettings};
 pub use context_bench_memory::{Conversation, MemoryQuestion, Session, Turn, TurnId};
 pub use system::{
     Ingest, Instances, MemoryAnswer, MemoryProvider, MemoryQuery, MemorySystem, StageTimes,

@@ -3,7 +3,7 @@
 //! A system gets one example and returns the processed map. It never scores and
 //! never counts tokens; its time is what the run reports as latency.
 
-mod command;
+pub(crate) mod command;
 mod context_layer;
 mod function;
 pub(crate) mod generation;

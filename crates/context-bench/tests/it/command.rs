@@ -213,7 +213,7 @@ async fn children_end_with_their_system() {
 }
 
 /// Whether a process ends (or only waits to be reaped) before patience does.
-fn ends(pid: &str) -> bool {
+pub(crate) fn ends(pid: &str) -> bool {
     let until = Instant::now() + Duration::from_secs(120);
     while Instant::now() < until {
         let status = std::fs::read_to_string(Path::new("/proc").join(pid).join("status"));

@@ -24,7 +24,13 @@ const MAX_DEPTH: usize = 8;
 /// How deep texts of shells may be nested.
 const MAX_SHELLS: usize = 3;
 
+/// The identity of a system that is this command.
 pub(super) fn of(settings: &CommandSettings) -> Identity {
+    Identity::new("command", 1, describe(settings))
+}
+
+/// What decides the answers of a command, whatever it is asked.
+pub(crate) fn describe(settings: &CommandSettings) -> Value {
     let words = Mask::Digest.words(&settings.command);
     let files: Map<String, Value> = settings
         .command
@@ -39,13 +45,12 @@ pub(super) fn of(settings: &CommandSettings) -> Identity {
         .iter()
         .map(|(name, value)| (name.clone(), json!(digest::hex(value.as_bytes()))))
         .collect();
-    let settings = json!({
+    json!({
         "command": words,
         "files": files,
         "env": env,
         "version": settings.version.as_deref().map(|text| Mask::Digest.setting(text)),
-    });
-    Identity::new("command", 1, settings)
+    })
 }
 
 /// The content of a file as a digest; `None` for anything that is not a readable file.

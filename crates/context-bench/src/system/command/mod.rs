@@ -6,12 +6,17 @@
 //! No shell is involved.
 
 mod error;
-mod identity;
+pub(crate) mod identity;
 mod process;
+mod program;
+mod reply;
 mod split;
 mod tail;
 
 pub use error::CommandError;
+pub(crate) use process::Worker;
+pub(crate) use program::{Program, Unanswered};
+pub(crate) use reply::read_map;
 pub use split::split_command;
 
 use std::sync::{Mutex, PoisonError};
@@ -21,16 +26,12 @@ use async_trait::async_trait;
 use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
 
-use self::process::{Broken, Worker};
 use super::{System, SystemError};
-use crate::chat::{Secret, Secrets, seconds};
-use crate::mask::{self, Mask};
+use crate::chat::Secret;
+use crate::mask::Mask;
 use crate::model::{Example, FailureKind, Identity, Output};
-use crate::stopwatch::{Stopwatch, pausing};
+use crate::stopwatch::pausing;
 use crate::text::stringify;
-
-/// How much of a line that cannot be used is shown.
-const EXCERPT: usize = 300;
 
 /// How to run a command as a system.
 #[derive(Clone)]
@@ -102,9 +103,8 @@ impl std::fmt::Debug for CommandSettings {
 /// to standard error last is part of the message of the failed row.
 #[derive(Debug)]
 pub struct CommandSystem {
-    name: String,
+    program: Program,
     settings: CommandSettings,
-    secrets: Secrets,
     slots: Semaphore,
     idle: Mutex<Vec<Worker>>,
 }
@@ -116,26 +116,8 @@ impl CommandSystem {
     ///
     /// When the command is empty or its program cannot be found.
     pub fn new(settings: CommandSettings) -> Result<Self, CommandError> {
-        let program = settings.command.first().filter(|word| !word.is_empty());
-        let program = program.ok_or(CommandError::Empty)?;
-        error::check_program(program, &settings.env)?;
-        let secrets = settings
-            .env
-            .iter()
-            .filter(|(name, _)| mask::is_secret(name))
-            .map(|(_, value)| Secret::new(value))
-            .chain(
-                mask::secrets_in_words(&settings.command)
-                    .into_iter()
-                    .map(Secret::new),
-            )
-            .chain(settings.secrets.iter().cloned());
         Ok(Self {
-            name: match &settings.name {
-                Some(name) => Mask::Dots.text(name),
-                None => default_name(&settings.command),
-            },
-            secrets: Secrets::new(secrets),
+            program: Program::new(&settings, "an example")?,
             slots: Semaphore::new(settings.processes.clamp(1, Semaphore::MAX_PERMITS)),
             idle: Mutex::default(),
             settings,
@@ -150,15 +132,6 @@ impl CommandSystem {
             .pop()
     }
 
-    fn new_worker(&self) -> Result<Worker, SystemError> {
-        let command = &self.settings.command;
-        Worker::start(command, &self.settings.env).map_err(|error| {
-            let program = command.first().map_or("", String::as_str);
-            let error = CommandError::from_start(program, &error);
-            SystemError::new(FailureKind::Process, error.to_string())
-        })
-    }
-
     fn keep(&self, worker: Worker) {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         idle.push(worker);
@@ -166,76 +139,29 @@ impl CommandSystem {
 
     /// Sends a line to a child and gives both the child and its reply.
     async fn ask(&self, line: &[u8]) -> Result<(Worker, Vec<u8>), SystemError> {
-        let mut idle = self.idle_worker();
-        loop {
-            let (mut worker, used) = match idle.take() {
-                Some(worker) => (worker, true),
-                None => (self.new_worker()?, false),
-            };
-            if let Some(bytes) = worker.unasked() {
-                // Whose reply is whose is not known any more.
-                let what = format!(
-                    "the command wrote more than one line for an example: `{}`",
-                    self.excerpt(&bytes)
-                );
-                return Err(self.broken(worker, FailureKind::Process, what).await);
-            }
-            let timeout = self.settings.timeout;
-            match tokio::time::timeout(timeout, worker.exchange(line)).await {
-                Ok(Ok(reply)) => return Ok((worker, reply)),
+        let timeout = self.settings.timeout;
+        if let Some(worker) = self.idle_worker() {
+            match self.program.ask(worker, line, timeout).await {
+                Ok(answered) => return Ok(answered),
                 // It may have ended after its last reply and not because of this
                 // example; a new child tells.
-                Ok(Err(Broken::Closed)) if used => {}
-                Ok(Err(broken)) => return Err(self.silent(worker, broken).await),
-                Err(_) => {
-                    Stopwatch::tell_timeout();
-                    let what = format!("the command did not answer within {} s", seconds(timeout));
-                    return Err(self.broken(worker, FailureKind::Timeout, what).await);
-                }
+                Err(Unanswered::Closed(_)) => {}
+                Err(Unanswered::Failed(error)) => return Err(error),
             }
         }
-    }
-
-    /// Ends a child that broke the protocol and says what it did.
-    async fn broken(&self, worker: Worker, kind: FailureKind, what: String) -> SystemError {
-        let (_, stderr) = worker.end(false).await;
-        self.failed(kind, what, &stderr)
-    }
-
-    fn failed(&self, kind: FailureKind, mut message: String, stderr: &str) -> SystemError {
-        if !stderr.is_empty() {
-            message.push_str("; its standard error ends with:\n");
-            message.push_str(&self.secrets.redact(stderr));
+        let worker = self.program.start()?;
+        match self.program.ask(worker, line, timeout).await {
+            Ok(answered) => Ok(answered),
+            Err(Unanswered::Closed(worker)) => Err(self.program.closed(*worker).await),
+            Err(Unanswered::Failed(error)) => Err(error),
         }
-        SystemError::new(kind, message)
-    }
-
-    /// Ends a child whose reply did not come.
-    async fn silent(&self, worker: Worker, broken: Broken) -> SystemError {
-        let what = match broken {
-            Broken::Closed => {
-                let (status, stderr) = worker.end(true).await;
-                let what = match status {
-                    Some(status) => format!("the command ended without a reply ({status})"),
-                    None => "the command closed its output without a reply".to_owned(),
-                };
-                return self.failed(FailureKind::Process, what, &stderr);
-            }
-            Broken::TooLong => "the command wrote a line of more than 64 MB".to_owned(),
-            Broken::Pipe(error) => format!("the command cannot be read: {error}"),
-        };
-        self.broken(worker, FailureKind::Process, what).await
-    }
-
-    fn excerpt(&self, line: &[u8]) -> String {
-        self.secrets.excerpt(line, EXCERPT)
     }
 }
 
 #[async_trait]
 impl System for CommandSystem {
     fn name(&self) -> &str {
-        &self.name
+        self.program.name()
     }
 
     fn identity(&self) -> Option<Identity> {
@@ -252,15 +178,15 @@ impl System for CommandSystem {
         let fields = match read_reply(&reply, example) {
             Ok(fields) => fields,
             Err(what) => {
-                let what = format!("{what}: `{}`", self.excerpt(&reply));
-                return Err(self.broken(worker, FailureKind::Process, what).await);
+                let what = format!("{what}: `{}`", self.program.excerpt(&reply));
+                return Err(self.program.broken(worker, what).await);
             }
         };
         self.keep(worker);
         match error_message(&fields, example) {
             Some(message) => Err(SystemError::new(
                 FailureKind::Other,
-                self.secrets.redact(&message),
+                self.program.redact(&message),
             )),
             None => Ok(Output::from(fields)),
         }
@@ -268,16 +194,7 @@ impl System for CommandSystem {
 }
 
 fn read_reply(line: &[u8], example: &Example) -> Result<Map<String, Value>, String> {
-    let fields = match serde_json::from_slice(line) {
-        Ok(Value::Object(fields)) => fields,
-        Ok(_) => return Err("the command wrote JSON that is not a map".into()),
-        Err(_) => {
-            let advice = "standard output is for replies, messages go to standard error";
-            return Err(format!(
-                "the command wrote a line that is not JSON ({advice})"
-            ));
-        }
-    };
+    let fields = read_map(line)?;
     match (fields.get("id"), example.get("id")) {
         // A stray reply would otherwise be scored as the answer to another example.
         (Some(found), Some(wanted)) if found != wanted => Err(format!(

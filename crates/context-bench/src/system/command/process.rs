@@ -21,7 +21,7 @@ const EXIT_GRACE: Duration = Duration::from_secs(1);
 
 /// A running child.
 #[derive(Debug)]
-pub(super) struct Worker {
+pub(crate) struct Worker {
     child: Child,
     stdin: ChildStdin,
     stdout: BufReader<ChildStdout>,
