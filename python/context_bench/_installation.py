@@ -14,11 +14,12 @@ __all__ = ["check"]
 #: The modules of the package by folder; a test compares this with the files.
 _MODULES = {
     "": """__init__ __main__ _event_loop _installation _progress _sandbox _task_host cache
-        registry results runner types""",
+        memory_types registry results runner types""",
     "datasets": """__init__ agent_traces code huggingface instruction knowledge loading local
         longcontext memory multi_turn nli prompts qa reasoning summarization""",
     "evaluators": """__init__ answer_quality code_execution ifeval_checker llm_judge
         math_equivalence multiple_choice nli_label_match rouge summarization_quality""",
+    "memory_systems": "__init__ __main__ _relay_memory mem0 opening serving zep",
     "metrics": """__init__ compression cost_of_pass latency mean_score pareto pass_rate
         per_dataset quality token_stats""",
     "reporters": "__init__ html",

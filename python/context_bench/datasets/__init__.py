@@ -30,7 +30,12 @@ from context_bench.datasets.knowledge import (
 from context_bench.datasets.loading import load, names
 from context_bench.datasets.local import demo, load_file, load_jsonl
 from context_bench.datasets.longcontext import infinitebench, longbench, longbench_v2, nolima
-from context_bench.datasets.memory import locomo, longmemeval
+from context_bench.datasets.memory import (
+    locomo,
+    longmemeval,
+    sample_search_pool,
+    split_conversations,
+)
 from context_bench.datasets.multi_turn import mt_bench
 from context_bench.datasets.nli import contract_nli, scifact
 from context_bench.datasets.prompts import Prompt, prompt
@@ -98,7 +103,9 @@ __all__ = [
     "qasper",
     "qmsum",
     "quality",
+    "sample_search_pool",
     "scifact",
+    "split_conversations",
     "summscreenfd",
     "swe_agent_traces",
     "swebench",
