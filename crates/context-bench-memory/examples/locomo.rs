@@ -3,9 +3,9 @@
 //!
 //!     cargo run -p context-bench-memory --example locomo -- PATH [MODEL_FOLDER] [MEMORY...]
 //!
-//! MODEL_FOLDER has `model.safetensors` and `tokenizer.json` (`-` for none); without it
-//! `embedding` and `hybrid` compare how words are spelled, and know no meanings. A MEMORY is
-//! written as `bm25:top_k=5`.
+//! MODEL_FOLDER has a static model or a transformer (`-` for none); without it `embedding` and
+//! `hybrid` compare how words are spelled, and know no meanings. A MEMORY is written as
+//! `bm25:top_k=5`.
 
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use context_bench_error::Hint;
-use context_bench_memory::embedding::{Embed, HashedNgrams, StaticEmbeddings};
+use context_bench_memory::embedding::{self, Embed, HashedNgrams};
 use context_bench_memory::measure::{ByKind, KindFigures, Retrieval};
 use context_bench_memory::{MemoryDataset, MemoryKind, MemorySettings, Query, Tools};
 use context_bench_scoring::model::Measurement;
@@ -62,7 +62,7 @@ fn run() -> Result<(), Failure> {
     let read = start.elapsed();
     let start = Instant::now();
     let embedder: Arc<dyn Embed> = match folder {
-        Some(folder) => Arc::new(StaticEmbeddings::open(folder).map_err(failure)?),
+        Some(folder) => embedding::load(folder).map_err(failure)?,
         None => Arc::new(HashedNgrams),
     };
     let opened = start.elapsed();

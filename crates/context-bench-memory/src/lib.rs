@@ -8,7 +8,7 @@
 //! |---|---|
 //! | (root) | [`Conversation`], [`MemoryQuestion`], [`MemoryDataset`]: LoCoMo's and LongMemEval's own files |
 //! | (root) | [`Memory`]: takes in turns and recalls some for a question, by [`MemorySettings`] |
-//! | [`embedding`] | texts as vectors: static models from a local folder |
+//! | [`embedding`] | texts as vectors: static models and transformers from a local folder |
 //! | [`measure`] | recall@k, MRR and nDCG against marked evidence, per kind of question; LoCoMo's own F1 |
 //! | [`metric`] | metrics over the rows of a run |
 //! | [`judge`] | what a judge of answers is asked, and what its reply means |
@@ -24,9 +24,8 @@
 //! | `oracle` | the marked evidence, as an upper bound |
 //! | `none` | nothing, as a lower bound |
 //!
-//! Not built yet: `summary`, a rolling summary, which needs a model; embeddings by a
-//! transformer; answers, and with them everything that a run needs (`evaluate_memory` and
-//! the command `memory`).
+//! Not built yet: `summary`, a rolling summary, which needs a model; answers, and with them
+//! everything that a run needs (`evaluate_memory` and the command `memory`).
 
 #![deny(missing_docs)]
 

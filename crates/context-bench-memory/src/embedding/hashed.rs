@@ -13,13 +13,13 @@ const LENGTHS: [usize; 3] = [3, 4, 5];
 ///
 /// It knows no meanings: texts are alike when their words are spelled alike. That finds
 /// misspelt and derived words that plain search misses, and needs no file; real embeddings
-/// are [`StaticEmbeddings`](super::StaticEmbeddings).
+/// are those of a model that [`load`](super::load) reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct HashedNgrams;
 
 impl Embed for HashedNgrams {
     fn name(&self) -> &str {
-        "hashed n-grams 1"
+        "hashed n-grams 1 (stand-in, no model)"
     }
 
     fn dimensions(&self) -> usize {

@@ -1,4 +1,4 @@
-//! The safetensors format, as much as a static model needs: 8 bytes with the length of a
+//! The safetensors format, as much as embedding models need: 8 bytes with the length of a
 //! JSON header, the header, then the numbers of the tensors.
 
 use serde::Deserialize;

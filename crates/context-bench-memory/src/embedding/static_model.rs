@@ -1,9 +1,10 @@
 //! `StaticEmbeddings`: a matrix with a row per token; a text is the mean of its rows.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use context_bench_scoring::digest;
 
+use super::folder::ModelFolder;
 use super::safetensors::{NumberKind, Tensor, tensors};
 use super::tokenizer::Tokenizer;
 use super::{Embed, EmbeddingError, normalize};
@@ -34,16 +35,11 @@ impl StaticEmbeddings {
     ///
     /// When a file is missing or is not what it should be.
     pub fn open(folder: impl AsRef<Path>) -> Result<Self, EmbeddingError> {
-        let folder = folder.as_ref();
-        let weights = folder.join("model.safetensors");
-        let tokenizer = folder.join("tokenizer.json");
-        let read = |path: &PathBuf| {
-            std::fs::read(path).map_err(|source| EmbeddingError::Unreadable {
-                path: path.clone(),
-                source,
-            })
-        };
-        let (weight_bytes, tokenizer_bytes) = (read(&weights)?, read(&tokenizer)?);
+        let folder = ModelFolder::open(folder.as_ref())?;
+        let weights = folder.path("model.safetensors");
+        let tokenizer = folder.path("tokenizer.json");
+        let weight_bytes = folder.read("model.safetensors")?;
+        let tokenizer_bytes = folder.read("tokenizer.json")?;
         let parsed = Tokenizer::parse(&tokenizer, &tokenizer_bytes)?;
         let bad = |problem| EmbeddingError::BadWeights {
             path: weights.clone(),

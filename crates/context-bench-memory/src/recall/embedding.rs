@@ -60,7 +60,7 @@ impl Embedding {
 
     /// All turns by nearness, and by recency as far as that counts, best first.
     pub(super) fn search(&self, question: &str, history: &History) -> Vec<Candidate> {
-        let asked = self.embedder.embed(&self.without_names(question));
+        let asked = self.embedder.embed_query(&self.without_names(question));
         let vectors = self.vectors.chunks_exact(self.embedder.dimensions().max(1));
         let near: Vec<f64> = vectors.map(|vector| cosine(&asked, vector)).collect();
         let near = with_neighbors(&near, history, self.neighbor_weight);
@@ -87,10 +87,10 @@ impl Ranker for Embedding {
 
     fn add(&mut self, turns: &[Turn]) {
         self.learn_names(turns);
-        for turn in turns {
-            let vector = self.embedder.embed(&turn.said());
-            self.vectors.extend(vector);
-        }
+        let said: Vec<_> = turns.iter().map(Turn::said).collect();
+        let said: Vec<&str> = said.iter().map(AsRef::as_ref).collect();
+        self.vectors
+            .extend(self.embedder.embed_all(&said).into_iter().flatten());
     }
 
     fn rank(&self, query: &Query<'_>, history: &History) -> Result<Vec<Candidate>, MemoryError> {

@@ -12,4 +12,5 @@ mod dataset;
 mod embedding;
 mod locomo;
 mod memories;
+mod transformer;
 mod worked;

@@ -1,9 +1,10 @@
-//! `Tokenizer`: a `tokenizer.json`, as much of the format as static models use.
+//! `Tokenizer`: a `tokenizer.json`, as much of the format as embedding models use.
 //!
 //! The `tokenizers` crate reads all of it and takes longer to build than everything else
 //! here together. Parts that are not known are errors, never silently passed over.
 
 mod bpe;
+mod framed;
 mod normalizer;
 mod pre_tokenizer;
 mod word_piece;
@@ -14,6 +15,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use self::bpe::Bpe;
+pub(super) use self::framed::FramedTokenizer;
 use self::normalizer::Normalizer;
 use self::pre_tokenizer::PreTokenizer;
 use self::word_piece::WordPiece;
@@ -50,27 +52,34 @@ impl Problem {
             found: found.to_owned(),
         }
     }
+
+    fn in_file(self, path: &Path) -> EmbeddingError {
+        match self {
+            Self::Bad(problem) => EmbeddingError::BadTokenizer {
+                path: path.to_owned(),
+                problem,
+            },
+            Self::Unsupported { part, found } => EmbeddingError::UnsupportedTokenizer {
+                path: path.to_owned(),
+                part,
+                found,
+            },
+        }
+    }
+}
+
+fn json(bytes: &[u8]) -> Result<Value, Problem> {
+    serde_json::from_slice(bytes).map_err(|error| Problem::Bad(format!("not JSON: {error}")))
 }
 
 impl Tokenizer {
     /// Reads the bytes of a file.
     pub(super) fn parse(path: &Path, bytes: &[u8]) -> Result<Self, EmbeddingError> {
-        Self::of(bytes).map_err(|problem| match problem {
-            Problem::Bad(problem) => EmbeddingError::BadTokenizer {
-                path: path.to_owned(),
-                problem,
-            },
-            Problem::Unsupported { part, found } => EmbeddingError::UnsupportedTokenizer {
-                path: path.to_owned(),
-                part,
-                found,
-            },
-        })
+        let read = json(bytes).and_then(|file| Self::of(&file));
+        read.map_err(|problem| problem.in_file(path))
     }
 
-    fn of(bytes: &[u8]) -> Result<Self, Problem> {
-        let file: Value = serde_json::from_slice(bytes)
-            .map_err(|error| Problem::Bad(format!("not JSON: {error}")))?;
+    fn of(file: &Value) -> Result<Self, Problem> {
         let model = &file["model"];
         let vocabulary = vocabulary(model)?;
         let highest_id = vocabulary.values().max().copied().unwrap_or(0);
@@ -94,6 +103,11 @@ impl Tokenizer {
 
     /// The ids of the tokens of a text, without special ones; unknown ones are left out.
     pub(super) fn encode(&self, text: &str) -> Vec<u32> {
+        self.encode_marking(text, None)
+    }
+
+    /// The same with `unknown` in place of each word that is not known.
+    fn encode_marking(&self, text: &str, unknown: Option<u32>) -> Vec<u32> {
         let mut text = text.to_owned();
         for normalizer in &self.normalizers {
             text = normalizer.apply(&text);
@@ -101,7 +115,11 @@ impl Tokenizer {
         let mut ids = Vec::new();
         for word in self.pre_tokenizer.split(&text) {
             match &self.model {
-                Model::WordPiece(model) => model.encode(&word, &mut ids),
+                Model::WordPiece(model) => {
+                    if !model.encode(&word, &mut ids) {
+                        ids.extend(unknown);
+                    }
+                }
                 Model::Bpe(model) => model.encode(&word, &mut ids),
             }
         }

@@ -9,23 +9,32 @@ pub(super) struct WordPiece {
     /// What tokens inside a word begin with.
     prefix: String,
     longest_word: usize,
+    /// What stands for words that are not known.
+    unknown: Option<u32>,
 }
 
 impl WordPiece {
     pub(super) fn of(model: &Value, vocabulary: Vocabulary) -> Result<Self, Problem> {
         let prefix = model["continuing_subword_prefix"].as_str();
         let longest = model["max_input_chars_per_word"].as_u64().unwrap_or(100);
+        let unknown = model["unk_token"].as_str().unwrap_or("[UNK]");
         Ok(Self {
+            unknown: vocabulary.get(unknown).copied(),
             vocabulary,
             prefix: prefix.unwrap_or("##").to_owned(),
             longest_word: usize::try_from(longest).unwrap_or(usize::MAX),
         })
     }
 
-    /// Adds the tokens of a word; none when a part of it is not known.
-    pub(super) fn encode(&self, word: &str, ids: &mut Vec<u32>) {
+    /// The token of words that are not known.
+    pub(super) fn unknown(&self) -> Option<u32> {
+        self.unknown
+    }
+
+    /// Adds the tokens of a word; `false`, and none, when a part of it is not known.
+    pub(super) fn encode(&self, word: &str, ids: &mut Vec<u32>) -> bool {
         if word.chars().count() > self.longest_word {
-            return;
+            return false;
         }
         let before = ids.len();
         let mut rest = word;
@@ -45,10 +54,11 @@ impl WordPiece {
             });
             let Some((id, end)) = found else {
                 ids.truncate(before);
-                return;
+                return false;
             };
             ids.push(id);
             rest = &rest[end..];
         }
+        true
     }
 }
