@@ -4,6 +4,7 @@
 //! finds the instance that has taken in the conversation of a question, or makes one, and
 //! asks it.
 
+pub mod check;
 mod command;
 mod system;
 

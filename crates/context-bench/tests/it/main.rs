@@ -15,6 +15,7 @@ mod context_layers;
 mod evaluate;
 mod llm_judge;
 mod math;
+mod memory_check;
 mod memory_command;
 mod multiple_choice;
 mod nli;
