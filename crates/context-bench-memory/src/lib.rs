@@ -9,9 +9,10 @@
 //! | (root) | [`Conversation`], [`MemoryQuestion`], [`MemoryDataset`]: LoCoMo's and LongMemEval's own files |
 //! | (root) | [`Memory`]: takes in turns and recalls some for a question, by [`MemorySettings`] |
 //! | [`embedding`] | texts as vectors: static models and transformers from a local folder |
+//! | (root) | [`RetrievalQuality`]: scores what was recalled against marked evidence, as an evaluator |
 //! | [`measure`] | recall@k, MRR and nDCG against marked evidence, per kind of question; LoCoMo's own F1 |
 //! | [`metric`] | metrics over the rows of a run |
-//! | [`judge`] | what a judge of answers is asked, and what its reply means |
+//! | [`judge`] | what judges of answers are asked, and what their replies mean |
 //!
 //! | Memory | Recalls |
 //! |---|---|
@@ -32,6 +33,7 @@
 mod conversation;
 mod dataset;
 pub mod embedding;
+mod evaluator;
 mod excerpt;
 mod item;
 pub mod judge;
@@ -43,6 +45,7 @@ mod tokens;
 
 pub use conversation::{Conversation, Session, Turn, TurnId};
 pub use dataset::{Benchmark, MemoryDataError, MemoryDataset, MemoryExample, SkippedQuestion};
+pub use evaluator::RetrievalQuality;
 pub use excerpt::{EXCERPT_CHARS, excerpt};
 pub use item::MemoryItem;
 pub use question::MemoryQuestion;

@@ -13,7 +13,7 @@ use context_bench::registry::{
     Params, Registry, code_execution, judge_settings as judge_settings_of, official_judge_settings,
 };
 use context_bench::{Evaluator, Example, Identity, Output, Score, ScoreName, Scores};
-use pyo3::exceptions::{PyRuntimeError, PyTypeError};
+use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 
@@ -309,7 +309,7 @@ impl Settings {
     }
 }
 
-/// The endpoint of a judge and its time limit.
+/// The endpoint of a judge, its time limit and its retries.
 fn judge_endpoint(settings: &mut Settings) -> PyResult<LlmJudgeSettings> {
     let mut judge = LlmJudgeSettings::new(settings.take("base_url").unwrap_or_default());
     if let Some(model) = settings.take("model") {
@@ -321,6 +321,15 @@ fn judge_endpoint(settings: &mut Settings) -> PyResult<LlmJudgeSettings> {
     }
     // With zero seconds no judge could answer.
     judge.timeout = judge.timeout.max(Duration::from_millis(1));
+    if let Some(retries) = settings.take("max_retries") {
+        judge.max_retries = retries.parse().map_err(|_| {
+            let what = format!("`max_retries` must be a whole number from 0, found `{retries}`");
+            PyValueError::new_err(format!("{what}\nhint: pass `max_retries=3`"))
+        })?;
+    }
+    if let Some(delay) = settings.take("retry_base_delay") {
+        judge.retry_base_delay = seconds("retry_base_delay", delay.parse().unwrap_or(f64::NAN))?;
+    }
     Ok(judge)
 }
 

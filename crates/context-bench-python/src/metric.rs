@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, OnceLock};
 
+use context_bench::memory::{PerQATypeMetric, TokenEfficiencyMetric};
 use context_bench::metric::{
     CompressionRatio, CostOfPass, Latency, MeanScore, ParetoRank, PassAtK, PassRate,
     PerDatasetBreakdown,
@@ -58,6 +59,8 @@ impl NativeMetric {
             "cost_of_pass" => Some(Arc::new(CostOfPass::new(threshold, score_field))),
             "latency" => Some(Arc::new(Latency)),
             "per_dataset" => Some(Arc::new(PerDatasetBreakdown::of(score_field))),
+            "per_qa_type" => Some(Arc::new(PerQATypeMetric::of(score_field))),
+            "token_efficiency" => Some(Arc::new(TokenEfficiencyMetric::of(score_field))),
             "pass_at_k" => Some(Arc::new(PassAtK::of_attempts(n, threshold, score_field))),
             "pareto_rank" => None,
             _ => return Err(PyValueError::new_err(format!("unknown metric `{kind}`"))),

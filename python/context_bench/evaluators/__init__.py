@@ -14,14 +14,17 @@ from context_bench._native import DEFAULT_MODEL, NativeEvaluator
 __all__ = [
     "AnswerQuality",
     "CodeExecution",
+    "FalseMemoryRate",
     "FunctionCallMatch",
     "IFEvalChecker",
     "LLMJudge",
     "MathEquivalence",
+    "MemoryJudge",
     "MultipleChoiceAccuracy",
     "NLILabelMatch",
     "OfficialJudge",
     "PatchOverlap",
+    "RetrievalQuality",
     "SummarizationQuality",
     "SwebenchReport",
 ]
@@ -219,6 +222,90 @@ class OfficialJudge(NativeEvaluator):
             baseline=baseline,
             difficulty=None if difficulty is None else os.fspath(difficulty),
         )
+
+
+class MemoryJudge(NativeEvaluator):
+    """A model says whether an answer from memory holds what the right answer says:
+    ``memory_judge``, and the same as ``memory_judge_raw``.
+
+    Without a readable verdict, the row is unscored with the reason, never a 0. An empty answer is
+    0 without a request.
+
+    Args:
+        base_url: An OpenAI-compatible endpoint.
+        model: The model that judges.
+        api_key: The API key; default: the environment variable ``OPENAI_API_KEY``.
+        timeout: Time limit of one attempt, in seconds.
+        max_retries: Further attempts after a failed one.
+        retry_base_delay: Seconds before the first of them; doubles with each.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        model: str = DEFAULT_MODEL,
+        api_key: str | None = None,
+        timeout: float = 60.0,
+        max_retries: int = 3,
+        retry_base_delay: float = 1.0,
+    ) -> None:
+        super().__init__(
+            "memory_judge",
+            base_url=base_url,
+            model=model,
+            api_key=api_key or os.environ.get("OPENAI_API_KEY") or None,
+            timeout=timeout,
+            max_retries=max_retries,
+            retry_base_delay=retry_base_delay,
+        )
+
+
+class FalseMemoryRate(NativeEvaluator):
+    """A model says whether an answer states facts that are not in ``context``, the excerpt of the
+    conversation: ``false_memory``, 1.0 if it does. Lower is better.
+
+    Without a readable verdict, the row is unscored with the reason, never a 0. An empty answer is
+    0 without a request.
+
+    Args:
+        base_url: An OpenAI-compatible endpoint.
+        model: The model that judges.
+        api_key: The API key; default: the environment variable ``OPENAI_API_KEY``.
+        timeout: Time limit of one attempt, in seconds.
+        max_retries: Further attempts after a failed one.
+        retry_base_delay: Seconds before the first of them; doubles with each.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        model: str = DEFAULT_MODEL,
+        api_key: str | None = None,
+        timeout: float = 60.0,
+        max_retries: int = 3,
+        retry_base_delay: float = 1.0,
+    ) -> None:
+        super().__init__(
+            "false_memory_rate",
+            base_url=base_url,
+            model=model,
+            api_key=api_key or os.environ.get("OPENAI_API_KEY") or None,
+            timeout=timeout,
+            max_retries=max_retries,
+            retry_base_delay=retry_base_delay,
+        )
+
+
+class RetrievalQuality(NativeEvaluator):
+    """The turns that a system ``recalled``, best first, against those marked as ``evidence``:
+    ``recall_at_10``, ``retrieval_recall`` of all of them, ``mrr`` and ``ndcg_at_10``.
+
+    Args:
+        k: How many of the first count for the scores that have it in their names.
+    """
+
+    def __init__(self, k: int = 10) -> None:
+        super().__init__("retrieval", k=k)
 
 
 class SwebenchReport(NativeEvaluator):

@@ -6,12 +6,18 @@ is NaN.
 
 from __future__ import annotations
 
-from context_bench.metrics.quality import MeanScore, PassRate, PerDatasetBreakdown
+from context_bench.metrics.quality import (
+    MeanScore,
+    PassRate,
+    PerDatasetBreakdown,
+    PerQATypeMetric,
+)
 from context_bench.metrics.token_stats import (
     CompressionRatio,
     CostOfPass,
     Latency,
     ParetoRank,
+    TokenEfficiencyMetric,
 )
 
 __all__ = [
@@ -22,4 +28,6 @@ __all__ = [
     "ParetoRank",
     "PassRate",
     "PerDatasetBreakdown",
+    "PerQATypeMetric",
+    "TokenEfficiencyMetric",
 ]

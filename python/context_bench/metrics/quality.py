@@ -14,6 +14,7 @@ __all__ = [
     "MeanScore",
     "PassRate",
     "PerDatasetBreakdown",
+    "PerQATypeMetric",
     "exact_match",
     "f1_score",
     "normalize_answer",
@@ -49,4 +50,15 @@ class PerDatasetBreakdown(NativeMetric):
 
     def __init__(self, score_field: str = "f1") -> None:
         super().__init__("per_dataset", score_field=score_field)
+        self.score_field = score_field
+
+
+class PerQATypeMetric(NativeMetric):
+    """``<score_field>_<type>``: the mean of one score per ``qa_type`` in the metadata of rows, and
+    ``<score_field>_mean`` over all."""
+
+    score_field: str
+
+    def __init__(self, score_field: str = "f1") -> None:
+        super().__init__("per_qa_type", score_field=score_field)
         self.score_field = score_field

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from context_bench import _native
 from context_bench._native import NativeMetric
 
-__all__ = ["CompressionRatio", "CostOfPass", "Latency", "ParetoRank"]
+__all__ = ["CompressionRatio", "CostOfPass", "Latency", "ParetoRank", "TokenEfficiencyMetric"]
 
 
 class CompressionRatio(NativeMetric):
@@ -64,3 +64,15 @@ class ParetoRank(NativeMetric):
         """
         plain = {name: dict(numbers) for name, numbers in summary.items()}
         return _native.rank_systems(plain, quality_field, cost_field)
+
+
+class TokenEfficiencyMetric(NativeMetric):
+    """A score against the tokens that it took: ``token_efficiency`` (mean score · (100 / mean
+    input tokens) ^ 0.1), ``token_efficiency_raw`` (per 1,000 tokens), ``mean_score``,
+    ``mean_input_tokens``, ``mean_ingest_latency`` and ``mean_query_latency``."""
+
+    score_field: str
+
+    def __init__(self, score_field: str = "f1") -> None:
+        super().__init__("token_efficiency", score_field=score_field)
+        self.score_field = score_field

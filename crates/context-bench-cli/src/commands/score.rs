@@ -146,7 +146,8 @@ fn dataset_task(
             continue;
         }
         let evaluator = registry.evaluators.get(&reference.name)?(reference.params)?;
-        if !evaluator.applies_to(&example) || evaluator.endpoint().is_some() {
+        let applies = evaluator.applies_to(&example) && evaluator.applies_to_output(&output);
+        if !applies || evaluator.endpoint().is_some() {
             continue;
         }
         let scored = runtime.block_on(evaluator.score(&example, &output));

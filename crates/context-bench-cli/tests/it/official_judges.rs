@@ -63,6 +63,50 @@ fn each_dataset_is_scored_by_its_own_judge() {
 }
 
 #[test]
+fn judges_of_answers_from_memory_are_evaluators_by_name() {
+    let judge = ChatServer::start(handlers::constant("YES, in essence."));
+    let model = ChatServer::start(handlers::constant("Forty."));
+    let (url, judge_url, typed) = (model.url(), judge.url(), fixture("longmemeval:qa"));
+    let evaluators = [
+        "--evaluator",
+        "memory_judge",
+        "--evaluator",
+        "false_memory_rate",
+        "--score-field",
+        "memory_judge",
+    ];
+    let common = [
+        "--proxy",
+        &url,
+        "--dataset",
+        &typed,
+        "-n",
+        "1",
+        "--output",
+        "json",
+        "-q",
+    ];
+    let asked = [&common[..], &evaluators, &["--judge-url", &judge_url]].concat();
+    let done = run(&asked);
+    assert_eq!(done.code, 0, "{done}");
+    let scores = done.json()["rows"][0]["scores"].clone();
+    let expected = json!({"memory_judge": 1.0, "memory_judge_raw": 1.0, "false_memory": 1.0});
+    assert_eq!(scores, expected);
+    assert_eq!(judge.request_count(), 2);
+    // Nobody to ask is found out before anything is paid for.
+    let before = model.request_count();
+    let done = run(&[&common[..], &evaluators].concat());
+    assert_eq!(done.code, 2, "{done}");
+    assert!(
+        done.stderr
+            .contains("`memory_judge` has no endpoint to ask"),
+        "{done}"
+    );
+    assert!(done.stderr.contains("--judge-url URL"), "{done}");
+    assert_eq!(model.request_count(), before);
+}
+
+#[test]
 fn both_answers_of_a_conversation_reach_the_judge() {
     let model = ChatServer::start(|request: &Request| {
         Reply::text(format!("answer {}", request.messages().len()))

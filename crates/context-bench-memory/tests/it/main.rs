@@ -10,6 +10,7 @@
 
 mod dataset;
 mod embedding;
+mod judged;
 mod locomo;
 mod memories;
 mod transformer;

@@ -64,6 +64,14 @@ pub trait Evaluator: Send + Sync {
         required.all(|alternatives| alternatives.iter().any(|field| has_field(example, field)))
     }
 
+    /// Whether this evaluator applies to what a system gave for an example to which it
+    /// [applies](Self::applies_to). Unless overridden, it does; one that reads what only some
+    /// systems tell says no to the others, whose rows are then *not applicable* too.
+    fn applies_to_output(&self, output: &Output) -> bool {
+        let _ = output;
+        true
+    }
+
     /// The URL of the endpoint that this evaluator asks, if it asks one, so that a
     /// program can check that something listens there before anything is paid for.
     fn endpoint(&self) -> Option<String> {

@@ -1,4 +1,4 @@
-//! Evaluators: the pure ones of `context-bench-scoring`, and those that leave the process to
+//! Evaluators: the pure ones of `context-bench-scoring` and `context-bench-memory`, and those that leave the process to
 //! ask a model or to run code.
 
 #[cfg(feature = "sandbox")]
@@ -8,6 +8,7 @@ mod official_judge;
 
 #[cfg(feature = "sandbox")]
 pub use code_execution::{CodeExecution, CodeExecutionSettings};
+pub use context_bench_memory::RetrievalQuality;
 pub use context_bench_scoring::evaluator::*;
 pub use llm_judge::{
     JudgeMode, JudgeTemplate, LlmJudge, LlmJudgeError, LlmJudgeSettings, Reference, TemplateError,

@@ -9,6 +9,7 @@ mod command;
 mod system;
 
 pub use command::{CommandMemory, CommandMemorySettings};
+pub use context_bench_memory::metric::{PerQATypeMetric, TokenEfficiencyMetric};
 pub use context_bench_memory::{Conversation, MemoryQuestion, Session, Turn, TurnId};
 pub use system::{
     Ingest, Instances, MemoryAnswer, MemoryProvider, MemoryQuery, MemorySystem, StageTimes,

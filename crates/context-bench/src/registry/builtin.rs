@@ -1,5 +1,6 @@
 //! What comes with the library, by name.
 
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 #[cfg(feature = "sandbox")]
@@ -9,9 +10,10 @@ use crate::dataset;
 use crate::evaluator::{
     AnswerQuality, CallFormat, ChoiceExtraction, Evaluator, FunctionCallMatch, IfEvalChecker,
     JudgeRule, LlmJudgeSettings, MathEquivalence, MultipleChoiceAccuracy, NliLabelMatch,
-    NormalOrder, OfficialRule, OfficialScore, PatchOverlap, ResponseCut, SciFactEvidence,
-    SciFactLabels, SummarizationQuality, SwebenchReport,
+    NormalOrder, OfficialRule, OfficialScore, PatchOverlap, ResponseCut, RetrievalQuality,
+    SciFactEvidence, SciFactLabels, SummarizationQuality, SwebenchReport,
 };
+use crate::memory::{PerQATypeMetric, TokenEfficiencyMetric};
 use crate::metric::{
     CompressionRatio, CostOfPass, DEFAULT_THRESHOLD, Latency, MeanScore, Metric, PassRate,
     PerDatasetBreakdown,
@@ -264,6 +266,16 @@ fn evaluators(registry: &mut Registry) {
         "what F1 over SUPPORT and CONTRADICT is made of: label_correct, label_predicted, label_expected",
         |_| Ok(Arc::new(SciFactLabels)),
     );
+    add(
+        RetrievalQuality::NAME,
+        "recalled turns against marked evidence: recall_at_10, retrieval_recall, mrr, ndcg_at_10; k=10",
+        |params| {
+            let k: Option<NonZeroUsize> = params.take_parsed("k", "a whole number from 1")?;
+            Ok(Arc::new(k.map_or_else(RetrievalQuality::default, |k| {
+                RetrievalQuality::at(k.get())
+            })))
+        },
+    );
     for (rule, name, about) in OfficialRule::ALL {
         registry.evaluators.register(
             name,
@@ -382,6 +394,16 @@ fn metrics(registry: &mut Registry) {
     add("per_dataset", "mean of a score per dataset", |params| {
         Ok(Arc::new(PerDatasetBreakdown::of(field(params, "f1"))))
     });
+    add(
+        "per_qa_type",
+        "mean of a score per kind of question to a memory",
+        |params| Ok(Arc::new(PerQATypeMetric::of(field(params, "f1")))),
+    );
+    add(
+        "token_efficiency",
+        "a score against the tokens that a memory handed over for it",
+        |params| Ok(Arc::new(TokenEfficiencyMetric::of(field(params, "f1")))),
+    );
 }
 
 fn reporters(registry: &mut Registry) {

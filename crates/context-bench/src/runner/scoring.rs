@@ -177,9 +177,11 @@ impl RowScoring {
             if !self.wiring.is_wired(index, &prepared.dataset) {
                 continue;
             }
-            if !self.wiring.applies(index, &prepared.example) {
+            let known = stored.scores.get(index).and_then(Option::as_ref);
+            if !self.wiring.applies(index, &prepared.example) || known.is_some_and(is_inapplicable)
+            {
                 row.not_applicable += 1;
-            } else if let Some(Some(scores)) = stored.scores.get(index) {
+            } else if let Some(scores) = known {
                 row.scores.merge(scores.clone());
             }
         }
@@ -235,7 +237,9 @@ impl RowScoring {
                 continue;
             }
             let is_known = known.get(index).is_some_and(Option::is_some);
-            if !self.wiring.applies(index, &prepared.example) {
+            if !self.wiring.applies(index, &prepared.example)
+                || !evaluator.applies_to_output(output)
+            {
                 scored.not_applicable += 1;
                 if self.reuse.is_some() && !is_known {
                     scored.fresh.push((index, inapplicable(&**evaluator)));

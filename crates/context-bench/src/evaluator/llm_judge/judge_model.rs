@@ -27,6 +27,7 @@ impl JudgeModel {
     pub(crate) fn new(settings: &LlmJudgeSettings) -> Result<Self, LlmJudgeError> {
         let mut policy = RetryPolicy::default();
         policy.max_retries = settings.max_retries;
+        policy.base_delay = settings.retry_base_delay;
         let client = ChatClient::new(ClientSettings {
             api_key: settings.api_key.clone(),
             timeout: settings.timeout,
@@ -122,10 +123,18 @@ pub(crate) fn unreadable(why: &str, reply: &ChatReply, text: &str, limit: u32) -
     let mut reason = format!("{why} in the judge's reply `{excerpt}`");
     if was_cut(reply) {
         reason.push_str(&format!(", which was cut after {limit} tokens"));
+    } else if !has_ended(reply) {
+        reason.push_str(", which a filter ended");
     }
     reason
 }
 
 pub(crate) fn was_cut(reply: &ChatReply) -> bool {
     reply.finish_reason.as_deref() == Some("length")
+}
+
+/// Whether a reply ended by itself: neither cut at its limit nor by a filter.
+pub(crate) fn has_ended(reply: &ChatReply) -> bool {
+    let reason = reply.finish_reason.as_deref();
+    !matches!(reason, Some("length" | "content_filter"))
 }

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 pub use settings::{JudgeMode, LlmJudgeError, LlmJudgeSettings, Reference};
 pub use template::{JudgeTemplate, TemplateError};
 
-pub(super) use judge_model::{JudgeModel, Question, unreadable};
+pub(super) use judge_model::{JudgeModel, Question, has_ended, unreadable};
 
 use super::{Evaluator, EvaluatorError, has_field};
 use crate::chat::ChatReply;

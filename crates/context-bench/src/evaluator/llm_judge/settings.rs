@@ -26,6 +26,8 @@ pub struct LlmJudgeSettings {
     pub timeout: Duration,
     /// Further attempts after a failed one; 3 unless set.
     pub max_retries: u32,
+    /// The wait before the first of them, which doubles with each; 1 second unless set.
+    pub retry_base_delay: Duration,
     /// How many verdicts may be asked for at the same time; 8 unless set.
     pub max_in_flight: usize,
     /// How fast requests may leave, shared with the systems of a run.
@@ -58,6 +60,7 @@ impl LlmJudgeSettings {
             api_key: None,
             timeout: Duration::from_secs(60),
             max_retries: 3,
+            retry_base_delay: Duration::from_secs(1),
             max_in_flight: 8,
             pace: None,
             mode: JudgeMode::default(),
