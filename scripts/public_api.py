@@ -27,6 +27,7 @@ CRATES = [
     "context_bench_records",
     "context_bench_sandbox",
     "context_bench_scoring",
+    "context_bench_tap",
     "context_bench_tasks",
     "context_bench_template",
 ]

@@ -32,7 +32,7 @@ pub struct TlsError(String);
 ///
 /// When the certificates of the machine are wanted and it has none.
 pub fn client_builder(roots: RootCertificates) -> Result<ClientBuilder, TlsError> {
-    let tls = tls_config(roots).map_err(|error| TlsError(error.to_string()))?;
+    let tls = tls_config(roots)?;
     Ok(reqwest::Client::builder()
         .tls_backend_preconfigured(tls)
         .http1_only()
@@ -40,9 +40,17 @@ pub fn client_builder(roots: RootCertificates) -> Result<ClientBuilder, TlsError
         .user_agent(concat!("context-bench/", env!("CARGO_PKG_VERSION"))))
 }
 
-/// TLS with a provider of its own. reqwest would take the default of the process and panic
-/// when there is none, and installing one is for the program to do, not for a library.
-fn tls_config(roots: RootCertificates) -> Result<ClientConfig, rustls::Error> {
+/// TLS for HTTP/1.1 with a provider of its own. reqwest would take the default of the process
+/// and panic when there is none, and installing one is for the program to do, not for a library.
+///
+/// # Errors
+///
+/// When the certificates of the machine are wanted and it has none.
+pub fn tls_config(roots: RootCertificates) -> Result<ClientConfig, TlsError> {
+    configured(roots).map_err(|error| TlsError(error.to_string()))
+}
+
+fn configured(roots: RootCertificates) -> Result<ClientConfig, rustls::Error> {
     let provider = CryptoProvider::get_default().cloned();
     let provider = provider.unwrap_or_else(|| Arc::new(ring::default_provider()));
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))

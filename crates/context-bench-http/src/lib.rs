@@ -12,7 +12,7 @@ mod reason;
 mod retry;
 mod retry_after;
 
-pub use client::{RootCertificates, TlsError, client_builder};
+pub use client::{RootCertificates, TlsError, client_builder, tls_config};
 pub use loopback::is_loopback;
 pub use reason::{plain_reason, root_cause};
 pub use retry::{Decision, GaveUp, Jitter, RetryPolicy, is_retryable};

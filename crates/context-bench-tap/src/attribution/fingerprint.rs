@@ -1,0 +1,89 @@
+//! [`Fingerprint`]: what a text looks like, so that it is known again after a proxy has
+//! changed parts of it.
+
+use serde::{Deserialize, Serialize};
+
+/// How many values a fingerprint has.
+const VALUES: usize = 64;
+/// How many words stand together.
+const WORDS: usize = 5;
+
+/// The least hashes of all runs of five words, for 64 hash functions. The share of equal values
+/// estimates the share of runs that two texts have in common.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fingerprint(Vec<u64>);
+
+impl Fingerprint {
+    /// Of a text. A text of fewer than five words is one run; one without words has none.
+    pub fn of(text: &str) -> Self {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        if words.is_empty() {
+            return Self(Vec::new());
+        }
+        let mut least = vec![u64::MAX; VALUES];
+        for run in words.windows(WORDS.min(words.len())) {
+            let hash = hash(run);
+            for (at, value) in least.iter_mut().enumerate() {
+                // A cheap family of hash functions: one hash, mixed with the number of each.
+                let one = mix(hash ^ (at as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+                *value = (*value).min(one);
+            }
+        }
+        Self(least)
+    }
+
+    /// How alike two texts are, from 0 to 1; texts without words are like nothing.
+    pub fn similarity(&self, other: &Self) -> f64 {
+        if self.0.len() != VALUES || other.0.len() != VALUES {
+            return 0.0;
+        }
+        let equal = self.0.iter().zip(&other.0).filter(|(one, two)| one == two);
+        equal.count() as f64 / VALUES as f64
+    }
+}
+
+/// FNV-1a over words with a space between them.
+fn hash(words: &[&str]) -> u64 {
+    let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
+    for word in words {
+        for byte in word.bytes().chain([b' ']) {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+    hash
+}
+
+/// The finisher of SplitMix64.
+fn mix(value: u64) -> u64 {
+    let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    value ^ (value >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn likeness_follows_shared_words() {
+        let words: Vec<String> = (0..400).map(|n| format!("w{}", n * 7919 % 1000)).collect();
+        let whole = Fingerprint::of(&words.join(" "));
+        let most = Fingerprint::of(&words[..300].join(" "));
+        let other = Fingerprint::of(
+            &words
+                .iter()
+                .map(|w| format!("x{w}"))
+                .collect::<Vec<_>>()
+                .join("  "),
+        );
+        assert_eq!(whole.similarity(&Fingerprint::of(&words.join("\n"))), 1.0);
+        let near = whole.similarity(&most);
+        assert!((0.5..0.95).contains(&near), "{near}");
+        assert!(whole.similarity(&other) < 0.1);
+        assert_eq!(Fingerprint::of("").similarity(&Fingerprint::of("")), 0.0);
+        assert_eq!(
+            Fingerprint::of("a b").similarity(&Fingerprint::of("a  b")),
+            1.0
+        );
+    }
+}

@@ -1,0 +1,48 @@
+//! Which headers belong to one connection and are not passed on.
+
+use super::headers::{Header, Headers};
+
+/// The names that RFC 9110 and habit give to one connection.
+const HOP_BY_HOP: [&str; 9] = [
+    "connection",
+    "keep-alive",
+    "proxy-connection",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+/// Whether a header ends at the tap: one of the known names, or one that `connection` names.
+/// A `content-length` never does, whatever `connection` says: the body would lose its end.
+pub(crate) fn is_hop_by_hop(header: &Header, headers: &Headers) -> bool {
+    let name = header.name.to_ascii_lowercase();
+    HOP_BY_HOP.contains(&name.as_str())
+        || name != "content-length" && headers.words("connection").contains(&name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_of_one_connection_are_known() {
+        let headers = Headers(vec![
+            Header::new("Connection", "close, X-Own"),
+            Header::new("connection", "content-length"),
+            Header::new("x-own", "1"),
+            Header::new("X-Other", "1"),
+            Header::new("TE", "trailers"),
+            Header::new("Content-Length", "3"),
+        ]);
+        let kept: Vec<&str> = headers
+            .0
+            .iter()
+            .filter(|header| !is_hop_by_hop(header, &headers))
+            .map(|header| header.name.as_str())
+            .collect();
+        assert_eq!(kept, ["X-Other", "Content-Length"]);
+    }
+}

@@ -1,0 +1,266 @@
+//! The log of a run: one JSON object a line.
+//!
+//! The first line says what the file is. A body is written once, before the first call that
+//! refers to it; a call refers to its bodies by digest, so that repeats cost a line and no more.
+//!
+//! ```text
+//! {"kind":"tap_log","version":1}
+//! {"kind":"body","digest":"sha256:…","text":"…"}        (or "base64": what is no UTF-8, and long bodies)
+//! {"kind":"call","id":0,"arm":"direct",…}
+//! ```
+
+use std::collections::{HashMap, HashSet};
+use std::fs::File;
+use std::io::{self, BufRead as _, BufReader, BufWriter, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use context_bench_error::Hint;
+use serde::{Deserialize, Serialize};
+
+use super::call::CallRecord;
+use super::recorder::{CallSink, StoredBody};
+
+const VERSION: u32 = 1;
+
+/// A line of the log.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+enum Line {
+    TapLog {
+        version: u32,
+    },
+    Body {
+        digest: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        text: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        base64: Option<String>,
+    },
+    Call(Box<CallRecord>),
+}
+
+/// Why a log cannot be written or read.
+#[derive(Debug, thiserror::Error)]
+pub enum LogError {
+    /// The file cannot be opened or read.
+    #[error("cannot open the log `{}`: {reason}", path.display())]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        reason: io::Error,
+    },
+    /// A line is not one of a log.
+    #[error("{}:{line}: not a line of a tap log: {reason}", path.display())]
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// Its number, from 1.
+        line: usize,
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+impl Hint for LogError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Open { .. } => Some("check that its folder exists and may be written".to_owned()),
+            Self::Line { .. } => Some("was it written by another version or cut off?".to_owned()),
+        }
+    }
+}
+
+/// Writes a log while calls end.
+#[derive(Debug)]
+pub struct LogWriter {
+    file: BufWriter<File>,
+    written: HashSet<String>,
+    /// Bytes up to the end of the last whole line.
+    whole: u64,
+}
+
+impl LogWriter {
+    /// A new log at this path; one that is there is replaced.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be created.
+    pub fn create(path: &Path) -> Result<Self, LogError> {
+        let open = |reason| LogError::Open {
+            path: path.to_owned(),
+            reason,
+        };
+        let mut log = Self {
+            file: BufWriter::new(File::create(path).map_err(open)?),
+            written: HashSet::new(),
+            whole: 0,
+        };
+        log.line(&Line::TapLog { version: VERSION }).map_err(open)?;
+        log.file.flush().map_err(open)?;
+        Ok(log)
+    }
+
+    fn line(&mut self, line: &Line) -> io::Result<()> {
+        let mut bytes = serde_json::to_vec(line)?;
+        bytes.push(b'\n');
+        self.file.write_all(&bytes)?;
+        self.whole += bytes.len() as u64;
+        Ok(())
+    }
+
+    fn body(&mut self, body: StoredBody) -> io::Result<()> {
+        match body {
+            StoredBody::Bytes { digest, bytes } => {
+                let (text, base64) = match String::from_utf8(bytes) {
+                    Ok(text) => (Some(text), None),
+                    Err(error) => (None, Some(STANDARD.encode(error.as_bytes()))),
+                };
+                self.line(&Line::Body {
+                    digest,
+                    text,
+                    base64,
+                })
+            }
+            StoredBody::File { digest, mut file } => {
+                let start = format!("{{\"kind\":\"body\",\"digest\":\"{digest}\",\"base64\":\"");
+                self.file.write_all(start.as_bytes())?;
+                let mut bytes = start.len() as u64;
+                // A multiple of three, so that the pieces of base64 can be put together.
+                let mut piece = vec![0; 48 * 1024];
+                loop {
+                    let read = fill(&mut file, &mut piece)?;
+                    let encoded = STANDARD.encode(&piece[..read]);
+                    self.file.write_all(encoded.as_bytes())?;
+                    bytes += encoded.len() as u64;
+                    if read < piece.len() {
+                        break;
+                    }
+                }
+                self.file.write_all(b"\"}\n")?;
+                self.whole += bytes + 3;
+                Ok(())
+            }
+        }
+    }
+
+    fn write(&mut self, call: &CallRecord, bodies: Vec<StoredBody>) -> io::Result<()> {
+        for body in bodies {
+            let digest = body.digest().to_owned();
+            if !self.written.contains(&digest) {
+                self.body(body)?;
+                self.written.insert(digest);
+            }
+        }
+        self.line(&Line::Call(Box::new(call.clone())))?;
+        self.file.flush()
+    }
+
+    /// Takes back what was written of a line that did not fit on the disk, so that the log
+    /// stays readable.
+    fn undo(&mut self, whole: u64) {
+        let Ok(file) = self.file.get_ref().try_clone() else {
+            return;
+        };
+        // What the buffer still holds must not follow: a new one takes its place.
+        let old = std::mem::replace(&mut self.file, BufWriter::new(file));
+        let (file, _) = old.into_parts();
+        let mut file = file;
+        if file.set_len(whole).is_ok() {
+            let _ = io::Seek::seek(&mut file, io::SeekFrom::Start(whole));
+        }
+        self.whole = whole;
+    }
+}
+
+/// Reads until the piece is full or the file ends.
+fn fill(file: &mut File, piece: &mut [u8]) -> io::Result<usize> {
+    let mut at = 0;
+    while at < piece.len() {
+        match file.read(&mut piece[at..])? {
+            0 => break,
+            read => at += read,
+        }
+    }
+    Ok(at)
+}
+
+impl CallSink for LogWriter {
+    fn call(&mut self, call: &CallRecord, bodies: Vec<StoredBody>) -> io::Result<()> {
+        let before = self.whole;
+        let known = bodies.iter().map(|body| body.digest().to_owned());
+        let new: Vec<String> = known
+            .filter(|digest| !self.written.contains(digest))
+            .collect();
+        let written = self.write(call, bodies);
+        if written.is_err() {
+            new.iter().for_each(|digest| {
+                self.written.remove(digest);
+            });
+            self.undo(before);
+        }
+        written
+    }
+}
+
+/// A log that was read back.
+#[derive(Debug, Default)]
+pub struct CallLog {
+    /// The calls in the order in which they ended.
+    pub calls: Vec<CallRecord>,
+    /// Bodies by digest.
+    pub bodies: HashMap<String, Vec<u8>>,
+}
+
+impl CallLog {
+    /// Reads a log.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be opened, or a line is not one of a log. A last line that was cut off,
+    /// as a kill leaves it, is skipped.
+    pub fn read(path: &Path) -> Result<Self, LogError> {
+        let file = File::open(path).map_err(|reason| LogError::Open {
+            path: path.to_owned(),
+            reason,
+        })?;
+        let mut log = Self::default();
+        let mut reader = BufReader::new(file);
+        let mut text = Vec::new();
+        for line in 1.. {
+            text.clear();
+            let wrong = |reason: String| LogError::Line {
+                path: path.to_owned(),
+                line,
+                reason,
+            };
+            let read = reader.read_until(b'\n', &mut text);
+            if read.map_err(|error| wrong(error.to_string()))? == 0 || !text.ends_with(b"\n") {
+                break;
+            }
+            let parsed = serde_json::from_slice(&text).map_err(|error| wrong(error.to_string()))?;
+            match parsed {
+                Line::TapLog { version: VERSION } => {}
+                Line::TapLog { version } => return Err(wrong(format!("version {version}"))),
+                Line::Call(call) => log.calls.push(*call),
+                Line::Body {
+                    digest,
+                    text,
+                    base64,
+                } => {
+                    let bytes = match (text, base64) {
+                        (Some(text), _) => text.into_bytes(),
+                        (None, Some(base64)) => STANDARD
+                            .decode(base64)
+                            .map_err(|error| wrong(error.to_string()))?,
+                        (None, None) => return Err(wrong("a body without content".to_owned())),
+                    };
+                    log.bodies.insert(digest, bytes);
+                }
+            }
+        }
+        Ok(log)
+    }
+}

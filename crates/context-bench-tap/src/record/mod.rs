@@ -1,0 +1,23 @@
+//! What is kept of a call: when things happened, what was sent and answered, and the log that
+//! it is written to. Secrets are taken out before anything is written.
+
+mod body;
+mod call;
+mod content_encoding;
+mod log;
+mod recorder;
+mod scrub;
+mod scrub_pattern;
+mod scrub_stream;
+mod timeline;
+
+pub(crate) use body::{BodyBudget, BodyRecorder};
+pub use call::{
+    BodyRef, CallRecord, Carriers, EndState, Frame, Purpose, RequestRecord, ResponseRecord, Stored,
+};
+pub use content_encoding::{DecodeError, decoded};
+pub use log::{CallLog, LogError, LogWriter};
+pub use recorder::{CallSink, MemorySink, StoredBody};
+pub(crate) use recorder::{FinishedAnswer, FinishedCall, Recorder};
+pub use scrub::Scrubber;
+pub use timeline::{TapClock, Timeline};

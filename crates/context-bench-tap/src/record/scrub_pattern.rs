@@ -1,0 +1,99 @@
+//! What keys look like, wherever they stand in a text.
+
+/// How keys of well-known services begin, the fewest characters that they have in all, and
+/// what stands in their place. The longer beginnings come first.
+const STARTS: [(&[u8], usize, &str); 9] = [
+    (b"sk-ant-", 20, "anthropic-key"),
+    (b"sk-", 20, "key"),
+    (b"AIza", 30, "google-key"),
+    (b"ghp_", 20, "github-token"),
+    (b"gho_", 20, "github-token"),
+    (b"github_pat_", 20, "github-token"),
+    (b"hf_", 20, "hub-token"),
+    (b"xox", 20, "slack-token"),
+    (b"AKIA", 20, "aws-key"),
+];
+const PEM_BEGIN: &[u8] = b"-----BEGIN ";
+const PEM_END: &[u8] = b"-----END ";
+
+/// The bytes that one of the patterns begins with.
+pub(super) fn may_start() -> [bool; 256] {
+    let mut firsts = [false; 256];
+    for byte in *b"sAghxe-" {
+        firsts[usize::from(byte)] = true;
+    }
+    firsts
+}
+
+/// A secret in a text: how long it is and what it is.
+pub(super) type Found = (usize, &'static str);
+
+/// The secret that begins here, by its looks. `before` is the byte before it.
+pub(super) fn starts_here(before: Option<u8>, rest: &[u8]) -> Option<Found> {
+    let first = *rest.first()?;
+    if first == b'-' {
+        return pem(rest);
+    }
+    if before.is_some_and(is_of_word) {
+        return None;
+    }
+    if first == b'e' {
+        return jwt(rest);
+    }
+    let known = STARTS.iter().find(|(start, ..)| rest.starts_with(start));
+    let (start, shortest, kind) = known?;
+    let length = rest.iter().take_while(|byte| is_of_key(**byte)).count();
+    // Prose has `sk-learn` and the like; a key has digits.
+    let has_digit = rest[start.len()..length.max(start.len())]
+        .iter()
+        .any(u8::is_ascii_digit);
+    (length >= *shortest && has_digit).then_some((length, *kind))
+}
+
+/// Three parts of base64 with dots between them, of which the first two are JSON objects.
+fn jwt(rest: &[u8]) -> Option<Found> {
+    if !rest.starts_with(b"eyJ") {
+        return None;
+    }
+    let is_part = |byte: &u8| is_of_key(*byte);
+    let header = rest.iter().take_while(|byte| is_part(byte)).count();
+    let payload = rest.get(header..)?.strip_prefix(b".eyJ")?;
+    let payload = 4 + payload.iter().take_while(|byte| is_part(byte)).count();
+    let signature = rest.get(header + payload..)?.strip_prefix(b".")?;
+    let signature = 1 + signature.iter().take_while(|byte| is_part(byte)).count();
+    Some((header + payload + signature, "jwt"))
+}
+
+/// A block of PEM that holds a private key, up to the end of its last line, or of the text.
+fn pem(rest: &[u8]) -> Option<Found> {
+    if !rest.starts_with(PEM_BEGIN) {
+        return None;
+    }
+    let line = rest
+        .iter()
+        .take(80)
+        .position(|byte| matches!(byte, b'\n' | b'\r' | b'\\'))?;
+    if !contains(&rest[..line], b"PRIVATE KEY") {
+        return None;
+    }
+    let end = memchr::memmem::find(rest, PEM_END);
+    let end = end.map_or(rest.len(), |at| {
+        let rest_of_line = &rest[at + PEM_END.len()..];
+        let dashes = memchr::memmem::find(rest_of_line, b"-----");
+        at + PEM_END.len() + dashes.map_or(rest_of_line.len(), |dashes| dashes + 5)
+    });
+    Some((end, "private-key"))
+}
+
+fn contains(text: &[u8], part: &[u8]) -> bool {
+    memchr::memmem::find(text, part).is_some()
+}
+
+/// Characters that the patterns above are made of.
+pub(super) fn is_of_key(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')
+}
+
+fn is_of_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}

@@ -1,0 +1,391 @@
+//! One call: the request to the upstream and the answer back, both at once, so that an upstream
+//! may answer before it has read everything.
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio::net::tcp::{ReadHalf, WriteHalf};
+use tokio::time::timeout;
+
+use super::connection::{Connection, READ_SIZE};
+use super::open_call::OpenCall;
+use super::rewrite;
+use super::tap::Shared;
+use super::upstream::UpstreamStream;
+use crate::http1::{BodyProgress, Framing, RequestHead, ResponseHead};
+use crate::record::EndState;
+
+/// How much of a request is read ahead of the connection to the upstream.
+const AHEAD: usize = 256 * 1024;
+
+/// What becomes of the connection after a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum After {
+    /// The next request may follow.
+    Continue,
+    /// It closes.
+    Close,
+    /// It is reset, as the upstream broke off.
+    Reset,
+}
+
+/// The request as far as it has come.
+#[derive(Debug)]
+struct Outgoing {
+    /// What is to be written next.
+    pending: Vec<u8>,
+    progress: BodyProgress,
+}
+
+/// How the answer ended.
+#[derive(Debug)]
+enum Answered {
+    /// All of it was relayed; whether both connections may go on.
+    Whole { client: bool, upstream: bool },
+    /// The client went away.
+    ClientGone,
+    /// The upstream broke off, for this reason.
+    Broken(String),
+    /// The upstream was silent; whether its head had come.
+    Silent { has_head: bool },
+}
+
+/// Relays one call.
+pub(crate) async fn exchange(
+    connection: &mut Connection,
+    call: OpenCall,
+    head: &RequestHead,
+    outgoing: &RequestHead,
+    framing: Framing,
+    index: usize,
+) -> After {
+    let mut request = Outgoing {
+        pending: outgoing.bytes(),
+        progress: BodyProgress::new(framing),
+    };
+    let surplus = std::mem::take(&mut connection.surplus);
+    let used = match request.take(&surplus, &call) {
+        Ok(used) => used,
+        Err(problem) => {
+            call.refuse(None, &problem);
+            return connection.refuse(400, "bad_request", &problem).await;
+        }
+    };
+    connection.surplus = surplus[used..].to_vec();
+    let expects = head
+        .headers
+        .words("expect")
+        .iter()
+        .any(|word| word == "100-continue");
+    if expects && !request.progress.is_done() {
+        let greeted = connection
+            .client
+            .write_all(b"HTTP/1.1 100 Continue\r\n\r\n")
+            .await;
+        if greeted.is_err() {
+            call.finish(EndState::AbortedByProxy, None);
+            return After::Close;
+        }
+    }
+    let mut stream = match upstream(connection, &mut request, &call, index).await {
+        Ok(stream) => stream,
+        Err(Unconnected::ClientGone) => {
+            call.finish(EndState::AbortedByProxy, None);
+            return After::Close;
+        }
+        Err(Unconnected::Bad(problem)) => {
+            call.refuse(None, &problem);
+            return connection.refuse(400, "bad_request", &problem).await;
+        }
+        Err(Unconnected::Failed(problem)) => {
+            let message = format!("cannot reach the upstream: {problem}");
+            call.finish(EndState::Unreachable, Some(problem));
+            return connection
+                .refuse(502, "upstream_unreachable", &message)
+                .await;
+        }
+    };
+    call.stamp(|timeline, now| timeline.connect_done = Some(now));
+    let answered = both_ways(connection, &mut request, &mut stream, head, &call).await;
+    let is_sent = request.pending.is_empty() && request.progress.is_done();
+    match answered {
+        Answered::Whole { client, upstream } => {
+            call.finish(EndState::Complete, None);
+            if upstream && is_sent {
+                connection.upstream = Some((index, stream));
+            }
+            match client && is_sent {
+                true => After::Continue,
+                false => After::Close,
+            }
+        }
+        Answered::ClientGone => {
+            // Dropping the stream ends the call upstream at once.
+            call.finish(EndState::AbortedByProxy, None);
+            After::Close
+        }
+        Answered::Broken(problem) => {
+            call.finish(EndState::UpstreamReset, Some(problem));
+            After::Reset
+        }
+        Answered::Silent { has_head } => {
+            let limit = connection.shared.settings.silence_timeout;
+            call.finish(EndState::Timeout, Some(format!("silent for {limit:?}")));
+            match has_head {
+                true => After::Reset,
+                false => {
+                    let message = "the upstream did not answer in time";
+                    connection.refuse(504, "upstream_timeout", message).await
+                }
+            }
+        }
+    }
+}
+
+impl Outgoing {
+    /// Takes what was read from the client; says how much of it belongs to this request.
+    fn take(&mut self, bytes: &[u8], call: &OpenCall) -> Result<usize, String> {
+        let was_done = self.progress.is_done();
+        let used = self
+            .progress
+            .feed(bytes, |piece| call.request_piece(piece))?;
+        self.pending.extend_from_slice(&bytes[..used]);
+        if self.progress.is_done() && (!was_done || used == 0) {
+            call.stamp(|timeline, now| {
+                timeline.request_complete.get_or_insert(now);
+            });
+        }
+        Ok(used)
+    }
+}
+
+enum Unconnected {
+    ClientGone,
+    Bad(String),
+    Failed(String),
+}
+
+/// The connection to the upstream, kept or new. The request is read on while it comes about,
+/// so that the stamp of its last byte is not that of our own handshake.
+async fn upstream(
+    connection: &mut Connection,
+    request: &mut Outgoing,
+    call: &OpenCall,
+    index: usize,
+) -> Result<UpstreamStream, Unconnected> {
+    if let Some((kept, mut stream)) = connection.upstream.take()
+        && kept == index
+        && stream.is_idle().await
+    {
+        return Ok(stream);
+    }
+    let shared = std::sync::Arc::clone(&connection.shared);
+    let limit = shared.settings.connect_timeout;
+    let connecting = timeout(limit, shared.upstreams[index].1.connect());
+    tokio::pin!(connecting);
+    let mut bytes = Vec::with_capacity(READ_SIZE);
+    loop {
+        let is_open = request.pending.len() + connection.surplus.len() < AHEAD;
+        tokio::select! {
+            connected = &mut connecting => return match connected {
+                Ok(Ok(stream)) => Ok(stream),
+                Ok(Err(problem)) => Err(Unconnected::Failed(problem)),
+                Err(_) => Err(Unconnected::Failed(format!("no connection within {limit:?}"))),
+            },
+            read = connection.client.read_buf(&mut bytes), if is_open => {
+                if !matches!(read, Ok(read) if read > 0) {
+                    return Err(Unconnected::ClientGone);
+                }
+                let used = request.take(&bytes, call).map_err(Unconnected::Bad)?;
+                connection.surplus.extend_from_slice(&bytes[used..]);
+                bytes.clear();
+            }
+        }
+    }
+}
+
+/// Sends the request and relays the answer at the same time.
+async fn both_ways(
+    connection: &mut Connection,
+    request: &mut Outgoing,
+    stream: &mut UpstreamStream,
+    head: &RequestHead,
+    call: &OpenCall,
+) -> Answered {
+    let (client_read, client_write) = connection.client.split();
+    let (upstream_read, upstream_write) = tokio::io::split(stream);
+    let is_refused = AtomicBool::new(false);
+    let send = send(
+        client_read,
+        upstream_write,
+        request,
+        &mut connection.surplus,
+        call,
+        &is_refused,
+    );
+    let relay = relay(
+        upstream_read,
+        client_write,
+        head,
+        &connection.shared,
+        call,
+        &is_refused,
+    );
+    tokio::select! {
+        biased;
+        answered = relay => answered,
+        gone = send => gone,
+    }
+}
+
+/// Sends the request, then watches for the client going away. It returns only when the client
+/// has gone or its body makes no sense.
+async fn send(
+    mut client: ReadHalf<'_>,
+    mut upstream: impl AsyncWrite + Unpin,
+    request: &mut Outgoing,
+    surplus: &mut Vec<u8>,
+    call: &OpenCall,
+    is_refused: &AtomicBool,
+) -> Answered {
+    let mut bytes = Vec::with_capacity(READ_SIZE);
+    loop {
+        // An upstream that answers early may stop reading; its answer still counts, and the
+        // client may not read it before it has sent everything.
+        if !is_refused.load(Relaxed) {
+            let written = async {
+                upstream.write_all(&request.pending).await?;
+                upstream.flush().await
+            };
+            if written.await.is_err() {
+                is_refused.store(true, Relaxed);
+            }
+        }
+        if !is_refused.load(Relaxed) {
+            request.pending.clear();
+        }
+        if request.progress.is_done() {
+            if request.pending.is_empty() {
+                call.stamp(|timeline, now| timeline.request_sent = Some(now));
+            }
+            break;
+        }
+        bytes.clear();
+        if !matches!(client.read_buf(&mut bytes).await, Ok(read) if read > 0) {
+            return Answered::ClientGone;
+        }
+        match request.take(&bytes, call) {
+            Ok(used) => surplus.extend_from_slice(&bytes[used..]),
+            Err(problem) => return Answered::Broken(problem),
+        }
+        if is_refused.load(Relaxed) {
+            // What nobody reads is not kept; one byte says that it was not sent.
+            request.pending.truncate(1);
+        }
+    }
+    loop {
+        if surplus.len() >= AHEAD {
+            std::future::pending::<()>().await;
+        }
+        surplus.reserve(READ_SIZE);
+        if !matches!(client.read_buf(surplus).await, Ok(read) if read > 0) {
+            return Answered::ClientGone;
+        }
+    }
+}
+
+/// Relays the answer, piece by piece as it comes.
+async fn relay(
+    mut upstream: impl AsyncRead + Unpin,
+    mut client: WriteHalf<'_>,
+    request: &RequestHead,
+    shared: &Shared,
+    call: &OpenCall,
+    is_refused: &AtomicBool,
+) -> Answered {
+    let limit = shared.settings.silence_timeout;
+    let mut bytes = Vec::with_capacity(READ_SIZE);
+    let head = loop {
+        match ResponseHead::parse(&bytes) {
+            Ok(Some((head, length))) => {
+                bytes.drain(..length);
+                match head.status {
+                    101 => return Answered::Broken("an upgrade that nobody asked for".to_owned()),
+                    // The tap has said it itself; other hints are for this connection.
+                    100..200 => continue,
+                    _ => break head,
+                }
+            }
+            Ok(None) => {}
+            Err(error) => return Answered::Broken(error.to_string()),
+        }
+        bytes.reserve(READ_SIZE);
+        match timeout(limit, upstream.read_buf(&mut bytes)).await {
+            Err(_) => return Answered::Silent { has_head: false },
+            Ok(Ok(0)) => return Answered::Broken("closed without an answer".to_owned()),
+            Ok(Ok(_)) => {}
+            Ok(Err(error)) => return Answered::Broken(reason(&error)),
+        }
+    };
+    let framing = match Framing::of_response(&head, &request.method) {
+        Ok(framing) => framing,
+        Err(problem) => return Answered::Broken(problem),
+    };
+    call.answer(shared, &head);
+    // A client of HTTP/1.0 knows no chunks; it gets their content until the connection closes.
+    let is_old = request.minor == 0;
+    let unwraps = is_old && framing == Framing::Chunked;
+    let closes = is_old
+        || !request.keeps_alive()
+        || framing == Framing::UntilClose
+        || is_refused.load(Relaxed);
+    let shown = if unwraps {
+        Framing::UntilClose
+    } else {
+        framing
+    };
+    let mut out = rewrite::response(&head, shown, closes).bytes();
+    let mut progress = BodyProgress::new(framing);
+    loop {
+        let at = call.now();
+        let mut pieces: Vec<&[u8]> = Vec::new();
+        let used = match progress.feed(&bytes, |piece| pieces.push(piece)) {
+            Ok(used) => used,
+            Err(problem) => return Answered::Broken(problem),
+        };
+        match unwraps {
+            true => pieces.iter().for_each(|piece| out.extend_from_slice(piece)),
+            false => out.extend_from_slice(&bytes[..used]),
+        }
+        let written = client.write_all(&out).await;
+        call.answer_pieces(&pieces, at);
+        if written.is_err() {
+            return Answered::ClientGone;
+        }
+        if progress.is_done() {
+            let is_clean = used == bytes.len();
+            return Answered::Whole {
+                client: !closes,
+                upstream: is_clean && head.keeps_alive(),
+            };
+        }
+        out.clear();
+        bytes.clear();
+        match timeout(limit, upstream.read_buf(&mut bytes)).await {
+            Err(_) => return Answered::Silent { has_head: true },
+            Ok(Ok(0)) if framing == Framing::UntilClose => {
+                return Answered::Whole {
+                    client: false,
+                    upstream: false,
+                };
+            }
+            Ok(Ok(0)) => return Answered::Broken("closed in the midst of its answer".to_owned()),
+            Ok(Ok(_)) => {}
+            Ok(Err(error)) => return Answered::Broken(reason(&error)),
+        }
+    }
+}
+
+fn reason(error: &std::io::Error) -> String {
+    context_bench_http::plain_reason(&error.to_string())
+}

@@ -1,0 +1,134 @@
+//! [`WireRequest`]: what a request asks for, in one shape for every API.
+
+use serde_json::{Map, Value};
+
+use super::message::{CacheMark, Message, Part, PartKind, Tool};
+use super::route::{Route, WireFormat};
+use super::{
+    anthropic_messages, gemini, openai_chat, openai_completions, openai_embeddings,
+    openai_responses,
+};
+
+/// What a request asks for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WireRequest {
+    /// The API.
+    pub format: WireFormat,
+    /// The model, from the body or the path.
+    pub model: Option<String>,
+    /// Whether the answer is to be streamed.
+    pub streams: bool,
+    /// The conversation, system texts first where they stand apart.
+    pub messages: Vec<Message>,
+    /// The tools that the model may call.
+    pub tools: Vec<Tool>,
+    /// Every other member of the body, as it is.
+    pub parameters: Map<String, Value>,
+    /// Whether the provider adds a conversation of its own to the body, so that the body does
+    /// not show what is billed.
+    pub is_stateful: bool,
+    /// Whether probabilities of the given text are asked for: any change of it voids them.
+    pub wants_likelihoods: bool,
+}
+
+impl WireRequest {
+    /// Reads the body of a request; none for a format without one, and for a body that is no
+    /// JSON object.
+    pub fn read(route: &Route, body: &[u8]) -> Option<Self> {
+        let value: Value = serde_json::from_slice(body).ok()?;
+        Self::of(route, &value)
+    }
+
+    /// The same of a body that is JSON already.
+    pub fn of(route: &Route, body: &Value) -> Option<Self> {
+        let members = body.as_object()?;
+        let mut request = match route.format {
+            WireFormat::OpenaiChat => openai_chat::request(members),
+            WireFormat::OpenaiResponses => openai_responses::request(members),
+            WireFormat::OpenaiCompletions => openai_completions::request(members),
+            WireFormat::OpenaiEmbeddings => openai_embeddings::request(members),
+            WireFormat::AnthropicMessages => anthropic_messages::request(members),
+            WireFormat::Gemini => gemini::request(members),
+            WireFormat::OpenaiModels | WireFormat::Unknown => return None,
+        };
+        request.model = request.model.or_else(|| route.model.clone());
+        request.streams |= route.streams;
+        Some(request)
+    }
+
+    /// What every API has, with the members that are no conversation and no tools.
+    pub(super) fn base(format: WireFormat, members: &Map<String, Value>, apart: &[&str]) -> Self {
+        let parameters = members
+            .iter()
+            .filter(|(name, _)| !apart.contains(&name.as_str()))
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect();
+        let text = |name: &str| members.get(name).and_then(Value::as_str).map(str::to_owned);
+        let flag = |name: &str| members.get(name).and_then(Value::as_bool).unwrap_or(false);
+        Self {
+            format,
+            model: text("model"),
+            streams: flag("stream"),
+            messages: Vec::new(),
+            tools: Vec::new(),
+            parameters,
+            is_stateful: false,
+            wants_likelihoods: false,
+        }
+    }
+
+    /// The text of the newest message that is not the model's own.
+    pub fn newest_text(&self) -> String {
+        let mut newest = self.messages.iter().rev();
+        let newest = newest.find(|message| !matches!(message.role.as_str(), "assistant" | "model"));
+        newest.map(Message::text).unwrap_or_default()
+    }
+
+    /// The whole request as text in the order in which providers read it: tools, system
+    /// texts, conversation. Parameters are no part of it.
+    pub fn rendered(&self) -> String {
+        let mut out = String::new();
+        let mut line = |text: &str| {
+            out.push_str(text);
+            out.push('\n');
+        };
+        for tool in &self.tools {
+            line(&tool.definition);
+        }
+        let (system, rest): (Vec<&Message>, Vec<&Message>) = self
+            .messages
+            .iter()
+            .partition(|message| message.is_system());
+        for message in system.into_iter().chain(rest) {
+            line(&message.role);
+            for part in &message.parts {
+                if let PartKind::ToolCall { name, .. } = &part.kind {
+                    line(name);
+                }
+                line(&part.text);
+            }
+        }
+        out
+    }
+
+    /// Where marks for the cache of the provider stand: tools, then parts in their order.
+    pub fn cache_marks(&self) -> Vec<(String, CacheMark)> {
+        let tools = self.tools.iter().enumerate();
+        let mut marks: Vec<(String, CacheMark)> = tools
+            .filter_map(|(at, tool)| Some((format!("tools/{at}"), tool.cache.clone()?)))
+            .collect();
+        for (at, message) in self.messages.iter().enumerate() {
+            let parts = message.parts.iter().enumerate();
+            marks.extend(parts.filter_map(|(part, Part { cache, .. })| {
+                Some((format!("messages/{at}/{part}"), cache.clone()?))
+            }));
+        }
+        for (name, value) in &self.parameters {
+            if name == "cache_control" || name.starts_with("prompt_cache_") {
+                let ttl = value.to_string();
+                marks.push((name.clone(), CacheMark { ttl }));
+            }
+        }
+        marks
+    }
+}

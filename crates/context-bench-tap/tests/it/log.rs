@@ -1,0 +1,141 @@
+//! The log: what is written comes back, repeats are cheap, a full disk does no harm.
+
+use std::io::Write as _;
+
+use context_bench_error::Hint as _;
+use context_bench_tap::record::{CallLog, CallRecord, CallSink, LogWriter, StoredBody};
+
+use crate::support::{RawUpstream, TestTap, answer, chat};
+
+/// Records of real calls, with their bodies.
+fn calls(bodies: &[&str]) -> Vec<(CallRecord, Vec<StoredBody>)> {
+    let said = r#"{"id":"c","choices":[{"message":{"content":"hi"}}],"usage":{"prompt_tokens":1,"completion_tokens":1}}"#;
+    let (upstream, _) = RawUpstream::answering(answer("200 OK", "application/json", said));
+    let tap = TestTap::start(upstream.url());
+    bodies
+        .iter()
+        .for_each(|body| drop(tap.send(&chat("x", body))));
+    let (_, calls, sink) = tap.finish();
+    let stored = |digest: &str| StoredBody::Bytes {
+        digest: digest.to_owned(),
+        bytes: sink.body(digest).unwrap(),
+    };
+    calls
+        .into_iter()
+        .map(|call| {
+            let bodies = vec![
+                stored(&call.request.body.digest),
+                stored(&call.response.as_ref().unwrap().body.digest),
+            ];
+            (call, bodies)
+        })
+        .collect()
+}
+
+#[test]
+fn what_is_written_comes_back_and_repeats_are_cheap() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.jsonl");
+    let long = format!(
+        r#"{{"messages":[{{"role":"user","content":"{}"}}]}}"#,
+        "word ".repeat(10_000)
+    );
+    let mut log = LogWriter::create(&path).unwrap();
+    let mut written = Vec::new();
+    let mut sizes = Vec::new();
+    for (call, bodies) in calls(&[&long, &long, &long]) {
+        log.call(&call, bodies).unwrap();
+        written.push(call);
+        sizes.push(std::fs::metadata(&path).unwrap().len());
+    }
+    let read = CallLog::read(&path).unwrap();
+    assert_eq!(read.calls, written);
+    assert_eq!(read.bodies.len(), 2);
+    assert_eq!(
+        read.bodies[&written[0].request.body.digest],
+        long.as_bytes()
+    );
+    assert!(sizes[2] - sizes[1] < 5000 && sizes[0] > 50_000, "{sizes:?}");
+    // As a kill leaves it: half of a line more.
+    let mut file = std::fs::OpenOptions::new()
+        .append(true)
+        .open(&path)
+        .unwrap();
+    file.write_all(b"{\"kind\":\"call\",\"id\":").unwrap();
+    assert_eq!(CallLog::read(&path).unwrap().calls.len(), 3);
+    file.write_all(b"\n").unwrap();
+    let error = CallLog::read(&path).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("run.jsonl:7: not a line of a tap log"),
+        "{error}"
+    );
+    assert!(error.hint().is_some());
+    assert!(LogWriter::create(&folder.path().join("no/such/folder")).is_err());
+}
+
+#[test]
+fn bodies_that_are_no_text_and_long_ones_come_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.jsonl");
+    let (call, _) = calls(&["{}"]).remove(0);
+    let bytes: Vec<u8> = (0..200_000_u32).map(|n| (n * 7 % 256) as u8).collect();
+    let mut file = tempfile::tempfile().unwrap();
+    file.write_all(&bytes).unwrap();
+    std::io::Seek::rewind(&mut file).unwrap();
+    let bodies = vec![
+        StoredBody::Bytes {
+            digest: "sha256:1".to_owned(),
+            bytes: vec![0xff, 0xfe],
+        },
+        StoredBody::File {
+            digest: "sha256:2".to_owned(),
+            file,
+        },
+    ];
+    LogWriter::create(&path)
+        .unwrap()
+        .call(&call, bodies)
+        .unwrap();
+    let read = CallLog::read(&path).unwrap();
+    assert_eq!(read.bodies["sha256:1"], [0xff, 0xfe]);
+    assert!(read.bodies["sha256:2"] == bytes);
+}
+
+#[test]
+fn a_full_disk_is_counted_and_the_calls_go_on() {
+    // Linux has a file that is always full.
+    if !std::path::Path::new("/dev/full").exists() {
+        return;
+    }
+    struct Full(std::fs::File);
+    impl CallSink for Full {
+        fn call(&mut self, call: &CallRecord, _: Vec<StoredBody>) -> std::io::Result<()> {
+            self.0.write_all(call.request.path.as_bytes())
+        }
+    }
+    let (upstream, _) = RawUpstream::answering(answer("200 OK", "text/plain", "fine"));
+    let url = upstream.url();
+    let settings = context_bench_tap::TapSettings::new(context_bench_tap::Upstream::new(url));
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let full = Full(
+        std::fs::OpenOptions::new()
+            .write(true)
+            .open("/dev/full")
+            .unwrap(),
+    );
+    let tap = runtime
+        .block_on(context_bench_tap::Tap::start(settings, Box::new(full)))
+        .unwrap();
+    for _ in 0..3 {
+        let mut client = std::net::TcpStream::connect(tap.address()).unwrap();
+        client.write_all(&chat("x", "{}")).unwrap();
+        let mut answered = String::new();
+        std::io::Read::read_to_string(&mut client, &mut answered).unwrap();
+        assert!(answered.ends_with("fine"));
+    }
+    let report = runtime.block_on(tap.finish());
+    assert_eq!((report.calls, report.recorded, report.not_kept), (3, 0, 3));
+    assert!(report.first_failure.unwrap().contains("No space left"));
+}
