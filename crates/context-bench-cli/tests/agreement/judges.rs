@@ -61,7 +61,8 @@ pub(crate) fn longmemeval(report: &mut Report) -> Result<(), Ignored> {
         for record in records(&format!("responses/{file}.jsonl")) {
             let right = match &record.value["autoeval_label"]["label"] {
                 Value::Bool(label) => *label,
-                _ => record.text("evaluation") == "yes",
+                // Some verdicts are written `Yes`.
+                _ => record.text("evaluation").eq_ignore_ascii_case("yes"),
             };
             let gold = &record.value["answer"];
             overlap(&mut tally, &record, right, record.text("hypothesis"), gold);
