@@ -100,6 +100,32 @@ def test_recalled_turns_against_evidence() -> None:
         RetrievalQuality(k=0)
 
 
+def test_a_system_that_does_not_tell_what_it_recalled_is_not_measured() -> None:
+    class Memory:
+        def __init__(self, name: str, told: dict[str, Any]) -> None:
+            self.name, self.told = name, told
+
+        def process(self, example: dict[str, Any]) -> dict[str, Any]:
+            return {**example, "response": "in May", **self.told}
+
+    result = evaluate(
+        [
+            Memory("tells", {"recalled": ["D1:2"]}),
+            Memory("nothing", {"recalled": []}),
+            Memory("silent", {}),
+        ],
+        [{"id": 1, "evidence": ["D1:2"], **QUESTION}, {"id": 2, **QUESTION}],
+        [RetrievalQuality()],
+        [MeanScore("recall_at_10")],
+        progress=False,
+    )
+    means = {name: numbers["mean_score"] for name, numbers in result.summary.items()}
+    assert means == pytest.approx({"tells": 1.0, "nothing": 0.0, "silent": math.nan}, nan_ok=True)
+    counts = {name: counts["not_applicable"] for name, counts in result.counts.items()}
+    assert counts == {"tells": 1, "nothing": 1, "silent": 2}
+    assert not any(row.unscored for row in result.rows)
+
+
 def cases(component: str) -> list[dict[str, Any]]:
     return [case for case in json.loads(CASES.read_text()) if case["component"] == component]
 
