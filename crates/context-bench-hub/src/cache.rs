@@ -2,7 +2,7 @@
 //! `huggingface_hub` does, so that both use each other's files:
 //!
 //! ```text
-//! datasets--owner--name/
+//! datasets--owner--name/, models--owner--name/
 //!   blobs/<etag>                       contents, each once
 //!   snapshots/<commit>/<path>          relative links to blobs
 //!   refs/<revision>                    the commit of a branch or tag
@@ -116,6 +116,7 @@ impl RepoCache {
     pub(crate) fn link(&self, file: &RemoteFile, checksum: &Checksum) -> Result<PathBuf, HubError> {
         let Some(pointer) = self.pointer(&file.commit, &file.path) else {
             return Err(HubError::FileNotFound {
+                kind: file.repo.kind(),
                 repo: file.repo.to_string(),
                 revision: file.revision.clone(),
                 pattern: file.path.clone(),

@@ -1,4 +1,4 @@
-//! Why a dataset could not be found or fetched, and what to do about it.
+//! Why a dataset or model could not be found or fetched, and what to do about it.
 //!
 //! A message says what happened and where; the hint says what to do next. No
 //! token and no signed address ever gets in here.
@@ -9,6 +9,7 @@ use std::time::Duration;
 use context_bench_error::Hint;
 use context_bench_http::{is_retryable, plain_reason};
 
+use crate::repo::RepoKind;
 use crate::words::{after, did_you_mean, free_text, listed, size};
 
 /// Why the hub could not do what was asked.
@@ -35,16 +36,20 @@ pub enum HubError {
         reason: String,
     },
     /// No repo can have this name.
-    #[error("`{repo}` is not the name of a dataset repo: {reason}")]
+    #[error("`{repo}` is not the name of a {kind} repo: {reason}")]
     BadRepo {
+        /// What the repo holds.
+        kind: RepoKind,
         /// The name as written.
         repo: String,
         /// What is wrong with it.
         reason: &'static str,
     },
     /// The hub does not know the repo, or hides it.
-    #[error("the dataset repo `{repo}` does not exist at {endpoint}, or is private")]
+    #[error("the {kind} repo `{repo}` does not exist at {endpoint}, or is private")]
     RepoNotFound {
+        /// What the repo holds.
+        kind: RepoKind,
         /// The repo.
         repo: String,
         /// Where it was looked for.
@@ -53,16 +58,20 @@ pub enum HubError {
         with_token: bool,
     },
     /// The repo has no such branch, tag or commit.
-    #[error("the dataset repo `{repo}` has no revision `{revision}`")]
+    #[error("the {kind} repo `{repo}` has no revision `{revision}`")]
     RevisionNotFound {
+        /// What the repo holds.
+        kind: RepoKind,
         /// The repo.
         repo: String,
         /// The revision.
         revision: String,
     },
     /// The repo has no such file.
-    #[error("no file of the dataset repo `{repo}` matches `{pattern}` at revision `{revision}`")]
+    #[error("no file of the {kind} repo `{repo}` matches `{pattern}` at revision `{revision}`")]
     FileNotFound {
+        /// What the repo holds.
+        kind: RepoKind,
         /// The repo.
         repo: String,
         /// The revision.
@@ -125,8 +134,10 @@ pub enum HubError {
         reason: String,
     },
     /// The repo asks for terms to be accepted.
-    #[error("the dataset repo `{repo}` is gated{}", if *with_token { ": this token has no access" } else { "" })]
+    #[error("the {kind} repo `{repo}` is gated{}", if *with_token { ": this token has no access" } else { "" })]
     Gated {
+        /// What the repo holds.
+        kind: RepoKind,
         /// The repo.
         repo: String,
         /// The page with its terms.

@@ -156,13 +156,14 @@ fn get(
     let explain = |reply: crate::reply::Reply| {
         if reply.promised.error_code.as_deref() == Some("EntryNotFound") {
             return HubError::FileNotFound {
+                kind: file.repo.kind(),
                 repo: file.repo.to_string(),
                 revision: file.revision.clone(),
                 pattern: file.path.clone(),
                 near: Vec::new(),
             };
         }
-        reply.into_repo_error(http, file.repo.as_str(), &file.revision)
+        reply.into_repo_error(http, &file.repo, &file.revision)
     };
     download(http, &job, &explain, progress, stop)
 }

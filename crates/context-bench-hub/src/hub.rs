@@ -25,7 +25,7 @@ use crate::words::size;
 /// The largest README that is read.
 const MAX_README: u64 = 64_000_000;
 
-/// A client for the datasets of a hub, with its cache. All calls block; they may
+/// A client for the datasets and models of a hub, with its cache. All calls block; they may
 /// come from several threads, also from threads of another runtime.
 pub struct Hub {
     http: std::sync::Arc<Http>,
@@ -118,6 +118,21 @@ impl Hub {
     ) -> Result<Vec<RemoteFile>, HubError> {
         let repo = RepoId::parse(repo)?;
         outside(|| by_patterns(&self.listing(&repo, revision.unwrap_or(MAIN))?, patterns))
+    }
+
+    /// All files of a model. Some of them may be in the cache only when it was fetched
+    /// without its listing, by another tool, and no request may be sent.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such repo or revision, or no access.
+    pub fn model_files(
+        &self,
+        repo: &str,
+        revision: Option<&str>,
+    ) -> Result<Vec<RemoteFile>, HubError> {
+        let repo = RepoId::model(repo)?;
+        outside(|| Ok(self.listing(&repo, revision.unwrap_or(MAIN))?.files))
     }
 
     /// Puts files into the cache, those that are not there yet; gives their
@@ -300,10 +315,11 @@ impl Hub {
             cache: cache.root().to_owned(),
         };
         if self.settings.offline {
+            let kind = repo.kind();
             let missing = || {
                 let what = match revision {
-                    MAIN => format!("the dataset repo `{repo}`"),
-                    other => format!("revision `{other}` of the dataset repo `{repo}`"),
+                    MAIN => format!("the {kind} repo `{repo}`"),
+                    other => format!("revision `{other}` of the {kind} repo `{repo}`"),
                 };
                 self.not_cached(what, String::new())
             };
@@ -353,7 +369,7 @@ impl Hub {
             Err(error) => return Err(error),
         };
         if reply.status != 200 {
-            return Err(reply.into_repo_error(&self.http, repo.as_str(), revision));
+            return Err(reply.into_repo_error(&self.http, repo, revision));
         }
         let at = shown(&reply.url);
         let body: Option<Value> = serde_json::from_str(&reply.text(&self.http)?).ok();

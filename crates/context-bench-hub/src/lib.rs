@@ -1,7 +1,8 @@
-//! Datasets of the Hugging Face hub, and files of plain URLs: found, fetched,
+//! Datasets and models of the Hugging Face hub, and files of plain URLs: found, fetched,
 //! verified, and shared with other tools through the standard hub cache.
 //!
-//! [`Hub::resolve`] turns a repo, config and split into files at one commit;
+//! [`Hub::resolve`] turns a repo, config and split into files at one commit, and
+//! [`Hub::model_files`] lists those of a model;
 //! [`Hub::fetch`] puts files into the cache; [`Hub::open_ranged`] reads parts of
 //! a file without fetching all of it. All calls block. Nothing here prints,
 //! reads the environment, or runs code of a repo.
@@ -46,7 +47,7 @@ pub use file::{Checksum, RemoteFile};
 pub use hub::{CachedFiles, Hub};
 pub use progress::{Event, Progress};
 pub use ranged::RangedFile;
-pub use repo::RepoId;
+pub use repo::{RepoId, RepoKind};
 pub use resolve::{ConfigInfo, ResolvedSplit, Source};
 pub use secret::Token;
 pub use settings::HubSettings;

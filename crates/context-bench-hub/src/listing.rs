@@ -29,6 +29,7 @@ impl Listing {
 
     fn no_file(&self, pattern: &str) -> HubError {
         HubError::FileNotFound {
+            kind: self.repo.kind(),
             repo: self.repo.to_string(),
             revision: self.revision.clone(),
             pattern: pattern.to_owned(),

@@ -331,7 +331,7 @@ impl RangedFile {
             }
             _ => {
                 return Err(match &remote.file {
-                    Some(file) => reply.into_repo_error(http, file.repo.as_str(), &file.revision),
+                    Some(file) => reply.into_repo_error(http, &file.repo, &file.revision),
                     None => web::refused(http, reply),
                 });
             }

@@ -5,6 +5,7 @@ use url::Url;
 
 use crate::error::HubError;
 use crate::http::{Http, NoAnswer, host, shown};
+use crate::repo::RepoId;
 use crate::words::size;
 
 /// The largest text that is read into memory, such as a page of a listing: those of
@@ -132,7 +133,7 @@ impl Reply {
     }
 
     /// What an unsuccessful answer about a repo means.
-    pub(crate) fn into_repo_error(self, http: &Http, repo: &str, revision: &str) -> HubError {
+    pub(crate) fn into_repo_error(self, http: &Http, repo: &RepoId, revision: &str) -> HubError {
         let endpoint = || host(http.endpoint());
         let with_token = http.has_token();
         let said = self.text_header("x-error-message").unwrap_or_default();
@@ -143,17 +144,20 @@ impl Reply {
         }
         match (self.promised.error_code.as_deref(), self.status) {
             (Some("GatedRepo"), _) => HubError::Gated {
-                repo: repo.to_owned(),
-                page: format!("{}/datasets/{repo}", endpoint()),
+                kind: repo.kind(),
+                repo: repo.to_string(),
+                page: format!("{}/{}", endpoint(), repo.page_path()),
                 with_token,
             },
             (Some("RevisionNotFound"), _) => HubError::RevisionNotFound {
-                repo: repo.to_owned(),
+                kind: repo.kind(),
+                repo: repo.to_string(),
                 revision: revision.to_owned(),
             },
             // Without a token the hub answers 401 for what does not exist, too.
             (Some("RepoNotFound"), _) | (None, 401 | 404) => HubError::RepoNotFound {
-                repo: repo.to_owned(),
+                kind: repo.kind(),
+                repo: repo.to_string(),
                 endpoint: endpoint(),
                 with_token,
             },

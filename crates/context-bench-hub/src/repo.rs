@@ -13,18 +13,64 @@ pub(crate) const MAIN: &str = "main";
 /// The branch with the parquet files that the hub makes of any dataset.
 pub(crate) const CONVERTED: &str = "refs/convert/parquet";
 
-/// The name of a dataset repo: `owner/name`, or `name` for the oldest ones.
+/// What a repo holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum RepoKind {
+    /// Data.
+    Dataset,
+    /// The weights of a model, with what belongs to them.
+    Model,
+}
+
+impl RepoKind {
+    /// The word for many of them, in addresses and in the cache.
+    fn plural(self) -> &'static str {
+        match self {
+            Self::Dataset => "datasets",
+            Self::Model => "models",
+        }
+    }
+}
+
+impl fmt::Display for RepoKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Dataset => "dataset",
+            Self::Model => "model",
+        })
+    }
+}
+
+/// The name of a repo: `owner/name`, or `name` for the oldest ones. A dataset and a model may
+/// have the same.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct RepoId(String);
+pub struct RepoId {
+    kind: RepoKind,
+    name: String,
+}
 
 impl RepoId {
-    /// Checks a name by the rules of the hub.
+    /// Checks the name of a dataset by the rules of the hub.
     ///
     /// # Errors
     ///
     /// When no repo can have this name.
     pub fn parse(text: &str) -> Result<Self, HubError> {
+        Self::of(RepoKind::Dataset, text)
+    }
+
+    /// Checks the name of a model by the rules of the hub.
+    ///
+    /// # Errors
+    ///
+    /// When no repo can have this name.
+    pub fn model(text: &str) -> Result<Self, HubError> {
+        Self::of(RepoKind::Model, text)
+    }
+
+    fn of(kind: RepoKind, text: &str) -> Result<Self, HubError> {
         let bad = |reason| HubError::BadRepo {
+            kind,
             repo: text.to_owned(),
             reason,
         };
@@ -47,28 +93,49 @@ impl RepoId {
                 return Err(bad("no part may begin or end with `-` or `.`"));
             }
         }
-        Ok(Self(text.to_owned()))
+        Ok(Self {
+            kind,
+            name: text.to_owned(),
+        })
+    }
+
+    /// What the repo holds.
+    pub fn kind(&self) -> RepoKind {
+        self.kind
     }
 
     /// The name as written.
     pub fn as_str(&self) -> &str {
-        &self.0
+        &self.name
     }
 
     /// The part after the owner.
     pub(crate) fn name(&self) -> &str {
-        self.0.rsplit('/').next().unwrap_or(&self.0)
+        self.name.rsplit('/').next().unwrap_or(&self.name)
     }
 
     /// The folder of this repo in the hub cache.
     pub(crate) fn folder(&self) -> String {
-        format!("datasets--{}", self.0.replace('/', "--"))
+        format!("{}--{}", self.kind.plural(), self.name.replace('/', "--"))
+    }
+
+    /// The path of the hub's API about this repo.
+    pub(crate) fn api_path(&self) -> String {
+        format!("api/{}/{}", self.kind.plural(), self.name)
+    }
+
+    /// The path of its page, which those of its files begin with.
+    pub(crate) fn page_path(&self) -> String {
+        match self.kind {
+            RepoKind::Dataset => format!("datasets/{}", self.name),
+            RepoKind::Model => self.name.clone(),
+        }
     }
 }
 
 impl fmt::Display for RepoId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.name)
     }
 }
 
@@ -83,6 +150,7 @@ pub(crate) fn check_revision(repo: &RepoId, revision: &str) -> Result<(), HubErr
         return Ok(());
     }
     Err(HubError::RevisionNotFound {
+        kind: repo.kind,
         repo: repo.to_string(),
         revision: revision.to_owned(),
     })
@@ -147,6 +215,20 @@ mod tests {
         assert_eq!(
             (repo.folder().as_str(), repo.name()),
             ("datasets--a--b", "b")
+        );
+        assert_eq!(
+            (repo.api_path(), repo.page_path()),
+            ("api/datasets/a/b".to_owned(), "datasets/a/b".to_owned())
+        );
+        let model = RepoId::model("a/b").expect("valid");
+        assert_ne!(model, repo);
+        assert_eq!(
+            (model.folder(), model.api_path(), model.page_path()),
+            (
+                "models--a--b".to_owned(),
+                "api/models/a/b".to_owned(),
+                "a/b".to_owned()
+            )
         );
     }
 

@@ -128,7 +128,7 @@ pub(crate) fn ask(
     while let Some(url) = next {
         let reply = http.send(&HubRequest::get(url))?;
         if reply.status != 200 {
-            return Err(reply.into_repo_error(http, repo.as_str(), revision));
+            return Err(reply.into_repo_error(http, repo, revision));
         }
         next = reply
             .text_header("link")
@@ -183,9 +183,9 @@ pub(crate) fn ask(
         .collect())
 }
 
-/// An address of the hub's API about a dataset.
+/// An address of the hub's API about a repo.
 pub(crate) fn api_url(http: &Http, repo: &RepoId, rest: &str) -> Result<Url, HubError> {
-    at_endpoint(http, &format!("api/datasets/{}/{rest}", repo.as_str()))
+    at_endpoint(http, &format!("{}/{rest}", repo.api_path()))
 }
 
 /// The address of a file.
@@ -194,7 +194,7 @@ pub(crate) fn file_url(http: &Http, file: &RemoteFile) -> Result<Url, HubError> 
     let path = encode_path(&file.path);
     at_endpoint(
         http,
-        &format!("datasets/{}/resolve/{revision}/{path}", file.repo),
+        &format!("{}/resolve/{revision}/{path}", file.repo.page_path()),
     )
 }
 

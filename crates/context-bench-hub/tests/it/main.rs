@@ -15,6 +15,7 @@ mod common;
 mod disk;
 mod download;
 mod life;
+mod models;
 mod process;
 mod ranged;
 mod resolve;

@@ -2,7 +2,9 @@
 //!
 //! Names of speakers are left out of turns and questions. They say who talks, not what
 //! about, and in the mean of a few words they drown the rest: with them, recall@10 of
-//! LoCoMo with static embeddings is 0.38 instead of 0.59.
+//! LoCoMo with static embeddings is 0.38 instead of 0.59. A transformer is no different: with
+//! the questions as they are, all-MiniLM-L6-v2 reaches 0.42 where turns begin with names and
+//! 0.32 where they do not, instead of 0.61.
 
 use std::collections::HashSet;
 use std::sync::Arc;

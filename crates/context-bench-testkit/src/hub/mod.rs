@@ -1,4 +1,4 @@
-//! A Hugging Face hub on loopback: dataset repos from memory or files, its API,
+//! A Hugging Face hub on loopback: repos of datasets and models from memory or files, its API,
 //! redirects to a "CDN" on another port, and faults on demand.
 //!
 //! ```
@@ -154,13 +154,13 @@ impl FakeHub {
     /// commits stay.
     pub fn push(&self, repo: FakeRepo) {
         let mut repos = locked(&self.state.repos);
-        match repos.remove(&repo.name) {
-            Some(before) => repos.insert(repo.name.clone(), before.followed_by(repo)),
-            None => repos.insert(repo.name.clone(), repo),
+        match repos.remove(&repo.key()) {
+            Some(before) => repos.insert(repo.key(), before.followed_by(repo)),
+            None => repos.insert(repo.key(), repo),
         };
     }
 
-    /// The commit that a branch of a repo names.
+    /// The commit that a branch of a repo names; a model is `models/NAME`.
     ///
     /// # Panics
     /// If there is no such repo or branch.

@@ -1,4 +1,4 @@
-//! A dataset repo: branches, commits, files, and who may read them.
+//! A repo of a dataset or model: branches, commits, files, and who may read them.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -19,10 +19,11 @@ pub(crate) struct FakeFile {
 
 pub(crate) type Files = BTreeMap<String, FakeFile>;
 
-/// A dataset repo in the making: files go to the branch named last.
+/// A repo in the making: files go to the branch named last.
 #[derive(Clone, Debug)]
 pub struct FakeRepo {
     pub(crate) name: String,
+    pub(crate) is_model: bool,
     pub(crate) is_gated: bool,
     pub(crate) is_private: bool,
     pub(crate) earlier_names: Vec<String>,
@@ -32,16 +33,33 @@ pub struct FakeRepo {
 }
 
 impl FakeRepo {
-    /// A repo with an empty branch `main`.
+    /// A repo of a dataset with an empty branch `main`.
     pub fn new(name: &str) -> Self {
         Self {
             name: name.to_owned(),
+            is_model: false,
             is_gated: false,
             is_private: false,
             earlier_names: Vec::new(),
             branch: "main".to_owned(),
             branches: BTreeMap::from([("main".to_owned(), Files::new())]),
             commits: BTreeMap::new(),
+        }
+    }
+
+    /// A repo of a model with an empty branch `main`.
+    pub fn model(name: &str) -> Self {
+        Self {
+            is_model: true,
+            ..Self::new(name)
+        }
+    }
+
+    /// What tells it from all others: datasets by their name, models by `models/NAME`.
+    pub(crate) fn key(&self) -> String {
+        match self.is_model {
+            true => format!("models/{}", self.name),
+            false => self.name.clone(),
         }
     }
 

@@ -103,13 +103,19 @@ pub(crate) fn hub(state: &State, request: &Details) -> Answer {
     };
     let is_good = token.as_deref() == Some(GOOD_TOKEN);
     let raw = request.path.as_str();
-    let (rest, is_api) = match (
-        raw.strip_prefix("/api/datasets/"),
-        raw.strip_prefix("/datasets/"),
-    ) {
-        (Some(rest), _) => (rest, true),
-        (_, Some(rest)) => (rest, false),
-        _ => return Answer::status(404, &[]),
+    // The pages of models stand at the top.
+    let places = [
+        ("/api/datasets/", true, false),
+        ("/api/models/", true, true),
+        ("/datasets/", false, false),
+        ("/", false, true),
+    ];
+    let place = places
+        .iter()
+        .find_map(|(start, is_api, is_model)| Some((raw.strip_prefix(start)?, *is_api, *is_model)));
+    let is_file = raw.contains("/resolve/");
+    let Some((rest, is_api, is_model)) = place.filter(|(_, is_api, _)| *is_api || is_file) else {
+        return Answer::status(404, &[]);
     };
     let markers = ["/revision/", "/tree/", "/parquet", "/resolve/"];
     let cut = markers.iter().filter_map(|mark| rest.find(mark)).min();
@@ -117,6 +123,7 @@ pub(crate) fn hub(state: &State, request: &Details) -> Answer {
     let repos = locked(&state.repos);
     if let Some(renamed) = repos
         .values()
+        .filter(|repo| repo.is_model == is_model)
         .find(|repo| repo.earlier_names.iter().any(|earlier| earlier == name))
     {
         let place = raw.replacen(name, &renamed.name, 1);
@@ -124,7 +131,9 @@ pub(crate) fn hub(state: &State, request: &Details) -> Answer {
         let place = format!("{place}{query}{}", request.query);
         return Answer::status(307, &[("Location", &place)]);
     }
-    let Some(repo) = repos.get(name).filter(|repo| is_good || !repo.is_private) else {
+    let mut found = repos.values();
+    let found = found.find(|repo| repo.is_model == is_model && repo.name == name);
+    let Some(repo) = found.filter(|repo| is_good || !repo.is_private) else {
         let status = if has_token { 404 } else { 401 };
         return Answer::error(status, "RepoNotFound", "Repository not found");
     };
@@ -134,7 +143,8 @@ pub(crate) fn hub(state: &State, request: &Details) -> Answer {
         (true, "parquet") => parquet(state, repo),
         (false, "resolve") if repo.is_gated && !is_good => {
             let status = if has_token { 403 } else { 401 };
-            let message = format!("Access to dataset {name} is restricted");
+            let kind = if is_model { "model" } else { "dataset" };
+            let message = format!("Access to {kind} {name} is restricted");
             Answer::error(status, "GatedRepo", &message)
         }
         (false, "resolve") => resolve(state, repo, rest),
@@ -181,7 +191,7 @@ fn tree(state: &State, repo: &FakeRepo, rest: &str, query: &str) -> Answer {
     let mut answer = Answer::json(&Value::Array(items));
     if start + page < files.len() {
         let hub = state.hub.get().expect("set at start");
-        let place = format!("{hub}/api/datasets/{}{rest}", repo.name);
+        let place = format!("{hub}{}{rest}", repo.api_path());
         let next = format!(
             "<{place}?recursive=true&cursor={}>; rel=\"next\"",
             start + page
@@ -211,7 +221,7 @@ fn endless(state: &State, repo: &FakeRepo, rest: &str, query: &str, pages: Pages
         Pages::Same => number,
         _ => number + 1,
     };
-    let place = format!("{hub}/api/datasets/{}{rest}", repo.name);
+    let place = format!("{hub}{}{rest}", repo.api_path());
     let next = format!("<{place}?recursive=true&cursor={next}>; rel=\"next\"");
     let mut answer = Answer::json(&Value::Array(items));
     answer.headers.push(("Link".to_owned(), next));
@@ -286,6 +296,11 @@ fn resolve(state: &State, repo: &FakeRepo, rest: &str) -> Answer {
 }
 
 impl FakeRepo {
+    fn api_path(&self) -> String {
+        let kind = if self.is_model { "models" } else { "datasets" };
+        format!("/api/{kind}/{}", self.name)
+    }
+
     fn large_file(&self, etag: &str) -> Option<&FakeFile> {
         let mut all = self.all_files();
         all.find(|file| file.is_large && file.etag == etag)

@@ -6,11 +6,14 @@
 
 pub mod check;
 mod command;
+mod embedding_model;
 mod system;
 
 pub use command::{CommandMemory, CommandMemorySettings};
+pub use context_bench_memory::embedding;
 pub use context_bench_memory::metric::{PerQATypeMetric, TokenEfficiencyMetric};
 pub use context_bench_memory::{Conversation, MemoryQuestion, Session, Turn, TurnId};
+pub use embedding_model::{EmbeddingModel, EmbeddingModelError};
 pub use system::{
     Ingest, Instances, MemoryAnswer, MemoryProvider, MemoryQuery, MemorySystem, StageTimes,
 };

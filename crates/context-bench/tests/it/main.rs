@@ -12,6 +12,7 @@
 mod catalog;
 mod command;
 mod context_layers;
+mod embedding_model;
 mod evaluate;
 mod llm_judge;
 mod math;

@@ -44,7 +44,7 @@ use indexmap::IndexMap;
 use super::{Dataset, DatasetError, DatasetRef, DatasetTarget};
 
 #[cfg(feature = "hub")]
-pub use context_bench_hub::{Event, Hub, HubError, HubSettings, Progress};
+pub use context_bench_hub::{Event, Hub, HubError, HubSettings, Progress, RepoKind};
 pub use error::DatasetCatalogError;
 pub use load::{LoadSettings, OPTION_SEED};
 pub(crate) use locate::{is_part, split_files};

@@ -73,6 +73,11 @@ impl HubAccess {
     pub fn hub(&self) -> &Hub {
         &self.hub
     }
+
+    /// Who hears about downloads.
+    pub(crate) fn progress(&self) -> &dyn Progress {
+        &*self.progress
+    }
 }
 
 impl fmt::Debug for HubAccess {
