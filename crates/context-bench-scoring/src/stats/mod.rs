@@ -1,17 +1,25 @@
 //! Statistics: means with standard errors, 95 % confidence intervals, percentiles, pass@k,
-//! AlpacaEval's length-controlled win rates.
+//! AlpacaEval's length-controlled win rates, and paired comparisons of systems
+//! (`docs/reference/statistics.md`).
 //!
 //! Pure functions over slices; nothing here knows rows or metrics. Distributions come from
 //! `statrs`, whose types appear in no signature.
 
+mod distribution;
+mod error;
 mod interval;
 mod length_control;
 mod mean;
+mod paired;
 mod pass_at_k;
 mod quantile;
+mod resampling;
 
+pub use error::StatsError;
 pub use interval::{mean_interval, share_interval, wilson_interval};
 pub use length_control::{JudgedPair, length_controlled};
 pub use mean::{Mean, clustered_mean, mean};
+pub use paired::{Discordance, McNemarTest, PairedDifferences, PairedScores, holm};
 pub use pass_at_k::pass_at_k;
 pub use quantile::{median, percentile};
+pub use resampling::{BootstrapInterval, RandomStream, Resampling, SignFlipTest};
