@@ -14,6 +14,8 @@ mod paired;
 mod pass_at_k;
 mod quantile;
 mod resampling;
+mod sequential;
+mod verdict;
 
 pub use error::StatsError;
 pub use interval::{mean_interval, share_interval, wilson_interval};
@@ -23,3 +25,7 @@ pub use paired::{Discordance, McNemarTest, PairedDifferences, PairedScores, holm
 pub use pass_at_k::pass_at_k;
 pub use quantile::{median, percentile};
 pub use resampling::{BootstrapInterval, RandomStream, Resampling, SignFlipTest};
+pub use sequential::{ConfidenceSequence, DifferenceMonitor};
+pub use verdict::{
+    EquivalenceTest, NonInferiority, NonInferiorityTest, SampleSize, Verdict, equivalence,
+};
