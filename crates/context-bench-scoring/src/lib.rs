@@ -8,7 +8,7 @@
 //! |---|---|
 //! | [`text`] | normalisation, overlap, ROUGE, BM25, options and labels found in prose, judges' verdicts |
 //! | [`math`] | mathematical answers: found, read and compared |
-//! | [`stats`] | means with their errors, intervals, quantiles |
+//! | [`stats`] | means with their errors, intervals, quantiles; two systems on the same examples: differences, verdicts, sample sizes |
 //! | [`official`] | the rules by which the authors of benchmarks score |
 //! | [`model`] | examples, outputs, scores and rows |
 //! | [`evaluator`] | the `Evaluator` trait and every evaluator that asks nobody |

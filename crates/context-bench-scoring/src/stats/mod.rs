@@ -13,8 +13,10 @@ mod mean;
 mod paired;
 mod pass_at_k;
 mod quantile;
+mod repeats;
 mod resampling;
 mod sequential;
+mod sweep;
 mod verdict;
 
 pub use error::StatsError;
@@ -24,8 +26,13 @@ pub use mean::{Mean, clustered_mean, mean};
 pub use paired::{Discordance, McNemarTest, PairedDifferences, PairedScores, holm};
 pub use pass_at_k::pass_at_k;
 pub use quantile::{median, percentile};
+pub use repeats::{NoiseFloor, VarianceComponents, noise_floor, variance_components};
 pub use resampling::{BootstrapInterval, RandomStream, Resampling, SignFlipTest};
 pub use sequential::{ConfidenceSequence, DifferenceMonitor};
+pub use sweep::{
+    ArmVerdict, Contender, CurvePoint, EqualCompression, SweepArea, SweepCurve, SweepExamples,
+    at_equal_compression, front_probabilities, smallest_context,
+};
 pub use verdict::{
     EquivalenceTest, NonInferiority, NonInferiorityTest, SampleSize, Verdict, equivalence,
 };

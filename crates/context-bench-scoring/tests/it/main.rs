@@ -10,3 +10,4 @@
 )]
 
 mod bfcl_languages;
+mod statistics;
