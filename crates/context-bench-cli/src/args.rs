@@ -8,6 +8,7 @@ use context_bench::plan::Workers;
 use context_bench::system::Layout;
 
 use crate::list_args::{FetchArgs, ListFormat, LsArgs, ScoreArgs, ShowArgs, ValidateArgs};
+use crate::memory_args::MemoryArgs;
 use crate::task_run_args::TaskRunArgs;
 
 /// Measure what a context layer costs and what it loses.
@@ -43,6 +44,8 @@ Exit codes: 0 done, 1 bug, 2 bad input or configuration, 3 rows failed (above
 pub(crate) enum Command {
     /// Run systems over datasets and compare them (the default).
     Run(Box<RunCommand>),
+    /// Measure memories: systems that take in a conversation and answer questions about it.
+    Memory(Box<MemoryArgs>),
     /// Run the built-in comparison; it needs no key and no network.
     Demo(DemoArgs),
     /// List datasets, systems, evaluators, metrics, output formats, tasks, groups or tags.

@@ -12,6 +12,7 @@ mod exit;
 mod failure;
 mod hub;
 mod list_args;
+mod memory_args;
 mod open_files;
 mod output;
 mod progress;
@@ -105,6 +106,7 @@ fn call(cli: &Cli, registry: &Registry, command: &str) -> Result<Exit, Failure> 
         Some(Command::Run(args)) => {
             commands::run::main(&args.run, args.file.as_deref(), registry, command)
         }
+        Some(Command::Memory(args)) => commands::memory::main(args, registry, command),
         Some(Command::Rescore(args)) => commands::rescore::main(args, registry, command),
         Some(Command::Runs(args)) => commands::runs::main(args),
         Some(Command::Export(args)) => commands::export::main(args, registry),

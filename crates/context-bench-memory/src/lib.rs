@@ -44,7 +44,9 @@ mod recall;
 mod tokens;
 
 pub use conversation::{Conversation, Session, Turn, TurnId};
-pub use dataset::{Benchmark, MemoryDataError, MemoryDataset, MemoryExample, SkippedQuestion};
+pub use dataset::{
+    Benchmark, MemoryDataError, MemoryDataset, MemoryExample, SkippedQuestion, locomo_question,
+};
 pub use evaluator::RetrievalQuality;
 pub use excerpt::{EXCERPT_CHARS, excerpt};
 pub use item::MemoryItem;

@@ -14,6 +14,7 @@ use serde_json::Value;
 
 use crate::dataset::{Dataset, DatasetError, UsedDatasets};
 use crate::evaluator::{Evaluator, EvaluatorError};
+use crate::memory;
 use crate::model::Answer;
 use crate::model::{
     CallStats, Counts, EvalRow, Example, ExampleId, Failure, FailureKind, Identity, Output, Reply,
@@ -145,6 +146,12 @@ impl ReopenedRun {
             };
             let mut row = result_row(Arc::clone(name), &stored, wiring);
             counts[stored.system].add(&row);
+            // Rows with an answer have what they say of memories with it.
+            if row.failure.is_some()
+                && let Some(example) = self.store.example(&stored)?
+            {
+                memory::row::describe(&mut row, &example, None);
+            }
             let holds_answers = wiring.holds_answers(&stored.dataset);
             if holds_answers || wiring.keeps_text() {
                 let answer = self.answer(&stored)?;

@@ -9,6 +9,7 @@ pub(crate) mod fetch;
 mod finish;
 pub(crate) mod ls;
 mod ls_tasks;
+pub(crate) mod memory;
 pub(crate) mod render;
 pub(crate) mod rescore;
 pub(crate) mod run;

@@ -30,14 +30,7 @@ pub(crate) fn main(
 ) -> Result<Exit, Failure> {
     let spec = spec_args::spec(args, file)?;
     if args.print_config {
-        output::data(&spec.to_yaml())?;
-        if spec.without_secrets() != spec {
-            output::warning(
-                "secrets are left out: `…` stands for keys and passwords, and URLs come without \
-                 user, password and query",
-            );
-        }
-        return Ok(Exit::Done);
+        return print_config(&spec);
     }
     let invocation = Invocation {
         quiet: args.quiet,
@@ -45,6 +38,18 @@ pub(crate) fn main(
         command,
     };
     run(&spec, &invocation, registry)
+}
+
+/// Prints a spec as a run file.
+pub(super) fn print_config(spec: &RunSpec) -> Result<Exit, Failure> {
+    output::data(&spec.to_yaml())?;
+    if spec.without_secrets() != *spec {
+        output::warning(
+            "secrets are left out: `…` stands for keys and passwords, and URLs come without \
+             user, password and query",
+        );
+    }
+    Ok(Exit::Done)
 }
 
 /// How a run was started, beside its spec.

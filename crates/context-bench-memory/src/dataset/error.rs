@@ -59,6 +59,13 @@ pub enum MemoryDataError {
 }
 
 impl MemoryDataError {
+    /// What is wrong, without where.
+    pub fn problem(&self) -> String {
+        let text = self.to_string();
+        let first = text.split("\n  at ").next();
+        first.unwrap_or_default().to_owned()
+    }
+
     pub(super) fn unknown_layout(fields: &Fields<'_>) -> Self {
         Self::UnknownLayout {
             place: fields.place().clone(),

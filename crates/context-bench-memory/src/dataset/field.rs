@@ -19,6 +19,15 @@ impl<'a> Fields<'a> {
         Self::at(value, place, String::new())
     }
 
+    /// A map that is a record of its own.
+    pub(super) fn map_at(map: &'a Map<String, Value>, place: &'a Place) -> Self {
+        Self {
+            map,
+            place,
+            path: String::new(),
+        }
+    }
+
     fn at(value: &'a Value, place: &'a Place, path: String) -> Result<Self, MemoryDataError> {
         let Value::Object(map) = value else {
             let what = match path.trim_end_matches('.') {
@@ -102,11 +111,6 @@ impl<'a> Fields<'a> {
         path: &str,
     ) -> Result<Fields<'a>, MemoryDataError> {
         Self::at(value, self.place, format!("{}{path}.", self.path))
-    }
-
-    /// What errors call a member of this map.
-    pub(super) fn named(&self, key: &str) -> String {
-        format!("{}{key}", self.path)
     }
 
     pub(super) fn wrong(&self, problem: String) -> MemoryDataError {

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use context_bench_scoring::official::locomo::Category;
+use context_bench_scoring::text::stringify::python_str;
 use serde_json::Value;
 
 use super::field::Fields;
@@ -66,7 +67,7 @@ fn sessions(conversation: &Fields<'_>) -> Result<Vec<Session>, MemoryDataError> 
         let (id, time) = (Arc::<str>::from(name), conversation.optional(&time_key)?);
         let time: Option<Arc<str>> = time.map(Into::into);
         let mut turns = Vec::new();
-        for said in conversation.maps(&id)? {
+        for (m, said) in conversation.maps(&id)?.iter().enumerate() {
             let speaker: Arc<str> = said.required("speaker")?.into();
             let known = speakers.iter().position(|name| *name == speaker);
             let nth = known.unwrap_or_else(|| {
@@ -74,7 +75,11 @@ fn sessions(conversation: &Fields<'_>) -> Result<Vec<Session>, MemoryDataError> 
                 speakers.len() - 1
             });
             turns.push(Turn {
-                id: said.required("dia_id")?.into(),
+                // As the authors number them, where a copy leaves that out.
+                id: match said.optional("dia_id")? {
+                    Some(id) => id.into(),
+                    None => format!("D{n}:{}", m + 1).into(),
+                },
                 role: if nth % 2 == 0 { "user" } else { "assistant" }.into(),
                 speaker: Some(speaker),
                 text: said.text("text")?,
@@ -88,30 +93,61 @@ fn sessions(conversation: &Fields<'_>) -> Result<Vec<Session>, MemoryDataError> 
     Ok(found)
 }
 
+/// A question of LoCoMo by its parts, as copies of the benchmark have them; `None` when it
+/// cannot be used. What stands as the answer of a question about something that was never
+/// said is the one that misleads.
+pub fn locomo_question(
+    question: &Value,
+    answer: &Value,
+    category: &Value,
+) -> Option<MemoryQuestion> {
+    let text = |value: &Value| match value {
+        Value::Null => String::new(),
+        value => python_str(value).trim().to_owned(),
+    };
+    put_together(text(question), text(answer), text(category), None).ok()
+}
+
 /// A question without its id, or why it is left out.
 fn question(
     asked: &Fields<'_>,
     turns: &HashSet<&TurnId>,
 ) -> Result<Result<MemoryQuestion, &'static str>, MemoryDataError> {
-    let (question, answer) = (asked.text("question")?, asked.text("answer")?);
-    let category = asked.text("category")?;
+    let (evidence, unresolved_evidence) = evidence(asked, turns)?;
+    let together = put_together(
+        asked.text("question")?,
+        asked.text("answer")?,
+        asked.text("category")?,
+        asked.optional("adversarial_answer")?,
+    );
+    Ok(together.map(|together| MemoryQuestion {
+        evidence,
+        unresolved_evidence,
+        ..together
+    }))
+}
+
+/// A question without id and evidence, or why it is left out.
+fn put_together(
+    question: String,
+    answer: String,
+    category: String,
+    misleading: Option<String>,
+) -> Result<MemoryQuestion, &'static str> {
     let known = Category::named(&category);
     let abstention = known == Some(Category::Adversarial);
     if question.is_empty() {
-        return Ok(Err("has no question"));
+        return Err("has no question");
     }
     if answer.is_empty() && !abstention {
-        return Ok(Err("has no answer"));
+        return Err("has no answer");
     }
     let misleading = match abstention {
         // Two questions of the published file have theirs as `answer`.
-        true => asked
-            .optional("adversarial_answer")?
-            .or(Some(answer.clone())),
+        true => misleading.or(Some(answer.clone())),
         false => None,
     };
-    let (evidence, unresolved_evidence) = evidence(asked, turns)?;
-    Ok(Ok(MemoryQuestion {
+    Ok(MemoryQuestion {
         id: String::new(),
         question,
         answers: match abstention {
@@ -119,12 +155,12 @@ fn question(
             false => vec![answer],
         },
         kind: known.map_or(category, |known| kind(known).to_owned()),
-        evidence,
-        unresolved_evidence,
+        evidence: Vec::new(),
+        unresolved_evidence: Vec::new(),
         abstention,
         misleading: misleading.filter(|text| !text.is_empty()),
         asked: None,
-    }))
+    })
 }
 
 /// The kinds as the benchmark's paper calls them.

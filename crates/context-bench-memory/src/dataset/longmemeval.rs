@@ -22,9 +22,11 @@ pub(super) fn example(
     let question = record.text("question")?;
     let answers = answers(record)?;
     let mut questions = Vec::new();
-    let lacks = match (question.is_empty(), answers.is_empty()) {
-        (true, _) => Some("question"),
-        (_, true) => Some("answer"),
+    let is_silent = sessions.iter().all(|session| session.turns.is_empty());
+    let lacks = match (is_silent, question.is_empty(), answers.is_empty()) {
+        (true, ..) => Some("messages with text"),
+        (_, true, _) => Some("question"),
+        (.., true) => Some("answer"),
         _ => None,
     };
     match lacks {
@@ -83,8 +85,9 @@ impl Haystack {
         let (mut sessions, mut evidence) = (Vec::new(), Vec::new());
         for (n, session) in record.list("haystack_sessions")?.iter().enumerate() {
             let path = format!("haystack_sessions[{n}]");
+            // Whatever is not a list of messages is not a session.
             let Value::Array(messages) = session else {
-                return Err(record.misfit(&path, session, "a list of messages"));
+                continue;
             };
             // A session may stand in the history twice; ids of turns must not.
             let name = text(names, n).unwrap_or_else(|| n.to_string());
@@ -119,10 +122,6 @@ impl Haystack {
                 });
             }
             sessions.push(Session { id, time, turns });
-        }
-        if sessions.iter().all(|session| session.turns.is_empty()) {
-            let key = record.named("haystack_sessions");
-            return Err(record.wrong(format!("`{key}` has no messages with text")));
         }
         // As the authors show them. `2023/05/25 (Thu) 20:21`: the order of the texts is that
         // of the dates; sessions without one keep their place among themselves.

@@ -5,6 +5,7 @@
 //! | LoCoMo | `locomo10.json`, or a conversation per line | `conversation`, `qa` |
 //! | LongMemEval | `longmemeval_*.json`, or a question per line | `haystack_sessions` |
 
+mod dict;
 mod error;
 mod field;
 mod locomo;
@@ -15,8 +16,10 @@ use std::path::Path;
 
 use context_bench_error::Place;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 pub use self::error::MemoryDataError;
+pub use self::locomo::locomo_question;
 
 use self::field::Fields;
 use crate::conversation::content_digest;
@@ -59,6 +62,28 @@ pub struct MemoryExample {
     pub conversation: Conversation,
     /// What is asked then.
     pub questions: Vec<MemoryQuestion>,
+}
+
+impl MemoryExample {
+    /// Reads one record in a benchmark's own layout; `position` is the id of one that has
+    /// none. What cannot be used goes to `skipped`.
+    ///
+    /// # Errors
+    ///
+    /// When the record is not in the layout of a benchmark.
+    pub fn from_record(
+        record: &Value,
+        place: &Place,
+        position: usize,
+        skipped: &mut Vec<SkippedQuestion>,
+    ) -> Result<Self, MemoryDataError> {
+        let fields = Fields::of(record, place)?;
+        match Benchmark::of(&fields) {
+            Some(Benchmark::Locomo) => locomo::example(&fields, position, skipped),
+            Some(Benchmark::Longmemeval) => longmemeval::example(&fields, position, skipped),
+            None => Err(MemoryDataError::unknown_layout(&fields)),
+        }
+    }
 }
 
 /// A question that cannot be used, such as one without an answer.

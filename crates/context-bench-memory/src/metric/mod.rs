@@ -2,10 +2,12 @@
 //! `query_latency` from the metadata of rows.
 
 mod per_qa_type;
+mod stages;
 mod table;
 mod token_efficiency;
 
 pub use self::per_qa_type::PerQATypeMetric;
+pub use self::stages::MemoryStages;
 pub use self::table::per_qa_type_table;
 pub use self::token_efficiency::TokenEfficiencyMetric;
 
@@ -40,6 +42,10 @@ impl<'a> Values<'a> {
         self.next += u32::from(cluster == self.next);
         self.values.push(value);
         self.clusters.push(cluster);
+    }
+
+    fn is_empty(&self) -> bool {
+        self.values.is_empty()
     }
 
     fn mean(&self, unit: Unit) -> Measurement {

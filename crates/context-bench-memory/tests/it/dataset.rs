@@ -151,8 +151,8 @@ fn errors_say_what_and_where() {
             "`conversation` is a list, not a map\n  at f:1",
         ),
         (
-            r#"{"conversation": {"session_1": [{"speaker": "A", "text": "x"}]}, "qa": []}"#,
-            "`conversation.session_1[0].dia_id` is missing or empty\n  at f:1",
+            r#"{"conversation": {"session_1": [{"text": "x"}]}, "qa": []}"#,
+            "`conversation.session_1[0].speaker` is missing or empty\n  at f:1",
         ),
         (
             r#"{"conversation": {"session_1": [{"speaker": "A", "dia_id": "1"}, {"speaker": "A", "dia_id": "1"}]}, "qa": []}"#,
@@ -179,12 +179,8 @@ fn errors_say_what_and_where() {
             "a record that is not of locomo, as those before it are\n  at f:2",
         ),
         (
-            r#"{"haystack_sessions": [[]]}"#,
-            "`haystack_sessions` has no messages with text\n  at f:1",
-        ),
-        (
-            r#"{"haystack_sessions": ["x"]}"#,
-            "`haystack_sessions[0]` is text, not a list of messages\n  at f:1",
+            r#"{"haystack_sessions": [["x"]]}"#,
+            "`haystack_sessions[0][0]` is text, not a map\n  at f:1",
         ),
         (
             r#"{"haystack_sessions": [[{"content": "x", "has_answer": "yes"}]]}"#,
@@ -202,6 +198,16 @@ fn errors_say_what_and_where() {
     );
     let other = MemoryDataset::parse("f", r#"{"turns": []}"#).unwrap_err();
     assert!(other.hint().unwrap().ends_with("this one has `turns`"));
+}
+
+#[test]
+fn records_without_messages_are_left_out_and_named() {
+    let text =
+        r#"{"question_id": "q", "question": "?", "answer": "a", "haystack_sessions": [[], "x"]}"#;
+    let dataset = MemoryDataset::parse("f", text).unwrap();
+    assert!(dataset.examples[0].questions.is_empty());
+    let reason = &dataset.skipped[0].reason;
+    assert_eq!(reason, "the record `q` has no messages with text");
 }
 
 #[test]

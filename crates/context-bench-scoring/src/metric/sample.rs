@@ -77,8 +77,12 @@ impl Sample {
 }
 
 /// Per row the number of its example (its dataset and id), counted from 0; `None`
-/// when no example has two rows. Attempts need not stand side by side.
+/// when no example has two rows. Attempts need not stand side by side. Questions about one
+/// conversation resemble each other as attempts do, so they count as one as well.
 pub(super) fn attempts(rows: &[EvalRow]) -> Option<Vec<u32>> {
+    if rows.iter().any(|row| row.conversation().is_some()) {
+        return Some(conversations(rows));
+    }
     if ascend(rows) || all_differ(rows) {
         return None;
     }
@@ -98,6 +102,22 @@ pub(super) fn attempts(rows: &[EvalRow]) -> Option<Vec<u32>> {
         numbers.push(number);
     }
     (known.len() < rows.len()).then_some(numbers)
+}
+
+/// Per row the number of its conversation; a row that is about none stands for itself.
+fn conversations(rows: &[EvalRow]) -> Vec<u32> {
+    let mut known: HashMap<(&str, &str), u32> = HashMap::new();
+    let mut numbers = Vec::with_capacity(rows.len());
+    let mut next = 0;
+    for row in rows {
+        let number = match row.conversation() {
+            Some(conversation) => *known.entry((&*row.dataset, conversation)).or_insert(next),
+            None => next,
+        };
+        next += u32::from(number == next);
+        numbers.push(number);
+    }
+    numbers
 }
 
 fn is_attempt_at_same(a: &EvalRow, b: &EvalRow) -> bool {
@@ -214,6 +234,28 @@ mod tests {
             .collect();
         let numbers = attempts(&many).expect("some come back");
         assert_eq!(numbers[0], numbers[2 * MAX_TAGS]);
+    }
+
+    #[test]
+    fn errors_of_questions_rest_on_conversations() {
+        let about = |conversation: Option<&str>, value: f64, id: usize| {
+            let mut row = row("d", id, Some(value));
+            row.added = conversation.map(|name| {
+                let added = [("conversation_id".to_owned(), name.into())];
+                Box::new(added.into_iter().collect())
+            });
+            row
+        };
+        let rows = [
+            about(Some("a"), 1.0, 0),
+            about(Some("a"), 1.0, 1),
+            about(None, 0.5, 2),
+            about(Some("b"), 0.0, 3),
+            about(Some("a"), 1.0, 4),
+        ];
+        assert_eq!(attempts(&rows), Some(vec![0, 0, 1, 2, 0]));
+        let mean = measured(&MeanScore::of("s"), "mean_score", &rows);
+        assert_eq!((mean.n, mean.examples), (Some(5), Some(3)));
     }
 
     #[test]

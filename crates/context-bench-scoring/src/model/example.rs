@@ -41,6 +41,12 @@ pub struct Example {
     /// asked.
     #[serde(skip)]
     prompt: Option<Arc<Prompt>>,
+    /// What several examples share and none holds as a field, such as a conversation.
+    #[serde(skip)]
+    shared: Option<Source>,
+    /// How many places further on the example belongs than it comes.
+    #[serde(skip)]
+    displacement: i64,
 }
 
 impl fmt::Debug for Example {
@@ -97,12 +103,41 @@ impl Example {
         self.prompt.as_ref()
     }
 
+    /// Hands something along that several examples share and that is too large to be a field
+    /// of each, such as the conversation that they are about. It is neither written nor part
+    /// of what makes examples equal: a field must say what it is.
+    #[must_use]
+    pub fn with_shared(mut self, shared: Source) -> Self {
+        self.shared = Some(shared);
+        self
+    }
+
+    /// What was handed along, whatever became of the fields.
+    pub fn shared(&self) -> Option<&Source> {
+        self.shared.as_ref()
+    }
+
+    /// Says that rows have the example so many places further on (or back, below 0) than it
+    /// comes, because a dataset takes turns between conversations.
+    #[must_use]
+    pub fn displaced(mut self, places: i64) -> Self {
+        self.displacement = places;
+        self
+    }
+
+    /// How many places further on the example belongs than it comes.
+    pub fn displacement(&self) -> i64 {
+        self.displacement
+    }
+
     /// An example of other fields that is asked about in the same way.
     #[must_use]
     pub fn with_fields(&self, fields: Map<String, Value>) -> Self {
         Self {
             fields,
             prompt: self.prompt.clone(),
+            shared: self.shared.clone(),
+            displacement: self.displacement,
             ..Self::default()
         }
     }

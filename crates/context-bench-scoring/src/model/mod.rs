@@ -32,6 +32,6 @@ pub use output::{CallStats, Output};
 pub use prompt::{Prompt, PromptError, PromptLimit, PromptParts, RenderedPrompt, Shorten};
 pub use reply::PROMPT_CUT;
 pub use reply::{Ending, Reply, TokenUse};
-pub use row::EvalRow;
+pub use row::{CONVERSATION_ID, EvalRow};
 pub use row_text::RowText;
 pub use score::{Score, ScoreName, Scores};

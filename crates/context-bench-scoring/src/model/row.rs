@@ -9,6 +9,9 @@ use serde_json::{Map, Value, json};
 
 use super::{CallStats, ExampleId, Failure, Reply, RowText, Scores};
 
+/// The member of a row's metadata that names its conversation, in runs of memories.
+pub const CONVERSATION_ID: &str = "conversation_id";
+
 /// One example through one system: its scores and what it cost.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EvalRow {
@@ -90,6 +93,11 @@ impl EvalRow {
     /// The value of a score; `None` when missing, unscored or not a number.
     pub fn score(&self, name: &str) -> Option<f64> {
         self.scores.value(name)
+    }
+
+    /// The conversation that the row is about, in runs of memories.
+    pub fn conversation(&self) -> Option<&str> {
+        self.added.as_ref()?.get(CONVERSATION_ID)?.as_str()
     }
 
     /// Usage as users know it from rows (three counts, where an endpoint reported any),

@@ -34,6 +34,8 @@ pub struct DatasetBenchmark {
     pub alias: Option<String>,
     /// How its examples are scored.
     pub evaluators: Vec<Arc<dyn Evaluator>>,
+    /// Whether its examples are questions to memories.
+    pub is_memory: bool,
     /// The score that stands for its quality.
     pub score_field: Option<String>,
     /// A name under which its rows have that score as well.

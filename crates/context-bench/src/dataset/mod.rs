@@ -110,7 +110,8 @@ impl Dataset {
                     if repeat > 0 {
                         fields.insert("repeat".into(), repeat.into());
                     }
-                    copy
+                    let places = copy.displacement();
+                    copy.displaced(places.saturating_mul(i64::try_from(n).unwrap_or(i64::MAX)))
                 }))
             })
         };

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::{BenchmarkKind, BenchmarkSpec, PlannedBenchmark, PromptStyle, RunPlan, RunSpec};
+use super::{BenchmarkSpec, PlannedBenchmark, PromptStyle, RunPlan, RunSpec};
 use crate::benchmark::SuiteEvaluator;
 
 /// What was asked, and what was decided. The spec is without secrets.
@@ -45,7 +45,7 @@ impl RunManifest {
             .iter()
             .map(|benchmark| {
                 let mut own = benchmark.evaluators.clone();
-                if benchmark.kind != BenchmarkKind::Dataset {
+                if !benchmark.kind.is_dataset() {
                     own.push(SuiteEvaluator::NAME.to_owned());
                 }
                 let how = json!({"evaluators": own, "score_field": benchmark.score_field});
@@ -88,7 +88,7 @@ impl RunManifest {
         let plan = &self.plan;
         let asks = plan.systems.iter().any(|system| system.endpoint.is_some());
         let named = plan.benchmarks.iter().filter(|one| {
-            let is_dataset = one.kind == BenchmarkKind::Dataset && !one.is_open;
+            let is_dataset = one.kind.is_dataset() && !one.is_open;
             asks && is_dataset && plan.prompts.style.is_some()
         });
         let how = |one: &PlannedBenchmark| match &one.prompt {

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::{
-    BenchmarkSpec, DataSpec, PlannedBenchmark, PlannedPrompts, PlannedScoring, PlannedSystem,
-    RunPlan, RunSpec,
+    BenchmarkSpec, DataSpec, MemorySpec, PlannedBenchmark, PlannedMemory, PlannedPrompts,
+    PlannedScoring, PlannedSystem, RunPlan, RunSpec,
 };
 use crate::benchmark::HarnessFacts;
 use crate::mask::{self, Mask};
@@ -24,6 +24,10 @@ impl RunSpec {
         // Names and paths of data have no secrets, whatever they are called; addresses may.
         masked.data = data(&self.data);
         masked.benchmarks = self.benchmarks.iter().map(benchmark).collect();
+        masked.memory = self.memory.as_ref().map(|memory| MemorySpec {
+            embedding_model: memory.embedding_model.as_deref().map(source),
+            ..memory.clone()
+        });
         // In prose, `key: value` is not a secret either; what looks like a key is.
         masked.prompts.system_instruction = prose(self.prompts.system_instruction.as_ref());
         masked.prompts.overrides = DOTS.task(&self.prompts.overrides);
@@ -116,6 +120,7 @@ impl RunPlan {
             benchmarks,
             mut tree,
             scoring,
+            memory,
             prompts,
             limits,
             seeds,
@@ -148,6 +153,10 @@ impl RunPlan {
                 .collect(),
             tree,
             scoring: self::scoring(scoring),
+            memory: memory.map(|memory| PlannedMemory {
+                embedding_model: memory.embedding_model.as_deref().map(source),
+                ..memory
+            }),
             prompts: PlannedPrompts {
                 system_instruction: prose(prompts.system_instruction.as_ref()),
                 generation: DOTS.map(&prompts.generation),

@@ -17,13 +17,13 @@ mod workers;
 pub use manifest::RunManifest;
 pub use prompt_style::{PromptStyle, UnknownPromptStyle};
 pub use run_plan::{
-    BenchmarkKind, PLAN_VERSION, PlannedBenchmark, PlannedChat, PlannedLimits, PlannedPrompts,
-    PlannedScoring, PlannedSeeds, PlannedSystem, RunPlan,
+    BenchmarkKind, PLAN_VERSION, PlannedBenchmark, PlannedChat, PlannedLimits, PlannedMemory,
+    PlannedPrompts, PlannedScoring, PlannedSeeds, PlannedSystem, RunPlan,
 };
 pub use schema::{reference, schema};
 pub use spec::{
-    BenchmarkSpec, DataSpec, HarnessSpec, LikelihoodSpec, LimitSpec, OutputSpec, PromptSpec,
-    PythonSpec, RequestSpec, RunSpec, SPEC_VERSION, ScoringSpec, SeedSpec, SystemSpec,
+    BenchmarkSpec, DataSpec, HarnessSpec, LikelihoodSpec, LimitSpec, MemorySpec, OutputSpec,
+    PromptSpec, PythonSpec, RequestSpec, RunSpec, SPEC_VERSION, ScoringSpec, SeedSpec, SystemSpec,
 };
 pub use spec_error::SpecError;
 pub use workers::Workers;

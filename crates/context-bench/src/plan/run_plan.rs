@@ -29,6 +29,9 @@ pub struct RunPlan {
     pub tree: Tree,
     /// How rows are scored and summed up.
     pub scoring: PlannedScoring,
+    /// What memories may recall, in a run of memories.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<PlannedMemory>,
     /// How prompts are made.
     pub prompts: PlannedPrompts,
     /// What the run may take.
@@ -85,6 +88,15 @@ pub enum BenchmarkKind {
     Task,
     /// A task that is a Python class.
     Class,
+    /// A dataset of conversations, each with questions to memories.
+    Memory,
+}
+
+impl BenchmarkKind {
+    /// Whether it is a dataset or file, and not a task.
+    pub fn is_dataset(self) -> bool {
+        matches!(self, Self::Dataset | Self::Memory)
+    }
 }
 
 /// A benchmark of a run.
@@ -143,6 +155,22 @@ pub struct PlannedBenchmark {
     /// The prompt that models are asked with; without one they get the usual layout.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prompt: Option<PromptParts>,
+}
+
+/// What memories may recall, and what they are asked.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PlannedMemory {
+    /// The most turns that memories recall, unless their own settings say otherwise.
+    pub top_k: usize,
+    /// The most tokens of memory that an answer may rest on.
+    pub budget_tokens: Option<u64>,
+    /// The kinds of questions that are asked; all when empty.
+    pub kinds: Vec<String>,
+    /// What makes vectors, where a memory needs that.
+    pub embedding_model: Option<String>,
+    /// What draws conversations.
+    pub seed: Option<i64>,
 }
 
 /// How rows are scored and summed up.

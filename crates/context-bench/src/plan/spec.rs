@@ -35,6 +35,10 @@ pub struct RunSpec {
     /// is not a language model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub relay: Option<String>,
+    /// Makes this a run of memories: systems are memories, and datasets hold conversations
+    /// with questions about them. `{}` for the defaults.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<MemorySpec>,
     /// The datasets and tasks to measure them with.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub benchmarks: Vec<BenchmarkSpec>,
@@ -85,6 +89,7 @@ impl Default for RunSpec {
             version: SPEC_VERSION,
             systems: Vec::new(),
             relay: None,
+            memory: None,
             benchmarks: Vec::new(),
             prompt: None,
             data: DataSpec::default(),
@@ -233,6 +238,31 @@ pub struct BenchmarkSpec {
     /// Examples that the calling program provides, by name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub given: Option<String>,
+}
+
+/// What memories may recall, and which questions they are asked.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct MemorySpec {
+    /// The most turns that a memory recalls for a question, unless its own settings say
+    /// otherwise; default 10.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub top_k: Option<usize>,
+    /// The most tokens of memory that an answer may rest on; default: no limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub budget_tokens: Option<u64>,
+    /// The kinds of questions to ask, such as `[single_hop, temporal]`; `temporal*` stands
+    /// for all that begin like it. Default: all.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub kinds: Vec<String>,
+    /// The model that makes vectors for `embedding` and `hybrid`: a folder, or the name of a
+    /// model on the hub. Default: n-grams of letters, which know no meanings.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub embedding_model: Option<String>,
+    /// Draws the conversations where `data.limit` leaves some out, and is sent with every
+    /// request. Default: the first ones, and nothing is sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seed: Option<i64>,
 }
 
 /// Where records come from and how many are used.

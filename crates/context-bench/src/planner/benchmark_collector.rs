@@ -35,7 +35,10 @@ impl BenchmarkCollector {
         self.planned.push(PlannedBenchmark {
             key: benchmark.key.clone(),
             tag: benchmark.tag.clone(),
-            kind: BenchmarkKind::Dataset,
+            kind: match benchmark.is_memory {
+                true => BenchmarkKind::Memory,
+                false => BenchmarkKind::Dataset,
+            },
             alias: benchmark.alias.clone(),
             evaluators: evaluators.map(|one| one.name().to_owned()).collect(),
             scorers: scorers(&benchmark.evaluators),

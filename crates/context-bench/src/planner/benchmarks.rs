@@ -14,7 +14,7 @@ use super::{Notice, PlanError, Planner, Systems, files};
 use crate::benchmark::{SCORE, Suite};
 use crate::dataset::Skipped;
 use crate::evaluator::Evaluator;
-use crate::plan::{BenchmarkKind, PlannedBenchmark};
+use crate::plan::PlannedBenchmark;
 
 /// The benchmarks of a run.
 pub(super) struct PlannedSuite {
@@ -65,7 +65,7 @@ impl Planner<'_> {
                     PlanError::new(format!("no examples named `{name}` were passed in"))
                         .with_hint("`given` is for programs; name a `dataset` or a `task`")
                 })?;
-                self.given(name, brought, &mut scoring, &mut gathered)?;
+                self.given(name, brought, systems, &mut scoring, &mut gathered)?;
             } else if let Some(task_index) = known.task_index.as_ref().filter(|_| !tasks_done) {
                 tasks_done = true;
                 self.tasks(
@@ -114,7 +114,7 @@ impl Planner<'_> {
     /// Datasets as they are have prompts without examples, whatever the user asks for.
     fn warn_of_no_shots(&mut self, gathered: &BenchmarkCollector, options: &Options) {
         let datasets = gathered.planned.iter();
-        let datasets = datasets.filter(|one| one.kind == BenchmarkKind::Dataset);
+        let datasets = datasets.filter(|one| one.kind.is_dataset());
         let datasets: Vec<&str> = datasets.map(|one| one.key.as_str()).collect();
         if options.num_fewshot.is_none_or(|n| n == 0) || datasets.is_empty() {
             return;

@@ -44,11 +44,16 @@ impl Planner<'_> {
             tag,
             systems,
         } = asked;
-        refuse_memory(typed, &known.registry)?;
+        let memory = self.spec.memory.as_ref();
+        match memory {
+            None => refuse_memory(typed, &known.registry)?,
+            Some(_) => require_conversations(typed, &known.registry)?,
+        }
         let data = &self.spec.data;
         let request = DatasetRequest {
             max_examples: match options.limit {
-                Some(Limit::Count(n)) => Some(n),
+                // What is drawn may stand anywhere.
+                Some(Limit::Count(n)) if memory.is_none_or(|one| one.seed.is_none()) => Some(n),
                 _ => None,
             },
             skip_bad_lines: data.skip_bad_lines.unwrap_or(false),
@@ -69,14 +74,19 @@ impl Planner<'_> {
                 continue;
             }
             gathered.nodes.push(dataset_leaf(&opened.tag));
-            if let Some(first) = &opened.first {
+            if let Some(first) = opened.first.as_ref().filter(|_| memory.is_none()) {
                 gathered.has_files = true;
                 let (tag, shape) = (&opened.tag, &request.shape);
                 let scoring = &self.spec.scoring;
                 let reviewed = files::review(tag, typed, first, shape, systems, scoring);
                 self.notices.extend(reviewed?);
             }
-            let dataset = limited(opened.dataset, options.limit)?;
+            let dataset = match memory {
+                Some(memory) => {
+                    self.asked_of_memories(opened.dataset, memory, systems, options.limit)?
+                }
+                None => limited(opened.dataset, options.limit)?,
+            };
             let prompt = match &opened.config {
                 Some(config) => self.prompt(&opened.tag, config, &opened.settings)?,
                 None => None,
@@ -87,6 +97,7 @@ impl Planner<'_> {
                 self.dataset_benchmark(&opened.tag, dataset, config, prompt, options, scoring)?;
             let benchmark = DatasetBenchmark {
                 is_open: opened.config.is_none(),
+                is_memory: memory.is_some(),
                 ..benchmark
             };
             gathered.add_dataset(benchmark);
@@ -99,6 +110,7 @@ impl Planner<'_> {
         &mut self,
         name: &str,
         brought: &GivenExamples,
+        systems: &Systems,
         scoring: &mut Scoring<'_>,
         gathered: &mut BenchmarkCollector,
     ) -> Result<(), PlanError> {
@@ -110,12 +122,20 @@ impl Planner<'_> {
         let dataset = taken.ok_or_else(|| {
             PlanError::new(format!("the examples `{name}` were taken by another run"))
         })?;
+        let dataset = match &self.spec.memory {
+            Some(memory) => {
+                let limit = self.spec.data.limit.map(Limit::new).transpose()?;
+                self.asked_of_memories(dataset, memory, systems, limit)?
+            }
+            None => dataset,
+        };
         gathered.keys.insert(name.to_owned());
         gathered.nodes.push(dataset_leaf(name));
         let benchmark =
             self.dataset_benchmark("", dataset, None, None, &Options::default(), scoring)?;
         gathered.add_dataset(DatasetBenchmark {
             key: name.to_owned(),
+            is_memory: self.spec.memory.is_some(),
             is_open: true,
             keeps_ids: true,
             ..benchmark
@@ -153,6 +173,7 @@ impl Planner<'_> {
             common_score: Some(SCORE.to_owned()),
             documents,
             repeats: repeats.max(1),
+            is_memory: false,
             is_open: false,
             keeps_ids: false,
             samples: self.logs_samples(),
@@ -190,6 +211,25 @@ fn needs_hub(typed: &str) -> bool {
     }
 }
 
+/// Memories take in conversations.
+fn require_conversations(typed: &str, registry: &Registry) -> Result<(), PlanError> {
+    let configs = match DatasetRef::parse(typed)?.target() {
+        DatasetTarget::Named(named) => registry.configs(named).unwrap_or_default(),
+        DatasetTarget::Local(_) => Vec::new(),
+    };
+    let is_plain = |config: &&Config| !config.fields().iter().any(|field| field == "qa_pairs");
+    match configs.iter().find(is_plain) {
+        None => Ok(()),
+        Some(config) => Err(PlanError::new(format!(
+            "`{}` has no conversations with questions, which memories are asked about",
+            config.full_name()
+        ))
+        .with_hint(
+            "use `locomo` or `longmemeval`, or a file whose records have `turns` and `qa_pairs`",
+        )),
+    }
+}
+
 /// A conversation with many questions is not an example that a system can answer.
 fn refuse_memory(typed: &str, registry: &Registry) -> Result<(), PlanError> {
     let configs = match DatasetRef::parse(typed)?.target() {
@@ -210,7 +250,7 @@ fn refuse_memory(typed: &str, registry: &Registry) -> Result<(), PlanError> {
             true => error.with_hint(format!(
                 "`{name}:qa` has one example per question, for all systems"
             )),
-            false => error.with_hint("systems with a memory are not part of `run`"),
+            false => error.with_hint("`context-bench memory` runs it"),
         },
     )
 }

@@ -2,16 +2,19 @@
 
 use std::sync::Arc;
 
+use context_bench_memory::metric::{MemoryStages, PerQATypeMetric, TokenEfficiencyMetric};
+
 use crate::evaluate::Evaluate;
 use crate::metric::{
     CallTimes, CompressionRatio, CostOfPass, Latency, MeanScore, Metric, ParetoRank, PassAtK,
     PassRate, PerDatasetBreakdown, TOKENS_PER_PASS, TokenMeans, TokensPerPass, TokensSaved,
 };
-use crate::plan::PlannedScoring;
+use crate::plan::RunPlan;
 
 /// Adds the metrics that every report has; those of quality only where rows have a
 /// score.
-pub(super) fn with_metrics(run: Evaluate, scoring: &PlannedScoring, n_systems: usize) -> Evaluate {
+pub(super) fn with_metrics(run: Evaluate, plan: &RunPlan, n_systems: usize) -> Evaluate {
+    let scoring = &plan.scoring;
     let saved = match &scoring.baseline {
         Some(baseline) => TokensSaved::against(baseline),
         None => TokensSaved::default(),
@@ -37,6 +40,11 @@ pub(super) fn with_metrics(run: Evaluate, scoring: &PlannedScoring, n_systems: u
         Arc::new(Latency),
         Arc::new(CallTimes),
     ];
+    if plan.memory.is_some() {
+        metrics.push(Arc::new(PerQATypeMetric::of(field)));
+        metrics.push(Arc::new(TokenEfficiencyMetric::of(field)));
+        metrics.push(Arc::new(MemoryStages));
+    }
     if scoring.repeats > 1 {
         let pass_at_k = PassAtK::of_attempts(scoring.repeats, threshold, field);
         metrics.push(Arc::new(pass_at_k));

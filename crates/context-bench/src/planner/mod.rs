@@ -17,6 +17,7 @@ mod labels;
 mod layers;
 mod leaves;
 mod listing;
+mod memories;
 mod metrics;
 mod overview;
 mod preview;
@@ -66,8 +67,8 @@ use crate::chat::Pace;
 use crate::evaluator::JudgeRule;
 use crate::mask::Mask;
 use crate::plan::{
-    PLAN_VERSION, PlannedChat, PlannedLimits, PlannedPrompts, PlannedScoring, PlannedSeeds,
-    RunManifest, RunPlan, RunSpec, Workers,
+    PLAN_VERSION, PlannedChat, PlannedLimits, PlannedMemory, PlannedPrompts, PlannedScoring,
+    PlannedSeeds, RunManifest, RunPlan, RunSpec, Workers,
 };
 use crate::tokens::{TokenCounter, Tokenizer};
 use context_bench_error::suggest;
@@ -105,7 +106,10 @@ impl Planner<'_> {
         let spec = self.spec;
         self.check()?;
         let counter = self.counter()?;
-        let systems = self.systems(&counter)?;
+        let systems = match &spec.memory {
+            None => self.systems(&counter)?,
+            Some(memory) => self.memories(memory, &counter)?,
+        };
         self.check_baseline(&systems)?;
         let options = prompt_options(spec)?;
         let host = (self.around.host)(&spec.python);
@@ -165,6 +169,9 @@ impl Planner<'_> {
                 ))
                 .with_hint("write an entry for each benchmark"));
             }
+        }
+        if let Some(memory) = &spec.memory {
+            memories::check(spec, memory)?;
         }
         if spec.data.limit == Some(0.0) {
             return Err(nothing_loaded());
@@ -280,6 +287,13 @@ impl Planner<'_> {
             systems: systems.planned.clone(),
             benchmarks: found.planned.clone(),
             tree: found.suite.tree().clone(),
+            memory: spec.memory.as_ref().map(|memory| PlannedMemory {
+                top_k: memory.top_k.unwrap_or(memories::TOP_K),
+                budget_tokens: memory.budget_tokens,
+                kinds: memory.kinds.clone(),
+                embedding_model: systems.embedding_model.clone(),
+                seed: memory.seed,
+            }),
             scoring: PlannedScoring {
                 evaluators: scoring.evaluators.clone().unwrap_or_default(),
                 score_field: found.score_field.clone(),

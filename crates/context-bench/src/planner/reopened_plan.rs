@@ -207,7 +207,7 @@ impl Planner<'_> {
             let leaf = leaves.get(&planned.key).copied();
             let gone = || PlanError::new(format!("there is no task `{}` any more", planned.key));
             let benchmark: Arc<dyn Benchmark> = match planned.kind {
-                BenchmarkKind::Dataset => {
+                BenchmarkKind::Dataset | BenchmarkKind::Memory => {
                     let evaluators = match how(&mut planned, None) {
                         Rebuilt::Evaluators(evaluators) => evaluators,
                         Rebuilt::Task(_) => Vec::new(),
@@ -221,6 +221,7 @@ impl Planner<'_> {
                         common_score: Some(SCORE.to_owned()),
                         documents: planned.documents,
                         repeats: planned.repeats,
+                        is_memory: planned.kind == BenchmarkKind::Memory,
                         is_open: planned.is_open,
                         keeps_ids: planned.keeps_ids,
                         reporting: planned.reporting.clone(),

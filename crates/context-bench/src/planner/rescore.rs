@@ -18,7 +18,7 @@ use crate::chat::Pace;
 use crate::dataset::catalog::Config;
 use crate::dataset::{DatasetRef, DatasetTarget};
 use crate::evaluate::{Evaluate, evaluate};
-use crate::plan::{BenchmarkKind, PlannedBenchmark, RunManifest, RunPlan, RunSpec};
+use crate::plan::{PlannedBenchmark, RunManifest, RunPlan, RunSpec};
 use crate::registry::Registry;
 use crate::result::Unfinished;
 use crate::runner::MaxWorkers;
@@ -193,7 +193,7 @@ impl Planner<'_> {
             let is_dataset = old
                 .benchmarks
                 .iter()
-                .any(|one| one.kind == BenchmarkKind::Dataset && one.key == node.id());
+                .any(|one| one.kind.is_dataset() && one.key == node.id());
             is_dataset && !tasks.iter().any(|key| key == node.id())
         });
         let nodes = datasets.cloned().chain(now.nodes).collect();

@@ -97,6 +97,6 @@ pub(super) fn scored(run: Evaluate, suite: Suite, plan: &RunPlan, n_systems: usi
     match &scoring.metrics {
         // The program that asked brings its own.
         Some(_) => run,
-        None => with_metrics(run, scoring, n_systems),
+        None => with_metrics(run, plan, n_systems),
     }
 }

@@ -15,6 +15,7 @@ use crate::chat::Endpoint;
 use crate::dataset::Dataset;
 use crate::dataset::catalog::HubAccess;
 use crate::evaluator::Evaluator;
+use crate::memory::MemoryProvider;
 use crate::plan::PythonSpec;
 use crate::registry::Registry;
 #[cfg(feature = "sandbox")]
@@ -76,6 +77,8 @@ impl Surroundings {
 pub struct Given {
     /// Systems.
     pub systems: IndexMap<String, GivenSystem>,
+    /// Memories.
+    pub memories: IndexMap<String, Arc<dyn MemoryProvider>>,
     /// Examples.
     pub examples: IndexMap<String, GivenExamples>,
     /// Evaluators.

@@ -35,6 +35,10 @@ pub struct Systems {
     /// What is asked for where, each with the numbers of the systems that ask.
     pub(super) listings: Vec<(Listing, Range<usize>)>,
     without_likelihoods: Option<String>,
+    /// What makes vectors for memories, where one needs that.
+    pub(super) embedding_model: Option<String>,
+    /// Whether a memory can serve one conversation only at a time.
+    pub(super) one_at_a_time: bool,
 }
 
 impl Systems {
@@ -65,7 +69,12 @@ impl Systems {
             .collect()
     }
 
-    fn push(&mut self, system: Arc<dyn System>, kind: &str, asked: Option<SystemEndpoint>) {
+    pub(super) fn push(
+        &mut self,
+        system: Arc<dyn System>,
+        kind: &str,
+        asked: Option<SystemEndpoint>,
+    ) {
         let (endpoint, model) = asked.map(|at| (at.endpoint, at.model)).unzip();
         let settings = system.identity().map(|identity| identity.to_json());
         self.planned.push(PlannedSystem {
@@ -84,21 +93,23 @@ impl Systems {
 pub(super) fn who_answers(system: &PlannedSystem) -> Option<String> {
     match &system.model {
         Some(model) if !model.is_empty() => Some(model.clone()),
-        _ if system.kind == "layer" => Some(BASELINE_READER.to_owned()),
+        _ if ["layer", "memory"].contains(&system.kind.as_str()) => {
+            Some(BASELINE_READER.to_owned())
+        }
         _ => None,
     }
 }
 
 /// Something that answers, and where it is asked.
 #[derive(Clone)]
-struct Answerer {
-    system: Arc<dyn System>,
-    asked: Option<SystemEndpoint>,
+pub(super) struct Answerer {
+    pub(super) system: Arc<dyn System>,
+    pub(super) asked: Option<SystemEndpoint>,
 }
 
 /// Where a system is asked, and for which model.
 #[derive(Clone)]
-struct SystemEndpoint {
+pub(super) struct SystemEndpoint {
     endpoint: String,
     model: String,
 }
@@ -206,7 +217,11 @@ impl Planner<'_> {
     }
 
     /// Who answers for built-in systems: the relay, else the baseline reader.
-    fn answerer(&self, built: &mut Systems, users: usize) -> Result<Answerer, PlanError> {
+    pub(super) fn answerer(
+        &self,
+        built: &mut Systems,
+        users: usize,
+    ) -> Result<Answerer, PlanError> {
         match &self.spec.relay {
             Some(url) => self.endpoint(built, url, "relay", &self.spec.requests, users),
             None => Ok(Answerer {
@@ -228,6 +243,10 @@ impl Planner<'_> {
         let users = built.systems.len()..built.systems.len() + users;
         let model = requests.model.clone();
         let model = model.unwrap_or_else(|| defaults::DEFAULT_MODEL.to_owned());
+        let mut generation = generation(requests);
+        if let Some(seed) = self.spec.memory.as_ref().and_then(|memory| memory.seed) {
+            generation.insert("seed".to_owned(), Value::from(seed));
+        }
         let settings = OpenAiProxySettings {
             model: model.clone(),
             name: Some(name.to_owned()),
@@ -235,7 +254,7 @@ impl Planner<'_> {
             system_prompt: requests.system_prompt.clone(),
             layout: requests.layout.unwrap_or_default(),
             timeout: timeout(requests),
-            generation: generation(requests),
+            generation,
             usual_temperature: true,
             headers: requests.headers.clone().unwrap_or_default(),
             extra_body: self.extra_body(requests),
@@ -303,6 +322,16 @@ impl Planner<'_> {
         command: &str,
         name: &str,
     ) -> Result<Arc<dyn System>, PlanError> {
+        let settings = self.command_settings(system, command, name)?;
+        Ok(Arc::new(CommandSystem::new(settings)?))
+    }
+
+    pub(super) fn command_settings(
+        &self,
+        system: &SystemSpec,
+        command: &str,
+        name: &str,
+    ) -> Result<CommandSettings, PlanError> {
         let requests = system.requests_over(&self.spec.requests);
         let workers = self.spec.limits.max_workers.unwrap_or(Workers::Number(1));
         let mut settings = CommandSettings::parse(command)?;
@@ -317,7 +346,7 @@ impl Planner<'_> {
             .filter_map(|name| (self.around.variable)(name))
             .map(Secret::new)
             .collect();
-        Ok(Arc::new(CommandSystem::new(settings)?))
+        Ok(settings)
     }
 
     /// The key, from the variable that is meant to hold it. Only a variable that was
@@ -368,7 +397,7 @@ fn timeout(requests: &RequestSpec) -> Duration {
 
 /// The names of all systems: given ones first, then derived ones, made different by
 /// port or number where they are equal. Built-in systems name themselves.
-fn names(systems: &[SystemSpec]) -> Result<Vec<String>, PlanError> {
+pub(super) fn names(systems: &[SystemSpec]) -> Result<Vec<String>, PlanError> {
     let mut wanted: Vec<(Option<String>, (String, String))> = Vec::new();
     for (i, system) in systems.iter().enumerate() {
         let kinds = [

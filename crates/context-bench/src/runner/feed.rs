@@ -90,7 +90,9 @@ impl Feed {
                         batch.broken = Some(error);
                         ended = true;
                     }
-                    Some((position, Ok(example))) => {
+                    Some((comes, Ok(example))) => {
+                        let displacement = isize::try_from(example.displacement());
+                        let position = comes.saturating_add_signed(displacement.unwrap_or(0));
                         self.used.note(&example);
                         let size = map_bytes(example.fields());
                         bytes += size;

@@ -22,6 +22,8 @@ pub(super) struct Counted {
     pub(super) output: u64,
     /// What the system was given.
     pub(super) given: u64,
+    /// The context of the example.
+    pub(super) context: u64,
     /// What it handed on, by its processed map.
     pub(super) handed_on: u64,
     /// What came back.
@@ -126,6 +128,7 @@ impl Prepared {
             texts.into_iter().map(count).sum::<Result<u64, String>>()
         };
         counted.given = total(self.example.fields(), &|key| known.get(key).copied())?;
+        counted.context = known.get("context").copied().unwrap_or(0);
         let of = |key: &str| of_output.get(key).copied();
         counted.handed_on = total(output.fields(), &of)?;
         counted.response = match (of("response"), output.get("response")) {

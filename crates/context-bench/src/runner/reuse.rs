@@ -16,6 +16,7 @@ use super::store_read_failures::StoreReadFailures;
 use super::unanswered_rows::{StoredFailure, UnansweredRows};
 use super::wiring::Wiring;
 use crate::evaluator::Evaluator;
+use crate::memory;
 use crate::model::{CallStats, EvalRow, Example, Failure, Identity, Output, Reply, Score, Scores};
 use crate::store::{
     EvaluatorEntry, FoundResponse, Key, NewOutcome, NewResponse, NewScores, Origin, OutputDelta,
@@ -396,7 +397,10 @@ pub(super) fn token_scores(row: &EvalRow) -> Scores {
         .call
         .as_deref()
         .map(|call| json!({"connect": call.connect.as_secs_f64(), "timeouts": call.timeouts}));
-    let reply = json!({"reply": row.reply, "call": call});
+    let mut reply = json!({"reply": row.reply, "call": call});
+    if row.added.is_some() {
+        reply["added"] = memory::row::kept(row);
+    }
     scores.set(REPLY, Score::evidence(reply));
     scores
 }
@@ -410,6 +414,7 @@ pub(crate) fn read_token_scores(row: &mut EvalRow, scores: &Scores) {
         return;
     };
     row.reply = Reply::deserialize(&stored["reply"]).ok().map(Box::new);
+    memory::row::restore(row, &stored["added"]);
     if let Some(call) = row.call.as_deref_mut() {
         let connect = stored["call"]["connect"].as_f64().unwrap_or_default();
         call.connect = Duration::try_from_secs_f64(connect).unwrap_or_default();

@@ -22,6 +22,7 @@ use super::timed::timed;
 use super::unanswered_rows::StoredFailure;
 use super::wiring::Wiring;
 use crate::evaluator::Evaluator;
+use crate::memory::{self, row::MemoryTokens};
 use crate::model::Answer as Answered;
 use crate::model::{
     CallStats, EvalRow, Failure, FailureKind, JudgeUsage, Output, Reply, RowText, Score, Scores,
@@ -107,7 +108,8 @@ impl RowScoring {
             row.not_applicable = scored.not_applicable;
             fresh = scored.fresh;
             judged = scored.judged;
-            let is_counted = self.counts_all || !reply.tokens.reported;
+            let memory = MemoryTokens::of(output);
+            let is_counted = self.counts_all || !reply.tokens.reported || memory.is_some();
             let counted = match is_counted {
                 true => prepared
                     .tokens(output, &self.text_fields, &*self.counter)
@@ -119,7 +121,11 @@ impl RowScoring {
                 Ok(Some(counted)) => {
                     (row.input_tokens, row.output_tokens) = (counted.input, counted.output);
                     take_tokens(&mut reply.tokens, &counted, row.call.is_some());
+                    if let Some(memory) = memory {
+                        take_memory_tokens(&mut row, &mut reply.tokens, &counted, memory);
+                    }
                     row.reply = Some(Box::new(reply));
+                    memory::row::describe(&mut row, &prepared.example, Some(output));
                     if let Some(reuse) = &self.reuse {
                         fresh.push((reuse.tokens_scorer(), reuse::token_scores(&row)));
                     }
@@ -131,6 +137,9 @@ impl RowScoring {
                     row.not_applicable = 0;
                 }
             }
+        }
+        if row.added.is_none() {
+            memory::row::describe(&mut row, &prepared.example, output);
         }
         row.text = self.text(prepared, output);
         if let Some(reuse) = &self.reuse {
@@ -324,6 +333,22 @@ fn take_tokens(tokens: &mut TokenUse, counted: &Counted, made_requests: bool) {
     if !tokens.reported && !made_requests {
         tokens.prompt = Some(counted.handed_on);
         tokens.completion = Some(counted.response);
+    }
+}
+
+/// A memory is given a whole history and hands on what it recalls.
+fn take_memory_tokens(
+    row: &mut EvalRow,
+    tokens: &mut TokenUse,
+    counted: &Counted,
+    memory: MemoryTokens,
+) {
+    let context = memory.context.unwrap_or(memory.history);
+    let question = counted.given.saturating_sub(counted.context);
+    (row.input_tokens, row.output_tokens) = (context, counted.response);
+    tokens.given = Some(memory.history + question);
+    if !tokens.reported && row.call.is_none() {
+        tokens.prompt = Some(context + question);
     }
 }
 

@@ -38,6 +38,9 @@ const OF_RULE: &[&str] = &[
     "name", "source", "basis", "verified", "ours", "why", "official",
 ];
 
+/// Fields of the questions of a conversation that figures can go by.
+const OF_QUESTIONS: [&str; 3] = ["type", "abstention", "conversation_id"];
+
 impl Reader<'_> {
     /// Reads what the authors of a benchmark do into a variant.
     pub(super) fn official(&self, node: &Node, variant: &mut Variant) -> Read<()> {
@@ -73,7 +76,11 @@ impl Reader<'_> {
         }
         for (node, variant) in merged {
             let layout = Layout::of(&variant);
-            let known: Vec<&str> = layout.names().collect();
+            let mut known: Vec<&str> = layout.names().collect();
+            // Of a conversation each question becomes an example with fields of its own.
+            if known.contains(&"qa_pairs") {
+                known.extend(OF_QUESTIONS);
+            }
             for (name, figure) in &variant.summary {
                 let mut fields = figure.fields().into_iter().chain(figure.weight());
                 if let Some(field) = fields.find(|field| !known.contains(field)) {

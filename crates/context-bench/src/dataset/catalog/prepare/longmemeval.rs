@@ -1,10 +1,10 @@
-//! LongMemEval: sessions of chat, flattened, and one question about them.
+//! LongMemEval: sessions of chat and one question about them.
 
-use serde_json::{Value, json};
+use context_bench_memory::Conversation;
+use serde_json::Value;
 
-use super::{Row, Rows, Tables, each};
+use super::{Rows, Tables, each, memory_example};
 use crate::dataset::DatasetError;
-use crate::text::stringify::python_str;
 
 /// One record per question with `id`, `turns`, `transcript` (the sessions by date, as the
 /// authors show them) and `qa_pairs` (one pair, or none when the record lacks a question or
@@ -16,98 +16,36 @@ pub(super) fn prepare(rows: Rows, _: Tables) -> Result<Rows, DatasetError> {
             Value::Null => index.into(),
             id => id.clone(),
         };
+        let example = memory_example(&row, index)?;
         index += 1;
+        let (turns, questions) = example.turns_and_questions();
         Ok(row.becomes([
             ("id", id),
-            ("turns", turns(&row)?),
-            ("transcript", transcript(&row).into()),
-            ("qa_pairs", pair(&row).into_iter().collect()),
+            ("turns", turns),
+            ("transcript", transcript(&example.conversation).into()),
+            ("qa_pairs", questions),
         ]))
     }))
 }
 
-/// All messages that say something, in order, with session and time.
-fn turns(row: &Row) -> Result<Value, DatasetError> {
-    let sessions = row.get("haystack_sessions").as_array();
-    let sessions = sessions.ok_or_else(|| row.misfit("a record without `haystack_sessions`"))?;
-    let mut turns = Vec::new();
-    for (n, session) in sessions.iter().enumerate() {
-        let named = &row.get("haystack_session_ids")[n];
-        let session_id = named.as_str().map_or_else(|| n.to_string(), Into::into);
-        let time = &row.get("haystack_dates")[n];
-        for message in session.as_array().into_iter().flatten() {
-            let content = message["content"].as_str().unwrap_or_default().trim();
-            if content.is_empty() {
-                continue;
-            }
-            turns.push(json!({
-                "role": message["role"].as_str().unwrap_or("user"),
-                "content": content,
-                "timestamp": time,
-                "speaker": null,
-                "session_id": session_id,
-            }));
-        }
-    }
-    Ok(turns.into())
-}
-
-/// The sessions by date, each under its number with its date.
-fn transcript(row: &Row) -> String {
-    let sessions = row.get("haystack_sessions").as_array();
-    let dates = row.get("haystack_dates");
-    let dated = sessions.into_iter().flatten().enumerate();
-    // `2023/05/25 (Thu) 20:21`: the order of the texts is that of the dates.
-    let mut dated: Vec<(&str, &Value)> = dated
-        .map(|(n, session)| (dates[n].as_str().unwrap_or_default(), session))
-        .collect();
-    dated.sort_by_key(|(date, _)| *date);
+/// The sessions, which are in the order of their dates, each under its number with its date.
+fn transcript(conversation: &Conversation) -> String {
     let mut text = String::new();
-    let mut number = 0;
-    for (date, session) in dated {
-        let said: Vec<String> = session
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter_map(|message| {
-                let content = message["content"].as_str().unwrap_or_default().trim();
-                let role = message["role"].as_str().unwrap_or("user");
-                (!content.is_empty()).then(|| format!("{role}: {content}"))
-            })
-            .collect();
-        if said.is_empty() {
-            continue;
-        }
-        number += 1;
-        if number > 1 {
+    let held = conversation.sessions.iter();
+    let held = held.filter(|session| !session.turns.is_empty());
+    for (n, session) in held.enumerate() {
+        if n > 0 {
             text.push_str("\n\n");
         }
-        text.push_str(&format!("### Session {number}:\n"));
-        if !date.is_empty() {
+        text.push_str(&format!("### Session {}:\n", n + 1));
+        if let Some(date) = &session.time {
             text.push_str(&format!("Session Date: {date}\n"));
         }
+        let said = session.turns.iter();
+        let said: Vec<String> = said
+            .map(|turn| format!("{}: {}", turn.role, turn.text))
+            .collect();
         text.push_str(&format!("Session Content:\n{}", said.join("\n\n")));
     }
     text
-}
-
-fn pair(row: &Row) -> Option<Value> {
-    let text = |value: &Value| match value {
-        Value::Null => String::new(),
-        value => python_str(value).trim().to_owned(),
-    };
-    let question = text(row.get("question"));
-    let answer = match row.get("answer") {
-        Value::Array(list) => text(list.first().unwrap_or(&Value::Null)),
-        answer => text(answer),
-    };
-    if question.is_empty() || answer.is_empty() {
-        return None;
-    }
-    Some(json!({
-        "question": question,
-        "answer": answer,
-        "type": row.get("question_type"),
-        "question_date": row.get("question_date"),
-    }))
 }

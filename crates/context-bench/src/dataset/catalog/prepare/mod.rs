@@ -19,6 +19,9 @@ mod scifact;
 
 use std::collections::BTreeMap;
 
+use context_bench_memory::MemoryExample;
+use serde_json::Value;
+
 use super::row::{Row, Rows};
 use crate::dataset::DatasetError;
 
@@ -97,4 +100,11 @@ fn each(
     mut function: impl FnMut(Row) -> Result<Row, DatasetError> + Send + 'static,
 ) -> Rows {
     Rows::new(rows.map(move |row| function(row?)))
+}
+
+/// A conversation with its questions, from a record in the layout of its authors.
+fn memory_example(row: &Row, position: usize) -> Result<MemoryExample, DatasetError> {
+    let record = Value::from(row.record.clone());
+    let read = MemoryExample::from_record(&record, &row.at, position, &mut Vec::new());
+    read.map_err(|error| row.misfit(error.problem()))
 }

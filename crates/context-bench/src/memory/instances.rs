@@ -1,0 +1,327 @@
+//! The instances of a memory in a run: which conversation each has taken in.
+//!
+//! A conversation is taken in when the first question about it comes, once, whatever comes
+//! at the same time. What goes wrong with that is the failure of every question about it.
+//! An instance is dropped when nobody asks about its conversation any more.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::time::Instant;
+
+use indexmap::IndexMap;
+use serde_json::Value;
+use tokio::sync::{Notify, OnceCell, OwnedSemaphorePermit, Semaphore};
+
+use super::kept_ingests::{IngestFigures, KeptIngests};
+use super::system::{Ingest, MemoryProvider, MemorySystem};
+use super::{History, Instances};
+use crate::model::FailureKind;
+use crate::stopwatch::pausing;
+use crate::system::SystemError;
+use crate::tokens::TokenCounter;
+
+/// All instances of one memory.
+pub(super) struct InstancePool {
+    pub(super) provider: Arc<dyn MemoryProvider>,
+    pub(super) kept: Option<KeptIngests>,
+    pub(super) counter: Arc<dyn TokenCounter>,
+    many: Mutex<HashMap<String, Arc<Place>>>,
+    one: Turns,
+}
+
+/// An instance that has taken in a conversation, for one question.
+pub(super) struct Taken<'a> {
+    pub(super) instance: Arc<dyn MemorySystem>,
+    pub(super) figures: IngestFigures,
+    /// Whether the state was kept from an earlier run.
+    pub(super) was_kept: bool,
+    _alone: Option<OwnedSemaphorePermit>,
+    _turn: Option<Turn<'a>>,
+}
+
+/// An instance with its conversation.
+struct Place {
+    history: Weak<History>,
+    ready: OnceCell<Result<Ready, SystemError>>,
+    /// Held during a query by memories that answer one question at a time.
+    alone: Arc<Semaphore>,
+}
+
+#[derive(Clone)]
+struct Ready {
+    instance: Arc<dyn MemorySystem>,
+    figures: IngestFigures,
+    was_kept: bool,
+}
+
+impl InstancePool {
+    pub(super) fn new(
+        provider: Arc<dyn MemoryProvider>,
+        kept: Option<KeptIngests>,
+        counter: Arc<dyn TokenCounter>,
+    ) -> Self {
+        Self {
+            provider,
+            kept,
+            counter,
+            many: Mutex::default(),
+            one: Turns::default(),
+        }
+    }
+
+    /// The instance for a question about a conversation. Waiting for it is not the time of
+    /// the question.
+    pub(super) async fn take(&self, history: &Arc<History>) -> Result<Taken<'_>, SystemError> {
+        pausing(async {
+            match self.provider.instances() {
+                Instances::Many => self.take_one_of_many(history).await,
+                Instances::One => self.take_the_one(history).await,
+            }
+        })
+        .await
+    }
+
+    async fn take_one_of_many(&self, history: &Arc<History>) -> Result<Taken<'_>, SystemError> {
+        let place = {
+            let mut places = self.places();
+            places.retain(|_, place| place.history.strong_count() > 0);
+            let place = places.entry(history.digest.clone()).or_insert_with(|| {
+                Arc::new(Place {
+                    history: Arc::downgrade(history),
+                    ready: OnceCell::new(),
+                    alone: Arc::new(Semaphore::new(1)),
+                })
+            });
+            Arc::clone(place)
+        };
+        let ready = place.ready.get_or_init(|| async {
+            let instance = self.provider.open().await?;
+            self.fill(instance, history).await
+        });
+        let ready = ready.await.clone()?;
+        let alone = match self.provider.queries_overlap() {
+            true => None,
+            false => Arc::clone(&place.alone).acquire_owned().await.ok(),
+        };
+        Ok(Taken {
+            instance: ready.instance,
+            figures: ready.figures,
+            was_kept: ready.was_kept,
+            _alone: alone,
+            _turn: None,
+        })
+    }
+
+    async fn take_the_one(&self, history: &Arc<History>) -> Result<Taken<'_>, SystemError> {
+        let turn = self.one.wait(&history.digest).await;
+        let known = self.one.ready(&history.digest);
+        let ready = match known {
+            Some(ready) => ready,
+            None => {
+                let instance = self.provider.open().await?;
+                let ready = self.fill(instance, history).await;
+                self.one.set(&history.digest, ready.clone());
+                ready
+            }
+        }?;
+        Ok(Taken {
+            instance: ready.instance,
+            figures: ready.figures,
+            was_kept: ready.was_kept,
+            _alone: None,
+            _turn: Some(turn),
+        })
+    }
+
+    /// Has an instance take in a conversation, or take back what it had saved of it.
+    async fn fill(
+        &self,
+        instance: Arc<dyn MemorySystem>,
+        history: &Arc<History>,
+    ) -> Result<Ready, SystemError> {
+        let kept = self.kept.as_ref().zip(self.provider.state_identity());
+        if let Some((kept, identity)) = &kept
+            && let Some((figures, state)) = kept.load(identity, history)
+            // What cannot be loaded is taken in again, as if nothing had been kept.
+            && instance.load(&state).await.unwrap_or(false)
+        {
+            return Ok(Ready {
+                instance,
+                figures,
+                was_kept: true,
+            });
+        }
+        let during = |stage: &str, error: SystemError| SystemError {
+            failure: crate::model::Failure::new(
+                error.failure.kind,
+                format!("{stage}: {}", error.failure.message),
+            ),
+            ..error
+        };
+        let reset = instance.reset().await;
+        reset.map_err(|error| during("reset", error))?;
+        let started = Instant::now();
+        let ingest = instance.ingest(&history.turns).await;
+        let seconds = started.elapsed().as_secs_f64();
+        let ingest = ingest.map_err(|error| during("ingest", error))?;
+        let figures = self.figures(ingest, seconds, history);
+        if let Some((kept, identity)) = kept
+            && let Ok(Some(state)) = instance.save().await
+        {
+            // A full disk costs another ingest some day, and nothing now.
+            let _ = kept.keep(&identity, history, &figures, &state);
+        }
+        Ok(Ready {
+            instance,
+            figures,
+            was_kept: false,
+        })
+    }
+
+    fn figures(&self, ingest: Ingest, seconds: f64, history: &History) -> IngestFigures {
+        let waited = ingest
+            .call
+            .map_or(0.0, |call| (call.pace_wait + call.retry_wait).as_secs_f64());
+        IngestFigures {
+            seconds: (seconds - waited).max(0.0),
+            tokens: match ingest.tokens {
+                Some(tokens) => tokens,
+                None => history.tokens(&*self.counter),
+            },
+            requests: ingest.call.map_or(0, |call| call.attempts),
+            usage: ingest.usage.map_or(Value::Null, Value::Object),
+            details: match ingest.details.is_empty() {
+                true => Value::Null,
+                false => Value::Object(ingest.details),
+            },
+        }
+    }
+
+    fn places(&self) -> MutexGuard<'_, HashMap<String, Arc<Place>>> {
+        // Held for looking up only; a poisoned lock changes nothing.
+        self.many.lock().unwrap_or_else(|e| e.into_inner())
+    }
+}
+
+/// Turns at the only instance: conversations one after the other as they come, questions one
+/// after the other.
+#[derive(Default)]
+struct Turns {
+    state: Mutex<TurnState>,
+    freed: Notify,
+}
+
+#[derive(Default)]
+struct TurnState {
+    busy: bool,
+    /// The conversation that the instance has taken in.
+    current: Option<(String, Ready)>,
+    /// How many questions wait, by their conversation, in the order in which these came.
+    waiting: IndexMap<String, usize>,
+    /// Conversations that cannot be taken in.
+    failed: HashMap<String, SystemError>,
+}
+
+/// The right to use the only instance.
+struct Turn<'a>(&'a Turns);
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        self.0.state().busy = false;
+        self.0.freed.notify_waiters();
+    }
+}
+
+/// A question that waits, until it is dropped.
+struct Waiting<'a> {
+    turns: &'a Turns,
+    digest: &'a str,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        let mut state = self.turns.state();
+        if let Some(n) = state.waiting.get_mut(self.digest) {
+            *n -= 1;
+            if *n == 0 {
+                state.waiting.shift_remove(self.digest);
+            }
+        }
+        drop(state);
+        self.turns.freed.notify_waiters();
+    }
+}
+
+impl Turns {
+    async fn wait(&self, digest: &str) -> Turn<'_> {
+        *self.state().waiting.entry(digest.to_owned()).or_default() += 1;
+        let waiting = Waiting {
+            turns: self,
+            digest,
+        };
+        loop {
+            let mut freed = std::pin::pin!(self.freed.notified());
+            // Before looking: what is freed in between must not be missed.
+            freed.as_mut().enable();
+            if self.state().begin(digest) {
+                drop(waiting);
+                return Turn(self);
+            }
+            freed.await;
+        }
+    }
+
+    fn ready(&self, digest: &str) -> Option<Result<Ready, SystemError>> {
+        let state = self.state();
+        if let Some(error) = state.failed.get(digest) {
+            return Some(Err(error.clone()));
+        }
+        let (current, ready) = state.current.as_ref()?;
+        (current == digest).then(|| Ok(ready.clone()))
+    }
+
+    fn set(&self, digest: &str, ready: Result<Ready, SystemError>) {
+        let mut state = self.state();
+        match ready {
+            Ok(ready) => state.current = Some((digest.to_owned(), ready)),
+            Err(error) => {
+                state.failed.insert(digest.to_owned(), error);
+                state.current = None;
+            }
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, TurnState> {
+        // Held for arithmetic only; a poisoned lock changes nothing.
+        self.state.lock().unwrap_or_else(|e| e.into_inner())
+    }
+}
+
+impl TurnState {
+    /// Takes the instance for a question about that conversation, if it is its turn.
+    /// Questions about the conversation that is there come first: another one would have to
+    /// be taken in, and this one again.
+    fn begin(&mut self, digest: &str) -> bool {
+        let current = self.current.as_ref().map(|(current, _)| current.as_str());
+        let comes_next = match current {
+            Some(current) if self.waiting.contains_key(current) => current == digest,
+            _ => self
+                .waiting
+                .keys()
+                .next()
+                .is_some_and(|next| next == digest),
+        };
+        let begins = comes_next && !self.busy;
+        self.busy |= begins;
+        begins
+    }
+}
+
+/// The error for a question whose conversation is not at hand.
+pub(super) fn no_conversation() -> SystemError {
+    SystemError::new(
+        FailureKind::BadExample,
+        "the conversation of this question is not there: memories are asked about datasets \
+         of conversations",
+    )
+}
