@@ -91,6 +91,8 @@ fn missing() -> Vec<Reply> {
         Reply::text("I compare them. There is no").finish_reason("length"),
         Reply::text("").finish_reason("content_filter"),
         Reply::text("It says no").finish_reason("content_filter"),
+        Reply::text("There is no").finish_reason("max_tokens"),
+        Reply::text("I say no").finish_reason("refusal"),
         Reply::json(json!({"choices": [{"message": {"content": null, "refusal": "No."}}]})),
         Reply::json(json!({"verdict": "YES"})),
         Reply::empty_choices(),

@@ -129,12 +129,14 @@ pub(crate) fn unreadable(why: &str, reply: &ChatReply, text: &str, limit: u32) -
     reason
 }
 
+/// Whether it ended because no more tokens were allowed, in the words of several servers.
 pub(crate) fn was_cut(reply: &ChatReply) -> bool {
-    reply.finish_reason.as_deref() == Some("length")
+    let reason = reply.finish_reason.as_deref();
+    matches!(reason, Some("length" | "max_tokens"))
 }
 
 /// Whether a reply ended by itself: neither cut at its limit nor by a filter.
 pub(crate) fn has_ended(reply: &ChatReply) -> bool {
     let reason = reply.finish_reason.as_deref();
-    !matches!(reason, Some("length" | "content_filter"))
+    !was_cut(reply) && !matches!(reason, Some("content_filter" | "refusal"))
 }
