@@ -13,14 +13,16 @@
 //! | (root) | [`Tap`], [`TapSettings`]: the relay; the proxy never sees the real key |
 //! | [`record`] | [`CallRecord`](record::CallRecord): a call with its timeline; the log; secrets taken out |
 //! | [`wire`] | the APIs of OpenAI, Anthropic and Google: requests, answers, streams, usage |
-//! | [`attribution`] | what tells which call of the client caused a call of the proxy |
+//! | [`attribution`] | which call of the client caused a call of the proxy |
+//! | [`figures`] | what a proxy changed, added and delayed |
 //!
-//! `wire` and `attribution` are pure functions: the same input always gives the same
+//! `wire`, `attribution` and `figures` are pure functions: the same input always gives the same
 //! result. Nothing here prints, exits or reads the environment.
 
 #![deny(missing_docs)]
 
 pub mod attribution;
+pub mod figures;
 mod http1;
 pub mod record;
 mod relay;

@@ -159,6 +159,20 @@ impl ReplyReader {
         }
     }
 
+    /// How many bytes of output there are so far: text, reasoning and arguments of tools.
+    pub fn output_bytes(&self) -> usize {
+        let calls = |choice: &Choice| -> usize {
+            let calls = choice.tool_calls.iter();
+            calls
+                .map(|call| call.name.len() + call.arguments.len())
+                .sum()
+        };
+        let choices = self.reply.choices.iter();
+        choices
+            .map(|choice| choice.text.len() + choice.reasoning.len() + calls(choice))
+            .sum()
+    }
+
     /// Takes a whole body. What is no JSON says nothing.
     pub fn whole(&mut self, body: &[u8]) {
         let Ok(value) = serde_json::from_slice::<Value>(body) else {

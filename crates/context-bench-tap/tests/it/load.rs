@@ -7,7 +7,7 @@ use context_bench_tap::record::{EndState, Stored};
 use context_bench_testkit::{ChatServer, Fault, Reply, handlers};
 use url::Url;
 
-use crate::support::{RawUpstream, TestTap, body_of, chat};
+use crate::support::{PATIENCE, RawUpstream, TestTap, body_of, chat};
 
 #[test]
 fn bodies_of_ten_megabytes_pass_both_ways() {
@@ -57,6 +57,11 @@ fn a_thousand_connections_at_once() {
         let body =
             format!(r#"{{"model":"m","messages":[{{"role":"user","content":"question {n}"}}]}}"#);
         client.write_all(&chat("x", &body)).unwrap();
+        // Servers have room for so many that knock at once; who finds none tries again after
+        // seconds.
+        if n % 50 == 49 {
+            assert!(server.wait_for_requests(n + 1, PATIENCE));
+        }
     }
     for client in &mut clients {
         let mut answered = Vec::new();

@@ -138,6 +138,7 @@ fn frames_are_passed_on_when_they_come() {
         allow.send(()).unwrap();
     }
     client.read_to_end(&mut seen).unwrap();
+    drop(client);
     assert!(seen.ends_with(b"0\r\n\r\n"));
     let (_, calls, _) = tap.finish();
     let call = &calls[0];
@@ -238,6 +239,7 @@ fn what_is_not_relayed_is_refused_and_counted() {
     client.write_all(b"{}").unwrap();
     let mut rest = Vec::new();
     client.read_to_end(&mut rest).unwrap();
+    drop(client);
     assert_eq!(body_of(&rest), b"ok");
     let seen = String::from_utf8(got.lock().unwrap()[0].clone()).unwrap();
     assert!(

@@ -1,0 +1,114 @@
+//! [`ClientCall`]: a call as the client made it.
+
+use crate::attribution::Fingerprint;
+use crate::record::{CallRecord, ResponseRecord};
+use crate::wire::{WireReply, output_digest};
+
+/// A call that the client made to a proxy, with what may be found again behind it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ClientCall {
+    /// Its own id, as in `x-cb-call`.
+    pub id: String,
+    /// The arm that it was made in.
+    pub arm: String,
+    /// The example that it is about; calls of one conversation share it.
+    pub example: String,
+    /// The id of the synthetic credential that it carried.
+    pub credential: Option<String>,
+    /// When its request had been sent, on the clock of the tap.
+    pub sent: u64,
+    /// When the last byte of its answer was there; none while it is open.
+    pub ended: Option<u64>,
+    /// The status of its answer; none where there was none.
+    pub status: Option<u16>,
+    /// What its newest text looks like.
+    pub fingerprint: Fingerprint,
+    /// What identifies the answer that it got.
+    pub answer: AnswerIdentity,
+}
+
+impl ClientCall {
+    /// Whether it was open at this moment, or had ended no longer ago than the grace.
+    pub(super) fn was_open(&self, at: u64, grace: u64) -> bool {
+        self.sent <= at
+            && self
+                .ended
+                .is_none_or(|ended| at <= ended.saturating_add(grace))
+    }
+}
+
+/// What identifies an answer on both sides of a proxy.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AnswerIdentity {
+    /// The id that the provider gave it.
+    pub id: Option<String>,
+    /// `x-request-id` or `request-id`.
+    pub request_id: Option<String>,
+    /// The digest of its output.
+    pub output: Option<String>,
+    /// How many bytes of text it has. Short ones are the same for many calls.
+    pub text_bytes: usize,
+}
+
+impl AnswerIdentity {
+    /// Of an answer that a client read.
+    pub fn of(reply: &WireReply, request_id: Option<String>) -> Self {
+        Self {
+            id: reply.id.clone(),
+            request_id,
+            output: output_digest(reply),
+            text_bytes: reply.text().len(),
+        }
+    }
+
+    /// Of an answer that passed the tap.
+    pub fn of_call(call: &CallRecord) -> Self {
+        let answered = call.answered.as_ref();
+        Self {
+            id: answered.and_then(|answered| answered.id.clone()),
+            request_id: call.response.as_ref().and_then(request_id),
+            output: answered.and_then(|answered| answered.output_digest.clone()),
+            text_bytes: answered.map_or(0, |answered| answered.text_bytes),
+        }
+    }
+
+    /// Whether both are the same answer, by this sign.
+    pub(super) fn agrees(&self, other: &Self, sign: Sign) -> bool {
+        /// Shorter answers are the same for many calls.
+        const TELLING: usize = 24;
+        match sign {
+            Sign::Id => self.id.is_some() && self.id == other.id,
+            Sign::RequestId => self.request_id.is_some() && self.request_id == other.request_id,
+            Sign::Output => {
+                self.text_bytes >= TELLING && self.output.is_some() && self.output == other.output
+            }
+        }
+    }
+}
+
+/// What an answer is known by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sign {
+    Id,
+    RequestId,
+    Output,
+}
+
+impl Sign {
+    /// The surest first. Proxies give answers ids of their own, so that another id does not
+    /// make it another answer.
+    pub(super) const ALL: [Self; 3] = [Self::Id, Self::RequestId, Self::Output];
+
+    pub(super) fn confidence(self) -> f64 {
+        match self {
+            Self::Id | Self::RequestId => 1.0,
+            Self::Output => 0.9,
+        }
+    }
+}
+
+fn request_id(response: &ResponseRecord) -> Option<String> {
+    let names = ["x-request-id", "request-id"];
+    let found = names.iter().find_map(|name| response.header(name));
+    found.map(str::to_owned)
+}
