@@ -14,6 +14,7 @@ mod kept_ingests;
 mod questions;
 mod retrieval;
 pub(crate) mod row;
+mod summary;
 mod system;
 
 pub use arm::{MEMORY, MemoryArm, RECALLED};
@@ -26,6 +27,7 @@ pub use history::History;
 pub use kept_ingests::{IngestFigures, KeptIngests};
 pub use questions::{KindCounts, QuestionSettings, questions};
 pub use retrieval::{RetrievalMemory, RunCounter};
+pub use summary::{SummaryError, SummaryMemory, SummarySettings};
 pub use system::{
     Ingest, Instances, MemoryAnswer, MemoryProvider, MemoryQuery, MemorySystem, StageTimes,
 };

@@ -15,13 +15,13 @@ const MAX_WORD: usize = 48;
 
 /// Which end of the text stays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum End {
+pub(crate) enum End {
     Head,
     Tail,
 }
 
 /// The longest `end` of `text`, up to cutting at a word border, with at most `limit` tokens.
-pub(super) fn fit<'a>(text: &'a str, end: End, limit: u64, counter: &dyn TokenCounter) -> &'a str {
+pub(crate) fn fit<'a>(text: &'a str, end: End, limit: u64, counter: &dyn TokenCounter) -> &'a str {
     if limit == 0 {
         return "";
     }

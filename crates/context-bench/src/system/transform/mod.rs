@@ -11,7 +11,7 @@ mod fit;
 mod passthrough;
 mod truncate;
 
-pub(crate) use fit::without_middle;
+pub(crate) use fit::{End, fit, without_middle};
 
 pub use budget::{Budget, BudgetError};
 pub use dedup::Dedup;
