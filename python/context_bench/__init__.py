@@ -20,6 +20,7 @@ from context_bench import _installation
 _installation.check(os.path.dirname(__file__))
 
 from context_bench._native import __version__
+from context_bench.memory import evaluate_memory
 from context_bench.results import EvalResult, EvalRow, RowError
 from context_bench.runner import EvaluationWarning, evaluate, run
 from context_bench.systems import ClaudeCLI, OpenAIProxy, builtin_system
@@ -39,5 +40,6 @@ __all__ = [
     "__version__",
     "builtin_system",
     "evaluate",
+    "evaluate_memory",
     "run",
 ]

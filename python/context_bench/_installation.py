@@ -13,8 +13,8 @@ __all__ = ["check"]
 
 #: The modules of the package by folder; a test compares this with the files.
 _MODULES = {
-    "": """__init__ __main__ _event_loop _installation _progress _sandbox _task_host cache
-        memory_types registry results runner types""",
+    "": """__init__ __main__ _conversations _event_loop _installation _memory_instance _progress
+        _sandbox _task_host cache memory memory_types registry results runner types""",
     "datasets": """__init__ agent_traces code huggingface instruction knowledge loading local
         longcontext memory multi_turn nli prompts qa reasoning summarization""",
     "evaluators": """__init__ answer_quality code_execution ifeval_checker llm_judge

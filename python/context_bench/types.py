@@ -6,7 +6,7 @@ the members.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Protocol, runtime_checkable
 
 from context_bench.results import EvalRow
@@ -75,21 +75,32 @@ class Metric(Protocol):
 
 @runtime_checkable
 class MemorySystem(Protocol):
-    """Remembers a conversation and answers questions about it."""
+    """Remembers a conversation and answers questions about it.
+
+    Methods may be ``async``. Optional members:
+
+    * ``last_context_tokens``: the tokens of memory that the last answer rests on;
+    * ``cache_key`` (any JSON value) identifies everything that decides the answers, so that
+      ``cache_dir`` can reuse stored ones;
+    * ``save() -> bytes`` and ``load(bytes)``: what was taken in, so that it can be kept;
+    * ``close()``: called when a run ends, on memories that it made from a class or function.
+    """
 
     @property
     def name(self) -> str:
         """The name shown in results."""
         ...
 
-    def reset(self) -> None:
+    def reset(self) -> Any:
         """Forgets everything; called before each conversation."""
         ...
 
-    def ingest(self, turns: Sequence[Turn], /) -> Any:
-        """Reads the whole conversation, in order."""
+    def ingest(self, turns: Any, /) -> Any:
+        """Reads the whole conversation, in order: dicts ``{"role": ..., "content": ...}``, or
+        the items of a typed example. May return an ``IngestResult``."""
         ...
 
     def query(self, question: str, /) -> Any:
-        """Answers one question from memory."""
+        """Answers one question from memory, with a text or a ``QueryResult``. It gets ``budget``
+        and ``asked`` by keyword, if it has such parameters."""
         ...

@@ -45,21 +45,27 @@ def relay() -> Iterator[MemoryRelay]:
         yield server
 
 
+def environment(packages: Path, home: Path) -> dict[str, str]:
+    """Variables of a process that has the packages."""
+    variables = {
+        **os.environ,
+        "PYTHONPATH": str(packages),
+        "HOME": str(home),
+        # With this key, mem0 asks another service unless it is kept from it.
+        "OPENROUTER_API_KEY": "not-for-the-relay",
+    }
+    variables.pop("OPENAI_API_KEY", None)
+    return variables
+
+
 class Child:
     """A memory as a child process, spoken to as the program does."""
 
     def __init__(self, packages: Path, home: Path, *arguments: str) -> None:
-        environment = {
-            **os.environ,
-            "PYTHONPATH": str(packages),
-            "HOME": str(home),
-            # With this key, mem0 asks another service unless it is kept from it.
-            "OPENROUTER_API_KEY": "not-for-the-relay",
-        }
-        environment.pop("OPENAI_API_KEY", None)
         self.process = subprocess.Popen(
             [sys.executable, "-m", "context_bench.memory_systems", *arguments],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            env=environment(packages, home),
         )  # fmt: skip
 
     def ask(self, **request: Any) -> dict[str, Any]:
@@ -117,6 +123,41 @@ def test_three_conversations_stay_apart(
     # Everything went to the relay, and nothing was left in the home folder.
     assert relay.models == {"m", "text-embedding-3-small"} and relay.n_embeddings > 0
     assert not list(tmp_path.iterdir())
+
+
+RUN = """
+import json, sys
+from context_bench import evaluate_memory
+from context_bench.evaluators import AnswerQuality
+url, data = sys.argv[1], json.loads(sys.argv[2])
+result = evaluate_memory(["mem0"], data, [AnswerQuality()], relay=url, model="m", max_workers=3, progress=False)
+print(json.dumps([[row.example_id, row.response, row.error and row.error.message, row.metadata] for row in result.rows]))
+"""
+
+
+@pytest.mark.slow
+def test_a_run_asks_it_about_conversations_side_by_side(
+    packages: Path, relay: MemoryRelay, tmp_path: Path
+) -> None:
+    command = [sys.executable, "-W", "ignore", "-c", RUN, relay.url, json.dumps(CONVERSATIONS)]
+    done = subprocess.run(
+        command, env=environment(packages, tmp_path), capture_output=True, text=True,
+        timeout=1200, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(done.stdout)
+    expected = [
+        (f"{one['id']}_{n}", pair["answer"])
+        for one in CONVERSATIONS
+        for n, pair in enumerate(one["qa_pairs"])
+    ]
+    assert [row[0] for row in rows] == [example_id for example_id, _ in expected]
+    for (_, response, error, metadata), (_, answer) in zip(rows, expected, strict=True):
+        assert error is None and answer in response
+        assert metadata["ingest_usage"]["completion_tokens"] == 10
+        assert metadata["ingest_details"]["memories"] == 3
+        assert metadata["completion_tokens"] == 10
+        assert metadata["retrieve_latency"] > 0 and metadata["answer_latency"] > 0
 
 
 @pytest.mark.slow

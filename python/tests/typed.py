@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from context_bench import EvalResult, EvalRow, OpenAIProxy, evaluate
+from context_bench import EvalResult, EvalRow, OpenAIProxy, evaluate, evaluate_memory
 from context_bench.evaluators import AnswerQuality
-from context_bench.metrics import MeanScore, ParetoRank, PassRate
+from context_bench.datasets import split_conversations
+from context_bench.memory_systems import Mem0Memory
+from context_bench.memory_types import (
+    BenchmarkExample,
+    BenchmarkQuery,
+    ConversationTurn,
+    IngestResult,
+    Item,
+    QueryResult,
+)
+from context_bench.metrics import MeanScore, ParetoRank, PassRate, PerQATypeMetric
 from context_bench.tasks import TaskManager
-from context_bench.types import Evaluator, Metric, System
+from context_bench.types import Evaluator, MemorySystem, Metric, System, Turn
 
 
 class Halve:
@@ -41,6 +51,36 @@ class Spread:
     def compute(self, rows: list[EvalRow]) -> dict[str, float]:
         return {"spread": max(row.scores["kept"] for row in rows)}
 
+
+class Plain:
+    name = "plain"
+
+    def reset(self) -> None: ...
+
+    def ingest(self, turns: list[Turn]) -> None: ...
+
+    def query(self, question: str) -> str:
+        return question
+
+
+class Typed:
+    name = "typed"
+
+    def reset(self) -> None: ...
+
+    def ingest(self, items: list[Item]) -> IngestResult:
+        return IngestResult(len(items), 0.0)
+
+    async def query(self, question: str, budget: int | None = None) -> QueryResult:
+        return QueryResult(question, 0.0, context_tokens=budget or 0)
+
+
+memories: list[MemorySystem] = [Plain(), Typed(), Mem0Memory("http://localhost:8000")]
+talk = BenchmarkExample("1", [ConversationTurn("hi", "user")], [BenchmarkQuery("q", "a")])
+train, test = split_conversations([talk])
+remembered: EvalResult = evaluate_memory(
+    [*memories, Plain, "bm25"], test, [AnswerQuality()], [PerQATypeMetric()], max_workers=2
+)
 
 systems: list[System] = [Halve(), Async(), OpenAIProxy("http://localhost:7878")]
 evaluators: list[Evaluator] = [AnswerQuality(), Kept()]

@@ -75,6 +75,15 @@ pub(crate) fn dataset(
     })
 }
 
+/// A dataset of examples that are all there.
+pub(crate) fn all(object: &Bound<'_, PyAny>) -> PyResult<Dataset> {
+    let items = object.try_iter()?.enumerate();
+    let examples = items
+        .map(|(at, item)| example(&item?, at))
+        .collect::<PyResult<Vec<_>>>()?;
+    Ok(Dataset::from(examples))
+}
+
 impl Iterator for PythonExamples {
     type Item = Result<Example, DatasetError>;
 

@@ -23,6 +23,7 @@ mod examples;
 mod executor;
 mod host;
 mod job_queue;
+mod memory;
 mod metric;
 mod native_system;
 mod notices;

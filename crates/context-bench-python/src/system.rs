@@ -83,14 +83,14 @@ impl UnstorableAnswers {
 }
 
 /// The time that a call spent waiting for a thread.
-fn wait_stats<T>(called: &CallOutcome<T>, since: Instant) -> CallStats {
+pub(crate) fn wait_stats<T>(called: &CallOutcome<T>, since: Instant) -> CallStats {
     CallStats {
         pace_wait: since.elapsed().saturating_sub(called.took),
         ..CallStats::default()
     }
 }
 
-fn system_error(call_error: &CallError) -> SystemError {
+pub(crate) fn system_error(call_error: &CallError) -> SystemError {
     let mut error = SystemError::new(FailureKind::Other, call_error.message());
     if let CallError::Raised(exception) = call_error {
         error.failure.traceback = exception.traceback.clone().map(Into::into);

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import importlib
 import logging
+import os
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from context_bench._native import DEFAULT_MODEL
@@ -25,6 +27,7 @@ __all__ = [
     "batches",
     "optional_import",
     "spoken",
+    "variables",
 ]
 
 #: The embedding model that is asked for at the relay.
@@ -54,6 +57,18 @@ def optional_import(module: str, extra: str) -> Any:
             f"the memory `{extra}` needs a package that is not installed: {error}\n"
             f"hint: pip install '{REQUIREMENTS[extra]}'"
         ) from error
+
+
+@contextmanager
+def variables(**values: str) -> Iterator[None]:
+    """Sets environment variables for a while; what the user has set stays."""
+    added = {name: value for name, value in values.items() if name not in os.environ}
+    os.environ.update(added)
+    try:
+        yield
+    finally:
+        for name in added:
+            os.environ.pop(name, None)
 
 
 class Usage:

@@ -17,6 +17,7 @@ from context_bench.memory_systems._relay_memory import (
     batches,
     optional_import,
     spoken,
+    variables,
 )
 from context_bench.memory_types import IngestResult, Item
 
@@ -179,17 +180,10 @@ _home: tempfile.TemporaryDirectory[str] | None = None
 
 def _import_mem0() -> Any:
     """Imports mem0 so that it neither reports to its makers nor writes into the home folder.
-    Both are decided when it is first imported; what the user has set stays."""
+    Both are decided when it is first imported."""
     global _home
-    ours = {"MEM0_TELEMETRY": "False"}
     if _home is None and "MEM0_DIR" not in os.environ:
         _home = tempfile.TemporaryDirectory(prefix="context-bench-mem0-")
-    if _home is not None:
-        ours["MEM0_DIR"] = _home.name
-    added = {name: value for name, value in ours.items() if name not in os.environ}
-    os.environ.update(added)
-    try:
+    folder = "" if _home is None else _home.name
+    with variables(MEM0_TELEMETRY="False", MEM0_DIR=folder):
         return optional_import("mem0", "mem0")
-    finally:
-        for name in added:
-            os.environ.pop(name, None)

@@ -10,8 +10,8 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from context_bench._memory_instance import accepted
 from context_bench.memory_systems.mem0 import Mem0Memory
-from context_bench.memory_systems.serving import accepted
 from context_bench.memory_systems.zep import ZepMemory
 
 __all__ = ["ADAPTERS", "open_memory"]

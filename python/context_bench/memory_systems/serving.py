@@ -24,6 +24,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import IO, Any
 
+from context_bench._memory_instance import MemoryInstance
 from context_bench.types import MemorySystem
 
 __all__ = ["serve"]
@@ -56,14 +57,14 @@ def own_streams() -> tuple[IO[bytes], IO[bytes]]:
 
 class _Server:
     def __init__(self, memory: MemorySystem) -> None:
-        self._memory: Any = memory
+        self._instance = MemoryInstance(memory)
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._operations: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
+        self._operations: dict[str, Callable[[Mapping[str, Any]], Any]] = {
             "hello": self._hello,
-            "reset": self._reset,
-            "ingest": self._ingest,
+            "reset": lambda _: self._instance.reset(),
+            "ingest": lambda request: self._instance.ingest(request["turns"]),
             "query": self._query,
-            "save": self._save,
+            "save": lambda _: self._instance.save(),
             "load": self._load,
         }
 
@@ -74,92 +75,36 @@ class _Server:
             operation = self._operations.get(request["op"])
             if operation is None:
                 raise ValueError(f"unknown operation {request['op']!r}")
-            reply = {"ok": True, **operation(request)}
+            reply = {"ok": True, **self._wait(operation(request))}
             # JSON has no NaN; a lone surrogate in an answer must not end the conversation.
-            return json.dumps(reply, allow_nan=False, default=str).encode("ascii")
+            return json.dumps(reply, allow_nan=False, default=_encoded).encode("ascii")
         except Exception as error:
             message = str(error) or repr(error)
             failure = {"ok": False, "error": f"{type(error).__name__}: {message}"}
             return json.dumps(failure).encode("ascii")
 
     def _hello(self, _: Mapping[str, Any]) -> dict[str, Any]:
-        memory = self._memory
-        return {
-            "name": memory.name,
-            "version": str(getattr(memory, "version", "")),
-            "saves": callable(getattr(memory, "save", None))
-            and callable(getattr(memory, "load", None)),
-        }
+        memory: Any = self._instance.memory
+        version = str(getattr(memory, "version", ""))
+        return {"name": memory.name, "version": version, "saves": self._instance.saves}
 
-    def _reset(self, _: Mapping[str, Any]) -> dict[str, Any]:
-        self._wait(self._memory.reset())
-        return {}
+    def _query(self, request: Mapping[str, Any]) -> Any:
+        budget, asked = request.get("budget_tokens"), request.get("asked")
+        return self._instance.query(request["question"], budget, asked)
 
-    def _ingest(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        result = self._wait(self._memory.ingest(request["turns"]))
-        details = dict(getattr(result, "details", None) or {})
-        return _without_none(usage=details.pop("usage", None), details=details or None)
+    def _load(self, request: Mapping[str, Any]) -> Any:
+        return self._instance.load(base64.b64decode(request["state"], validate=True))
 
-    def _query(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        optional = {"budget": request.get("budget_tokens"), "asked": request.get("asked")}
-        result = self._wait(
-            self._memory.query(request["question"], **accepted(self._memory.query, optional))
-        )
-        if not hasattr(result, "answer"):
-            if not isinstance(result, str):
-                kind = type(result).__name__
-                raise TypeError(f"`query` must return a text or a result, found a {kind}")
-            tokens = getattr(self._memory, "last_context_tokens", None)
-            return _without_none(answer=result, context_tokens=tokens)
-        return _without_none(
-            answer=result.answer,
-            context_tokens=getattr(result, "context_tokens", None),
-            context=getattr(result, "context", None),
-            recalled=getattr(result, "recalled", None),
-            usage=getattr(result, "usage", None),
-            retrieve_seconds=getattr(result, "retrieve_seconds", None),
-            answer_seconds=getattr(result, "answer_seconds", None),
-            details=getattr(result, "details", None) or None,
-        )
-
-    def _save(self, _: Mapping[str, Any]) -> dict[str, Any]:
-        save = getattr(self._memory, "save", None)
-        state = self._wait(save()) if callable(save) else None
-        return {"state": None if state is None else base64.b64encode(state).decode("ascii")}
-
-    def _load(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        load = getattr(self._memory, "load", None)
-        if not callable(load):
-            return {"loaded": False}
-        loaded = self._wait(load(base64.b64decode(request["state"], validate=True)))
-        return {"loaded": loaded is not False}
-
-    def _wait(self, value: Any) -> Any:
-        """What a method returned, awaited where it is ``async``."""
-        if not inspect.isawaitable(value):
-            return value
-
-        async def wait() -> Any:
-            return await value
-
-        if self._loop is None:
-            self._loop = asyncio.new_event_loop()
-        return self._loop.run_until_complete(wait())
+    def _wait(self, value: Any) -> dict[str, Any]:
+        """A reply, awaited where the memory is ``async``."""
+        if inspect.isawaitable(value):
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+            value = self._loop.run_until_complete(value)
+        reply: dict[str, Any] = value
+        return reply
 
 
-def accepted(method: Callable[..., Any], optional: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of the arguments that have a value and that the method takes."""
-    try:
-        parameters = inspect.signature(method).parameters
-    except (TypeError, ValueError):
-        return {}
-    takes_any = any(one.kind is one.VAR_KEYWORD for one in parameters.values())
-    return {
-        name: value
-        for name, value in optional.items()
-        if value is not None and (takes_any or name in parameters)
-    }
-
-
-def _without_none(**members: Any) -> dict[str, Any]:
-    return {name: value for name, value in members.items() if value is not None}
+def _encoded(value: Any) -> str:
+    """What JSON has no form for: bytes of a state, and whatever details of memories hold."""
+    return base64.b64encode(value).decode("ascii") if isinstance(value, bytes) else str(value)

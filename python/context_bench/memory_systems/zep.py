@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import threading
 import time
 import uuid
@@ -20,6 +19,7 @@ from context_bench.memory_systems._relay_memory import (
     batches,
     optional_import,
     spoken,
+    variables,
 )
 from context_bench.memory_types import IngestResult, Item
 
@@ -82,18 +82,17 @@ class ZepMemory(RelayMemory):
         self.embedding_model = embedding_model
         self.neo4j_uri = neo4j_uri
         self._group = ""
-        # Its makers count its uses unless this is set; what the user has set stays.
-        os.environ.setdefault("GRAPHITI_TELEMETRY_ENABLED", "false")
         graphiti = optional_import("graphiti_core", "zep")
         clients = self._clients()
         self._loop = _LoopThread()
         try:
-            if graph_driver is None:
-                self._graph = graphiti.Graphiti(
-                    neo4j_uri, neo4j_user, neo4j_password, **clients
-                )
-            else:
-                self._graph = graphiti.Graphiti(graph_driver=graph_driver, **clients)
+            # Its makers count its uses otherwise.
+            with variables(GRAPHITI_TELEMETRY_ENABLED="false"):
+                if graph_driver is None:
+                    server = (neo4j_uri, neo4j_user, neo4j_password)
+                    self._graph = graphiti.Graphiti(*server, **clients)
+                else:
+                    self._graph = graphiti.Graphiti(graph_driver=graph_driver, **clients)
             self._loop.run(self._connect())
         except Exception as error:
             self._loop.close()

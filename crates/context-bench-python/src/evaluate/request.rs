@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use context_bench::dataset::{RepeatedIds, Skipped};
+use context_bench::memory::MemoryProvider as _;
 use context_bench::plan::{BenchmarkSpec, OutputSpec, RunPlan, RunSpec, SystemSpec, Workers};
 use context_bench::planner::{self, Given, GivenExamples, Notice};
 use context_bench::store::Store;
@@ -16,6 +17,7 @@ use super::FRAMES;
 use crate::error::{bad_value, bug, with_hint};
 use crate::evaluator::NativeEvaluator;
 use crate::executor::PythonExecutor;
+use crate::memory::PythonMemory;
 use crate::metric::RunMetric;
 use crate::native_system::NativeSystem;
 use crate::notices::{notice_text, store_warnings, warn, warn_of_unlisted_models};
@@ -126,6 +128,8 @@ impl<'py> EvaluateRequest<'py> {
         // Scoring must go on while every worker waits inside a slow system.
         let wanted = workers + workers.min(4);
         let len = self.dataset.as_ref().and_then(|dataset| dataset.len().ok());
+        // A conversation has any number of questions.
+        let len = len.filter(|_| spec.memory.is_none());
         let rows = len.map(|n| n * self.systems.len() + 1);
         wanted.min(rows.unwrap_or(wanted).max(2))
     }
@@ -156,7 +160,10 @@ impl<'py> EvaluateRequest<'py> {
         let mut around = surroundings::of(py, self.index.clone())?;
         let given = &mut around.given;
         let counter = self.counter(&spec, executor)?;
-        let mut notes = self.add_systems(&mut spec, given, executor, &counter)?;
+        let mut notes = match spec.memory {
+            Some(_) => self.add_memories(py, &mut spec, given, executor, &counter)?,
+            None => self.add_systems(&mut spec, given, executor, &counter)?,
+        };
         let all_scores_known = self.add_evaluators(&mut spec, given, executor)?;
         let metrics = self.add_metrics(&mut spec, all_scores_known)?;
         self.add_data(&mut spec, given, executor)?;
@@ -195,7 +202,10 @@ impl<'py> EvaluateRequest<'py> {
         if let Some(max) = self.max_examples.filter(|_| self.dataset.is_some()) {
             evaluate = evaluate.max_examples(max);
         }
-        evaluate = evaluate.command("python: context_bench.evaluate()");
+        evaluate = evaluate.command(match spec.memory {
+            Some(_) => "python: context_bench.evaluate_memory()",
+            None => "python: context_bench.evaluate()",
+        });
         if let Some(store) = store {
             evaluate = evaluate.store(store);
         }
@@ -230,6 +240,44 @@ impl<'py> EvaluateRequest<'py> {
                 ..SystemSpec::default()
             });
             given.systems.insert(key, made.given);
+        }
+        Ok(notes)
+    }
+
+    /// Adds the memories. The spec already names those of `evaluate_memory`.
+    fn add_memories(
+        &self,
+        py: Python<'py>,
+        spec: &mut RunSpec,
+        given: &mut Given,
+        executor: &Arc<PythonExecutor>,
+        counter: &Arc<dyn TokenCounter>,
+    ) -> PyResult<SystemNotes> {
+        let mut notes = SystemNotes::default();
+        let wrapper = py
+            .import("context_bench._memory_instance")?
+            .getattr("MemoryObject")?;
+        for object in &self.systems {
+            let named = object.is_instance(&wrapper)?;
+            let object = match named {
+                true => object.clone(),
+                false => wrapper.call1((object,))?,
+            };
+            let memory = PythonMemory::new(&object, executor, counter)?;
+            if memory.identity().is_none() {
+                notes.unidentified.push(memory.name().to_owned());
+            }
+            let key = match named {
+                true => object.getattr("key")?.extract()?,
+                false => free_name(memory.name(), |key| given.memories.contains_key(key)),
+            };
+            if !named {
+                spec.systems.push(SystemSpec {
+                    given: Some(key.clone()),
+                    ..SystemSpec::default()
+                });
+            }
+            given.memories.insert(key, Arc::new(memory));
         }
         Ok(notes)
     }
@@ -281,7 +329,11 @@ impl<'py> EvaluateRequest<'py> {
         executor: &Arc<PythonExecutor>,
     ) -> PyResult<()> {
         if let Some(dataset) = &self.dataset {
-            let dataset = examples::dataset(dataset, self.max_examples, executor)?;
+            let dataset = match spec.memory {
+                // Planning looks at all conversations, while this thread can serve nobody.
+                Some(_) => examples::all(dataset)?,
+                None => examples::dataset(dataset, self.max_examples, executor)?,
+            };
             given
                 .examples
                 .insert(EXAMPLES.to_owned(), GivenExamples::new(dataset));
