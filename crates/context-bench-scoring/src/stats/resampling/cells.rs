@@ -28,7 +28,7 @@ const DRAWS_PER_CELL: usize = 16;
 /// From so many units on, neighbours are put together.
 const CONDENSED_FROM: usize = 100_000;
 /// Into so many bins of the same number of units.
-const BINS: usize = 1024;
+const BINS: usize = 256;
 
 /// What is drawn from, in the form in which a resample is quickest.
 pub(super) enum Population<'a> {
