@@ -112,6 +112,7 @@ ifeq ($(ONLY),python)
 else
 	$(CARGO) bench --locked --package context-bench-cli --bench throughput -- --bench $(if $(ONLY),--only $(ONLY))
 	$(if $(ONLY),,$(CARGO) bench --locked --package context-bench-records --bench records -- --bench)
+	$(if $(ONLY),,$(CARGO) bench --locked --package context-bench-scoring --bench statistics -- --bench)
 	$(if $(ONLY),,@$(MAKE) --no-print-directory bench-python)
 endif
 
