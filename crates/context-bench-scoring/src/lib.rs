@@ -9,6 +9,7 @@
 //! | [`text`] | normalisation, overlap, ROUGE, BM25, options and labels found in prose, judges' verdicts |
 //! | [`math`] | mathematical answers: found, read and compared |
 //! | [`stats`] | means with their errors, intervals, quantiles; two systems on the same examples: differences, verdicts, sample sizes |
+//! | [`gate`] | rules that say when a run is not good enough |
 //! | [`official`] | the rules by which the authors of benchmarks score |
 //! | [`model`] | examples, outputs, scores and rows |
 //! | [`evaluator`] | the `Evaluator` trait and every evaluator that asks nobody |
@@ -23,6 +24,7 @@
 
 pub mod digest;
 pub mod evaluator;
+pub mod gate;
 pub mod math;
 pub mod metric;
 pub mod model;

@@ -10,4 +10,5 @@
 )]
 
 mod bfcl_languages;
+mod gate;
 mod statistics;
