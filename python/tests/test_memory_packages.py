@@ -161,6 +161,33 @@ def test_a_run_asks_it_about_conversations_side_by_side(
 
 
 @pytest.mark.slow
+def test_the_program_runs_it_as_a_child_process(
+    packages: Path, relay: MemoryRelay, tmp_path: Path
+) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    data = tmp_path / "people.jsonl"
+    data.write_text("".join(json.dumps(one) + "\n" for one in CONVERSATIONS))
+    command = [
+        sys.executable, "-m", "context_bench", "memory", "--system", "mem0:batch_turns=2",
+        "--relay", relay.url, "--model", "m", "--top-k", "3", "--dataset", str(data),
+        "--max-workers", "2", "--output", "json",
+    ]  # fmt: skip
+    done = subprocess.run(
+        command, env=environment(packages, home), capture_output=True, text=True,
+        timeout=1200, check=False, cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(done.stdout)["rows"]
+    expected = [pair["answer"] for one in CONVERSATIONS for pair in one["qa_pairs"]]
+    for row, answer in zip(rows, expected, strict=True):
+        assert row["scores"]["contains"] == 1.0 and answer in row["response"]
+        # Three turns are two batches of at most two.
+        assert row["metadata"]["ingest_usage"]["completion_tokens"] == 20
+    assert relay.models == {"m", "text-embedding-3-small"}
+
+
+@pytest.mark.slow
 def test_an_endpoint_that_fails_is_an_error_of_its_request(
     packages: Path, relay: MemoryRelay, tmp_path: Path
 ) -> None:

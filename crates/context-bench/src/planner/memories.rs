@@ -1,5 +1,6 @@
 //! The memories of a run, and the questions that they are asked.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use context_bench_memory::embedding::{Embed, HashedNgrams};
@@ -24,6 +25,9 @@ pub(super) const TOP_K: usize = 10;
 
 /// Memories of the Python package, which run as child processes.
 const PYTHON_MEMORIES: [&str; 2] = ["mem0", "zep"];
+
+/// The variable with the interpreter that has the Python package.
+const PYTHON_VARIABLE: &str = "CONTEXT_BENCH_PYTHON";
 
 /// What can be said of a run of memories by its spec alone.
 pub(super) fn check(spec: &RunSpec, memory: &MemorySpec) -> Result<(), PlanError> {
@@ -137,7 +141,7 @@ impl Planner<'_> {
     ) -> Result<Arc<dyn MemoryProvider>, PlanError> {
         let name = reference.split(':').next().unwrap_or_default().trim();
         if PYTHON_MEMORIES.contains(&name) {
-            return self.python_memory(label, reference, system);
+            return self.python_memory(label, reference, system, memory);
         }
         let mut settings: MemorySettings = reference.parse().map_err(unknown)?;
         let says = |key: &str| {
@@ -185,13 +189,9 @@ impl Planner<'_> {
         label: &str,
         reference: &str,
         system: &SystemSpec,
+        memory: &MemorySpec,
     ) -> Result<Arc<dyn MemoryProvider>, PlanError> {
         let (name, parameters) = reference.split_once(':').unwrap_or((reference, ""));
-        if !parameters.is_empty() {
-            let what = format!("`{name}` takes no parameters here");
-            return Err(PlanError::new(what)
-                .with_hint("give it to `evaluate_memory` in Python, which takes all of them"));
-        }
         let Some(relay) = &self.spec.relay else {
             return Err(PlanError::new(format!("`{name}` needs a model"))
                 .with_hint("pass `--relay URL`, the endpoint for all its calls"));
@@ -200,14 +200,25 @@ impl Planner<'_> {
         let model = requests.model;
         let model = model.unwrap_or_else(|| super::defaults::DEFAULT_MODEL.to_owned());
         let python = self.spec.python.interpreter.clone();
+        let from_env = || (self.around.variable)(PYTHON_VARIABLE).map(PathBuf::from);
+        let python = python.or_else(from_env);
         let python = python.unwrap_or_else(|| "python3".into());
         let quoted = |text: &str| format!("'{}'", text.replace('\'', r"'\''"));
-        let command = format!(
+        let mut command = format!(
             "{} -m context_bench.memory_systems {name} --relay {} --model {}",
             quoted(&python.to_string_lossy()),
             quoted(relay),
             quoted(&model),
         );
+        let mut parameters: Vec<&str> = parameters.split(',').map(str::trim).collect();
+        parameters.retain(|one| !one.is_empty());
+        let top_k = memory.top_k.map(|k| format!("top_k={k}"));
+        if !parameters.iter().any(|one| one.starts_with("top_k=")) {
+            parameters.extend(top_k.as_deref());
+        }
+        for parameter in parameters {
+            command += &format!(" --set {}", quoted(parameter));
+        }
         let settings = self.command_settings(system, &command, label)?;
         Ok(Arc::new(CommandMemory::new(CommandMemorySettings::new(
             settings,
