@@ -99,6 +99,12 @@ impl AttributionSummary {
         }
     }
 
+    /// Whether figures of single examples may be shown: with more than one call in a hundred
+    /// unattributed, only the totals of an arm mean something.
+    pub fn tells_examples(&self) -> bool {
+        self.unattributed_share() <= 0.01
+    }
+
     /// The calls of one client call, in the order of the records.
     pub fn of_client<'a>(&'a self, client: usize) -> impl Iterator<Item = u64> + 'a {
         let own = self

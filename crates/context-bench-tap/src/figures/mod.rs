@@ -3,6 +3,7 @@
 
 mod calls;
 mod canonical;
+mod claim;
 mod compression;
 mod defect;
 mod engagement;
@@ -14,6 +15,7 @@ mod request_changes;
 
 pub use calls::{ExtraCalls, UsageTotal};
 pub use canonical::{CanonicalError, canonical_json};
+pub use claim::Claim;
 pub use compression::{Calibration, CompressionPair, WireCompression};
 pub use defect::{Change, Defect};
 pub use engagement::{ArmEngagement, DeclaredChanges, Engagement, engagement};

@@ -85,8 +85,9 @@ fn id_changes(client: &WireRequest, upstream: &WireRequest) -> Vec<Change> {
 fn tool_changes(ours: &[Tool], theirs: &[Tool]) -> Vec<Change> {
     let mut changes = Vec::new();
     let mut wrong = |what: String| changes.push(Change::new(Defect::Tools, what));
-    for tool in ours {
-        let Some(other) = theirs.iter().find(|other| other.name == tool.name) else {
+    let pairs = paired(ours, theirs);
+    for (tool, other) in ours.iter().zip(&pairs) {
+        let Some(other) = other.map(|at| &theirs[at]) else {
             wrong(format!("tool `{}` was removed", tool.name));
             continue;
         };
@@ -102,22 +103,35 @@ fn tool_changes(ours: &[Tool], theirs: &[Tool]) -> Vec<Change> {
             false => wrong(format!("tool `{}` was changed", tool.name)),
         }
     }
-    for tool in theirs
-        .iter()
-        .filter(|tool| !ours.iter().any(|our| our.name == tool.name))
-    {
-        wrong(format!("tool `{}` was added", tool.name));
+    for (at, tool) in theirs.iter().enumerate() {
+        if !pairs.contains(&Some(at)) {
+            wrong(format!("tool `{}` was added", tool.name));
+        }
     }
-    let common = |tools: &[Tool], others: &[Tool]| -> Vec<String> {
-        let known = tools
-            .iter()
-            .filter(|tool| others.iter().any(|other| other.name == tool.name));
-        known.map(|tool| tool.name.clone()).collect()
-    };
-    if common(ours, theirs) != common(theirs, ours) {
+    if !pairs.iter().flatten().is_sorted() {
         wrong("tools are in another order".to_owned());
     }
     changes
+}
+
+/// Which of their tools each of ours is. Names may repeat: what is equal is paired first.
+fn paired(ours: &[Tool], theirs: &[Tool]) -> Vec<Option<usize>> {
+    let mut pairs: Vec<Option<usize>> = vec![None; ours.len()];
+    for wants_equal in [true, false] {
+        for (at, tool) in ours.iter().enumerate() {
+            if pairs[at].is_some() {
+                continue;
+            }
+            let other = theirs.iter().enumerate().find(|(place, other)| {
+                let is_same = other.name == tool.name
+                    && (!wants_equal || other.definition == tool.definition);
+                is_same && !pairs.contains(&Some(*place))
+            });
+            let other = other.map(|(place, _)| place);
+            pairs[at] = other;
+        }
+    }
+    pairs
 }
 
 fn parameter_changes(

@@ -92,31 +92,30 @@ impl Scrubber {
     /// The bytes without secrets; borrowed where there are none.
     pub fn bytes<'a>(&self, bytes: &'a [u8]) -> Cow<'a, [u8]> {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        let mut may_start = scrub_pattern::may_start();
-        for first in known.spellings.iter().filter_map(|one| one.first()) {
-            may_start[usize::from(*first)] = true;
-        }
+        let known = &known.spellings;
+        let by_heart = known
+            .iter()
+            .flat_map(|one| memchr::memmem::find_iter(bytes, one));
+        let mut places: Vec<usize> = scrub_pattern::candidates(bytes).chain(by_heart).collect();
+        places.sort_unstable();
         let mut out: Vec<u8> = Vec::new();
         let mut done = 0;
-        let mut at = 0;
-        while at < bytes.len() {
-            if !may_start[usize::from(bytes[at])] {
-                at += 1;
+        for at in places {
+            // Inside of what was taken out already.
+            if at < done {
                 continue;
             }
             let rest = &bytes[at..];
             let before = at.checked_sub(1).map(|before| bytes[before]);
-            let by_heart = known.spellings.iter().find(|one| rest.starts_with(one));
+            let by_heart = known.iter().find(|one| rest.starts_with(one));
             let found = by_heart.map(|one| (one.len(), "credential"));
             let found = found.or_else(|| scrub_pattern::starts_here(before, rest));
             let Some((length, kind)) = found else {
-                at += 1;
                 continue;
             };
             out.extend_from_slice(&bytes[done..at]);
             out.extend_from_slice(format!("<redacted:{kind}>").as_bytes());
-            at += length.max(1);
-            done = at;
+            done = at + length;
         }
         if done == 0 {
             return Cow::Borrowed(bytes);

@@ -13,16 +13,16 @@ const STARTS: [(&[u8], usize, &str); 9] = [
     (b"xox", 20, "slack-token"),
     (b"AKIA", 20, "aws-key"),
 ];
-const PEM_BEGIN: &[u8] = b"-----BEGIN ";
+const JWT_BEGIN: &[u8] = b"eyJ";
+pub(super) const PEM_BEGIN: &[u8] = b"-----BEGIN ";
 const PEM_END: &[u8] = b"-----END ";
 
-/// The bytes that one of the patterns begins with.
-pub(super) fn may_start() -> [bool; 256] {
-    let mut firsts = [false; 256];
-    for byte in *b"sAghxe-" {
-        firsts[usize::from(byte)] = true;
-    }
-    firsts
+/// Where one of the patterns may begin. Looking for whole beginnings is far faster than looking
+/// at every byte.
+pub(super) fn candidates(text: &[u8]) -> impl Iterator<Item = usize> {
+    let starts = STARTS.iter().map(|(start, ..)| *start);
+    let starts = starts.chain([JWT_BEGIN, PEM_BEGIN]);
+    starts.flat_map(|start| memchr::memmem::find_iter(text, start))
 }
 
 /// A secret in a text: how long it is and what it is.
@@ -52,7 +52,7 @@ pub(super) fn starts_here(before: Option<u8>, rest: &[u8]) -> Option<Found> {
 
 /// Three parts of base64 with dots between them, of which the first two are JSON objects.
 fn jwt(rest: &[u8]) -> Option<Found> {
-    if !rest.starts_with(b"eyJ") {
+    if !rest.starts_with(JWT_BEGIN) {
         return None;
     }
     let is_part = |byte: &u8| is_of_key(*byte);

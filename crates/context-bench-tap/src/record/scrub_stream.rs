@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use super::scrub::Scrubber;
-use super::scrub_pattern;
+use super::scrub_pattern::PEM_BEGIN;
 
 /// How much is looked at together. A secret is found as long as it is not longer than half
 /// of it: private keys have up to 13 KiB.
 const WINDOW: usize = 64 * 1024;
-const PEM_BEGIN: &[u8] = b"-----BEGIN ";
 /// The last line of a private key has no more bytes.
 const LONGEST_PEM_END: usize = 64;
 
@@ -61,15 +60,10 @@ impl StreamScrubber {
         let held = &self.held;
         // What begins later may be a known secret that is not complete yet.
         let end = held.len() - self.scrubber.longest().min(WINDOW / 4);
-        // Dots part the words of a JWT.
-        let is_inside = |byte: &u8| scrub_pattern::is_of_key(*byte) || *byte == b'.';
-        let word = held[..end].iter().rev().take_while(|byte| is_inside(byte));
-        let mut cut = end - word.count();
-        let least = held.len() - WINDOW / 2;
-        // A word that fills half of the window is data, not a key.
-        if cut < least.min(end) {
-            cut = end;
-        }
+        let least = (held.len() - WINDOW / 2).min(end);
+        // No key has any of these in it. A word that fills half of the window is data, not a key.
+        let space = memchr::memrchr3(b' ', b'"', b'\n', &held[least..end]);
+        let mut cut = space.map_or(end, |at| least + at + 1);
         if let Some(start) = self.scrubber.known_across(held, cut) {
             cut = start;
         }

@@ -63,7 +63,7 @@ impl Connection {
             match after {
                 After::Continue if *stop.borrow() => return,
                 After::Continue => {}
-                After::Close => return self.linger().await,
+                After::Close => return self.linger(stop).await,
                 After::Reset => {
                     // Fails only on a socket that is dead already.
                     let _ = self.client.set_zero_linger();
@@ -159,7 +159,7 @@ impl Connection {
     }
 
     /// Lets the answer arrive: a close with unread bytes would reset the connection under it.
-    async fn linger(mut self) {
+    async fn linger(mut self, mut stop: watch::Receiver<bool>) {
         self.upstream = None;
         if self.client.shutdown().await.is_err() {
             return;
@@ -167,8 +167,11 @@ impl Connection {
         let mut rest = vec![0; READ_SIZE];
         let drain =
             async { while matches!(self.client.read(&mut rest).await, Ok(read) if read > 0) {} };
-        // Whether the client closed or the time is up, the socket closes now.
-        let _ = tokio::time::timeout(LINGER, drain).await;
+        // Whether the client closed, the time is up or the tap stops, the socket closes now.
+        tokio::select! {
+            _ = tokio::time::timeout(LINGER, drain) => {}
+            () = stopped(&mut stop) => {}
+        }
     }
 }
 

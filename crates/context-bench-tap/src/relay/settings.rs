@@ -55,7 +55,7 @@ impl Vendor {
 }
 
 /// Where calls go.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Upstream {
     /// The base address. `https://api.example.com` and `https://api.example.com/v1` mean the
     /// same: what the path of a call and the address share stands there once.
@@ -67,6 +67,17 @@ pub struct Upstream {
     pub usage: Option<UsageShape>,
     /// TLS of its own, such as a certificate that the machine does not know.
     pub tls: Option<Arc<ClientConfig>>,
+}
+
+// An address may hold a password.
+impl fmt::Debug for Upstream {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Upstream")
+            .field("host", &self.base.host_str())
+            .field("path", &self.base.path())
+            .field("credential", &self.credential)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Upstream {

@@ -29,6 +29,10 @@ impl Address {
     pub(crate) fn of(upstream: &Upstream) -> Result<Self, AddressError> {
         let base = &upstream.base;
         let wrong = || AddressError::Invalid(shown(base));
+        // It would be lost, and shown where addresses are shown.
+        if !base.username().is_empty() || base.password().is_some() {
+            return Err(AddressError::User(shown(base)));
+        }
         let host = base.host().ok_or_else(wrong)?.to_owned();
         let port = base.port_or_known_default().ok_or_else(wrong)?;
         let tls = match base.scheme() {
@@ -79,6 +83,8 @@ impl Address {
 pub(crate) enum AddressError {
     #[error("`{0}` is not an http or https address")]
     Invalid(String),
+    #[error("`{0}` has a user or a password: give the key as the credential")]
+    User(String),
     #[error(transparent)]
     Tls(#[from] TlsError),
 }

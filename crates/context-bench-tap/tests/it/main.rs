@@ -3,6 +3,7 @@
 // Helpers of tests are tests too, which the settings of clippy do not see.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod anything;
 mod attribution;
 mod faults;
 mod load;
