@@ -40,7 +40,8 @@ impl Comparison {
     /// Whether it is so. Sides that differ by rounding only are equal: 0.78 is not less than
     /// 0.8 − 0.02.
     fn holds(self, left: f64, right: f64) -> bool {
-        let rounding = 1e-12 * left.abs().max(right.abs());
+        // A cost may be infinite, of which any part is infinite too.
+        let rounding = 1e-12 * left.abs().max(right.abs()).min(f64::MAX);
         let equal = left == right || (left - right).abs() <= rounding;
         match self {
             Self::Less => !equal && left < right,

@@ -33,6 +33,8 @@ impl GateFigures for Run {
             ("latency_p95", FigureOf::Baseline, _) => figure(2.0, 0.0),
             ("error_rate", FigureOf::System, _) => figure(0.01, 0.0),
             ("acc,none", FigureOf::System, _) => figure(0.6, 0.0),
+            // No answer passed.
+            ("cost_of_pass", FigureOf::System, _) => figure(f64::INFINITY, 0.0),
             ("prompt_tokens", FigureOf::System, _) => figure(0.0, 0.0),
             ("prompt_tokens", FigureOf::Baseline, _) => figure(0.0, 0.0),
             _ => GateFigure::default(),
@@ -47,6 +49,7 @@ impl GateFigures for Run {
             "acc,none",
             "prompt_tokens",
             "judge_score",
+            "cost_of_pass",
         ];
         names.map(String::from).to_vec()
     }
@@ -83,6 +86,9 @@ fn rules_pass_and_fail() {
         ("error_rate >= 1%", true),
         ("latency_p95 > 1.2 * baseline", true),
         ("latency_p95 > 3", false),
+        ("cost_of_pass > 3", true),
+        ("cost_of_pass >= 3", true),
+        ("cost_of_pass < 3", false),
         ("latency_p95 > baseline(latency_p95) + 1e-1", true),
         ("f1 < 0.79 + 0 * latency_p95", true),
         // With uncertainty: surely worse by more than the margin, or perhaps.
