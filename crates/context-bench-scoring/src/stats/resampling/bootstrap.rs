@@ -30,9 +30,6 @@ pub(in crate::stats) fn bca(
     let acceleration = acceleration(units, sum, size)?;
     let population = Population::of(units);
     let mut means = resampling.each(|stream| population.resampled_mean(stream));
-    if means.is_empty() {
-        return None;
-    }
     means.sort_unstable_by(f64::total_cmp);
     let n = means.len() as f64;
     // Rounding must not decide whether a resample equals the estimate: on a lattice many do.

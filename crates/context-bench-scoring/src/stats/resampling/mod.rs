@@ -23,7 +23,7 @@ pub(super) use sign_flip::sign_flip;
 /// How often to draw, from which seed, and on how many threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Resampling {
-    /// How many resamples.
+    /// How many resamples, at least one.
     pub resamples: usize,
     /// The same seed gives the same resamples.
     pub seed: u64,
@@ -55,7 +55,7 @@ impl Resampling {
         &self,
         draw: impl Fn(&mut RandomStream) -> T + Sync,
     ) -> Vec<T> {
-        threads::in_order(self.resamples, self.threads, |at| {
+        threads::in_order(self.resamples.max(1), self.threads, |at| {
             draw(&mut RandomStream::new(self.seed, at as u64))
         })
     }

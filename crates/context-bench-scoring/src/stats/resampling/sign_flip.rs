@@ -59,9 +59,10 @@ pub(in crate::stats) fn sign_flip(units: &[Unit], resampling: &Resampling) -> Si
         .collect();
     let population = Population::of(&sizes);
     let far = resampling.each(|stream| is_as_far(population.flipped_sum(stream)));
+    let flips = far.len();
     let far = far.into_iter().filter(|far| *far).count();
     SignFlipTest {
-        p_value: (1 + far) as f64 / (1 + resampling.resamples) as f64,
+        p_value: (1 + far) as f64 / (1 + flips) as f64,
         is_exact: false,
         nonzero: n,
     }
