@@ -106,9 +106,12 @@ fuzz: ## Mutate texts through every pure evaluator: make fuzz SECONDS=120
 fuzz-yaml: ## Mutate YAML texts through the reader: make fuzz-yaml SECONDS=120
 	$(CARGO) run --locked --package context-bench-template --example fuzz -- $(SECONDS) 1 crates/context-bench/catalog/*/*.yaml
 
-bench: ## Measure throughput, latency, memory, store, scoring, tasks and start-up (optimised build, minutes); ONLY=scoring for one part, ONLY=python for the package
+bench: ## Measure throughput, latency, memory, store, scoring, tasks and start-up (optimised build, minutes); ONLY=scoring for one part, ONLY=python for the package, ONLY=statistics with simulations
 ifeq ($(ONLY),python)
 	@$(MAKE) --no-print-directory bench-python
+else ifeq ($(ONLY),statistics)
+	$(CARGO) bench --locked --package context-bench-scoring --bench statistics -- --bench
+	$(CARGO) bench --locked --package context-bench-scoring --bench statistics -- --bench --simulate
 else
 	$(CARGO) bench --locked --package context-bench-cli --bench throughput -- --bench $(if $(ONLY),--only $(ONLY))
 	$(if $(ONLY),,$(CARGO) bench --locked --package context-bench-records --bench records -- --bench)

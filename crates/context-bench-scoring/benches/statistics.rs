@@ -1,4 +1,5 @@
-//! `make bench`: what resampling costs, beside a plain sum of as many numbers.
+//! `make bench ONLY=statistics`: what resampling costs, beside a plain sum of as many numbers, and
+//! how often intervals and verdicts are right.
 //!
 //! Everything is measured in one run and printed as rows of a Markdown table. Nothing here asserts.
 #![allow(
@@ -7,6 +8,10 @@
     missing_docs,
     reason = "a measuring program, not part of the product"
 )]
+
+// In a separate folder, or cargo would take the file for a bench.
+#[path = "statistics/simulation.rs"]
+mod simulation;
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -18,8 +23,14 @@ use context_bench_scoring::stats::{
 
 fn main() {
     // `cargo test --all-targets` runs benches too; only `make bench` measures.
-    if !std::env::args().any(|arg| arg == "--bench") {
+    let is_asked = |flag: &str| std::env::args().any(|arg| arg == flag);
+    if !is_asked("--bench") {
         println!("nothing measured: run `make bench`");
+        return;
+    }
+    if is_asked("--simulate") {
+        simulation::coverage();
+        simulation::monitored();
         return;
     }
     println!("| What | Measured | Beside | Ratio |");
