@@ -84,6 +84,9 @@ pub struct Query<'a> {
     pub text: &'a str,
     /// The turns that the data marks; only the oracle looks at them.
     pub evidence: Option<&'a [TurnId]>,
+    /// The most tokens that may be recalled for it, where that is less than the settings
+    /// of the memory say.
+    pub budget_tokens: Option<u64>,
 }
 
 impl<'a> Query<'a> {
@@ -92,6 +95,7 @@ impl<'a> Query<'a> {
         Self {
             text,
             evidence: None,
+            budget_tokens: None,
         }
     }
 }
@@ -99,8 +103,8 @@ impl<'a> Query<'a> {
 impl<'a> From<&'a MemoryQuestion> for Query<'a> {
     fn from(asked: &'a MemoryQuestion) -> Self {
         Self {
-            text: &asked.question,
             evidence: Some(&asked.evidence),
+            ..Self::new(&asked.question)
         }
     }
 }

@@ -60,9 +60,10 @@ impl Memory for RankedMemory {
             true => self.settings.top_k,
             false => usize::MAX,
         };
+        let budgets = [self.settings.budget_tokens, query.budget_tokens];
         Ok(self.history.recall(
             candidates.into_iter().take(most),
-            self.settings.budget_tokens,
+            budgets.into_iter().flatten().min(),
             self.ranker.too_large(),
         ))
     }

@@ -66,8 +66,8 @@ fn each_kind_recalls_its_turns() {
         let mut memory = build(settings);
         assert_eq!(memory.ingest(&turns()).unwrap().turns, 5);
         let query = Query {
-            text: question,
             evidence: Some(&evidence),
+            ..Query::new(question)
         };
         let recalled = memory.recall(&query).unwrap();
         assert_eq!(ids(&recalled), expected, "{settings}");
@@ -104,16 +104,23 @@ fn budgets_leave_no_gap_in_a_history_and_pass_over_long_turns_in_a_ranking() {
         Turn::new("long", "user", "pottery pottery is what I like most of all"),
         Turn::new("last", "user", "bye"),
     ];
-    for (settings, expected) in [
-        ("naive:budget_tokens=4", vec!["last"]),
-        ("window:budget_tokens=4", vec!["last"]),
-        ("bm25:budget_tokens=4", vec!["short"]),
-        ("bm25:budget_tokens=1", vec![]),
+    // The less of the settings and the question counts.
+    for (settings, budget_tokens, expected) in [
+        ("naive:budget_tokens=4", None, vec!["last"]),
+        ("naive", Some(4), vec!["last"]),
+        ("window:budget_tokens=4", Some(100), vec!["last"]),
+        ("bm25:budget_tokens=4", None, vec!["short"]),
+        ("bm25:budget_tokens=4", Some(1), vec![]),
+        ("bm25:budget_tokens=1", None, vec![]),
     ] {
         let mut memory = build(settings);
         memory.ingest(&turns).unwrap();
-        let recalled = memory.recall(&Query::new("pottery")).unwrap();
-        assert_eq!(ids(&recalled), expected, "{settings}");
+        let query = Query {
+            budget_tokens,
+            ..Query::new("pottery")
+        };
+        let recalled = memory.recall(&query).unwrap();
+        assert_eq!(ids(&recalled), expected, "{settings} {budget_tokens:?}");
     }
 }
 
@@ -128,8 +135,8 @@ fn nothing_leaks_across_a_reset() {
         let mut fresh = MemorySettings::new(kind).build(&tools()).unwrap();
         fresh.ingest(&turns()).unwrap();
         let query = Query {
-            text: "What is the dog called?",
             evidence: Some(&[]),
+            ..Query::new("What is the dog called?")
         };
         assert_eq!(used.recall(&query), fresh.recall(&query), "{kind}");
         assert_eq!(used.save(), fresh.save(), "{kind}");
@@ -167,8 +174,8 @@ fn saved_states_answer_as_before() {
             .unwrap();
         loaded.load(&state).unwrap();
         let query = Query {
-            text: "When is Ann's pottery class?",
             evidence: Some(&["t3".into()]),
+            ..Query::new("When is Ann's pottery class?")
         };
         assert_eq!(memory.recall(&query), loaded.recall(&query), "{kind}");
         assert_eq!(loaded.save(), state);
@@ -221,7 +228,7 @@ proptest! {
             let settings = MemorySettings { top_k, budget_tokens: budget, ..MemorySettings::new(kind) };
             let mut memory = settings.build(&tools()).unwrap();
             memory.ingest(&turns).unwrap();
-            let query = Query { text: &question, evidence: Some(&[]) };
+            let query = Query { evidence: Some(&[]), ..Query::new(&question) };
             let recalled = memory.recall(&query).unwrap();
             prop_assert!(recalled.tokens <= budget.unwrap_or(u64::MAX));
             let positions: std::collections::HashSet<usize> =

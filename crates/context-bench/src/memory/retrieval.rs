@@ -120,12 +120,14 @@ impl Retrieval {
     async fn recall(&self, query: &MemoryQuery<'_>) -> Result<Recalled, SystemError> {
         let memory = Arc::clone(&self.memory);
         let (text, evidence) = (query.question.to_owned(), query.evidence.map(<[_]>::to_vec));
+        let budget_tokens = query.budget_tokens;
         let work = move || {
             let memory = memory.read().unwrap_or_else(PoisonError::into_inner);
             // A question without marks has nothing that the oracle could hand over.
             memory.recall(&Query {
                 text: &text,
                 evidence: Some(evidence.as_deref().unwrap_or_default()),
+                budget_tokens,
             })
         };
         let recalled = tokio::task::spawn_blocking(work).await;
