@@ -1,15 +1,14 @@
 //! [`attribute`]: the rules, in their order.
 //!
 //! The arm is exact and comes first: only client calls of the same arm are looked at. A credential
-//! names an example and a header names a call; where the two contradict each other, neither counts.
+//! names an example and a header names a call; where no call has both, neither counts.
 //! What begins after the client had its answer is background work of the proxy: it belongs to the
 //! arm, whatever it carries.
 
-use std::collections::HashMap;
-
 use serde::{Deserialize, Serialize};
 
-use super::client_call::{AnswerIdentity, ClientCall, Sign};
+use super::client_call::{ClientCall, Sign};
+use super::index::{AnswerIndex, ArmIndex};
 use crate::record::CallRecord;
 
 /// What may be used beyond what calls carry.
@@ -74,7 +73,7 @@ pub enum Unattributed {
     UnknownArm,
     /// It began when the client had its answer already.
     Late,
-    /// Its credential and its header name different examples.
+    /// No client call has both its credential and its header.
     Contradiction,
     /// It carries nothing that tells, and is like no call, or like several.
     Unknown,
@@ -121,21 +120,17 @@ pub fn attribute(
     clients: &[ClientCall],
     rules: &AttributionRules,
 ) -> AttributionSummary {
-    let mut arms: HashMap<&str, Vec<usize>> = HashMap::new();
-    for (at, client) in clients.iter().enumerate() {
-        arms.entry(&client.arm).or_default().push(at);
-    }
-    let index = Index {
+    let arms = ArmIndex::of(clients);
+    let run = Run {
         calls,
         clients,
         rules,
-        answers: calls.iter().map(AnswerIdentity::of_call).collect(),
+        answers: AnswerIndex::of(calls),
     };
     let mut summary = AttributionSummary::default();
     for (at, call) in calls.iter().enumerate() {
-        let of_arm = call.arm.as_deref().and_then(|arm| arms.get(arm));
-        let found = match of_arm {
-            Some(of_arm) => index.attribute(at, of_arm),
+        let found = match call.arm.as_deref().and_then(|arm| arms.get(arm)) {
+            Some(arm) => run.attribute(at, arm),
             None => Err(Unattributed::UnknownArm),
         };
         match found {
@@ -151,81 +146,78 @@ pub fn attribute(
     summary
 }
 
-struct Index<'a> {
+struct Run<'a> {
     calls: &'a [CallRecord],
     clients: &'a [ClientCall],
     rules: &'a AttributionRules,
-    /// What identifies the answer of each call.
-    answers: Vec<AnswerIdentity>,
+    answers: AnswerIndex,
 }
 
 type Found = Result<(usize, Method, f64), Unattributed>;
 
-impl Index<'_> {
-    fn attribute(&self, at: usize, of_arm: &[usize]) -> Found {
+impl Run<'_> {
+    fn attribute(&self, at: usize, arm: &ArmIndex<'_>) -> Found {
         let call = &self.calls[at];
-        let (named, is_named) = self.named(call, of_arm)?;
         let accepted = call.timeline.accepted;
-        let is_open = |client: &&usize| self.clients[**client].was_open(accepted, 0);
-        let open: Vec<usize> = named.iter().filter(is_open).copied().collect();
-        if let (Some(method), [only]) = (is_named, open.as_slice()) {
-            return Ok((*only, method, 1.0));
-        }
-        // Its example is known and none of its calls was open: work after the answer.
-        if is_named.is_some() && open.is_empty() {
-            return Err(Unattributed::Late);
+        let named = self.named(call, arm)?;
+        let open_after = |grace: u64| match named {
+            Some((named, _)) => {
+                let is_open = |client: &&usize| self.clients[**client].was_open(accepted, grace);
+                named.iter().filter(is_open).copied().collect()
+            }
+            None => arm.open(self.clients, accepted, grace),
+        };
+        let open = open_after(0);
+        if let Some((_, method)) = named {
+            match open.as_slice() {
+                [only] => return Ok((*only, method, 1.0)),
+                // Its example is known and none of its calls was open: work after the answer.
+                [] => return Err(Unattributed::Late),
+                _ => {}
+            }
         }
         self.by_answer(at, &open)
             .or_else(|| self.by_likeness(call, &open))
-            .or_else(|| self.by_single_flight(call, &named))
+            .or_else(|| self.by_single_flight(&open, || open_after(self.rules.grace)))
             .ok_or(match open.is_empty() {
                 true => Unattributed::Late,
                 false => Unattributed::Unknown,
             })
     }
 
-    /// The client calls that its carriers name, and which carrier did; all of the arm where it
-    /// carries nothing that is known.
-    fn named(
+    /// The client calls that its carriers name, and which carrier did; none where it carries
+    /// nothing that is known.
+    fn named<'i>(
         &self,
         call: &CallRecord,
-        of_arm: &[usize],
-    ) -> Result<(Vec<usize>, Option<Method>), Unattributed> {
-        let having = |is: &dyn Fn(&ClientCall) -> bool| -> Vec<usize> {
-            let known = of_arm.iter().filter(|client| is(&self.clients[**client]));
-            known.copied().collect()
-        };
+        arm: &'i ArmIndex<'_>,
+    ) -> Result<Option<(&'i [usize], Method)>, Unattributed> {
         let carriers = &call.carriers;
-        let by_credential = carriers
-            .credential
-            .as_ref()
-            .map(|credential| having(&|client| client.credential.as_ref() == Some(credential)));
-        let id = carriers.header.as_ref().or(carriers.query.as_ref());
-        let by_header = id.map(|id| having(&|client| client.id == *id));
-        let by_credential = by_credential.filter(|named| !named.is_empty());
-        let by_header = by_header.filter(|named| !named.is_empty());
-        match (by_credential, by_header) {
+        let credential = carriers.credential.as_deref();
+        let by_credential = credential.and_then(|credential| arm.by_credential.get(credential));
+        let id = carriers.header.as_deref().or(carriers.query.as_deref());
+        let by_header = id.and_then(|id| arm.by_id.get(id));
+        let by_credential = by_credential.map(Vec::as_slice);
+        match (by_credential, by_header.map(Vec::as_slice)) {
             (Some(credential), Some(header)) => {
-                let example = |at: &usize| &self.clients[*at].example;
-                let agree = credential
-                    .iter()
-                    .any(|one| header.iter().any(|two| example(one) == example(two)));
-                match agree {
-                    // The header is the closer one: a credential serves a whole conversation.
-                    true if credential.len() > 1 => Ok((header, Some(Method::Header))),
-                    true => Ok((credential, Some(Method::Credential))),
+                // The header is the closer one: a credential serves a whole conversation, or
+                // even a whole arm.
+                let is_of_both = header.iter().any(|client| credential.contains(client));
+                match is_of_both {
+                    true if credential.len() > 1 => Ok(Some((header, Method::Header))),
+                    true => Ok(Some((credential, Method::Credential))),
                     false => Err(Unattributed::Contradiction),
                 }
             }
-            (Some(named), None) => Ok((named, Some(Method::Credential))),
-            (None, Some(named)) => Ok((named, Some(Method::Header))),
-            (None, None) => Ok((of_arm.to_vec(), None)),
+            (Some(named), None) => Ok(Some((named, Method::Credential))),
+            (None, Some(named)) => Ok(Some((named, Method::Header))),
+            (None, None) => Ok(None),
         }
     }
 
     /// The one open call whose client got this very answer, if no other answer is the same.
     fn by_answer(&self, at: usize, open: &[usize]) -> Option<(usize, Method, f64)> {
-        let answer = &self.answers[at];
+        let answer = self.answers.answer(at);
         for sign in Sign::ALL {
             let is_same = |client: &&usize| self.clients[**client].answer.agrees(answer, sign);
             let same: Vec<usize> = open.iter().filter(is_same).copied().collect();
@@ -235,12 +227,11 @@ impl Index<'_> {
                 _ => return None,
             };
             let got = &self.clients[client];
-            let mut others = self.calls.iter().zip(&self.answers).enumerate();
-            let has_rival = others.any(|(other, (call, answer))| {
-                other != at
+            let has_rival = self.answers.same(answer, sign).iter().any(|other| {
+                let call = &self.calls[*other];
+                *other != at
                     && call.arm.as_deref() == Some(&got.arm)
                     && got.was_open(call.timeline.accepted, 0)
-                    && got.answer.agrees(answer, sign)
             });
             let found = (client, Method::AnswerIdentity, sign.confidence());
             return (!has_rival).then_some(found);
@@ -263,26 +254,23 @@ impl Index<'_> {
         is_clear.then_some((client, Method::Fingerprint, best))
     }
 
-    /// The only call that was open or had just ended, where the client made one at a time.
-    fn by_single_flight(&self, call: &CallRecord, named: &[usize]) -> Option<(usize, Method, f64)> {
+    /// The only call that was open, or else had just ended, where the client made one at a time.
+    fn by_single_flight(
+        &self,
+        open: &[usize],
+        just_ended: impl FnOnce() -> Vec<usize>,
+    ) -> Option<(usize, Method, f64)> {
         if !self.rules.is_exclusive {
             return None;
         }
-        let accepted = call.timeline.accepted;
-        let open = |grace| {
-            let open = named
-                .iter()
-                .filter(|client| self.clients[**client].was_open(accepted, grace));
-            open.copied().collect::<Vec<usize>>()
+        let only = match open {
+            [only] => *only,
+            [] => match just_ended().as_slice() {
+                [only] => *only,
+                _ => return None,
+            },
+            _ => return None,
         };
-        // What is open comes before what has just ended.
-        let candidates = match open(0) {
-            open_now if open_now.is_empty() => open(self.rules.grace),
-            open_now => open_now,
-        };
-        let [only] = candidates.as_slice() else {
-            return None;
-        };
-        Some((*only, Method::SingleFlight, 0.8))
+        Some((only, Method::SingleFlight, 0.8))
     }
 }

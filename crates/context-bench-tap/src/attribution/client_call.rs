@@ -72,22 +72,29 @@ impl AnswerIdentity {
         }
     }
 
-    /// Whether both are the same answer, by this sign.
-    pub(super) fn agrees(&self, other: &Self, sign: Sign) -> bool {
+    /// What it is known by; none where it has no such sign, or one that tells nothing.
+    pub(super) fn value(&self, sign: Sign) -> Option<&str> {
         /// Shorter answers are the same for many calls.
         const TELLING: usize = 24;
         match sign {
-            Sign::Id => self.id.is_some() && self.id == other.id,
-            Sign::RequestId => self.request_id.is_some() && self.request_id == other.request_id,
-            Sign::Output => {
-                self.text_bytes >= TELLING && self.output.is_some() && self.output == other.output
-            }
+            Sign::Id => self.id.as_deref(),
+            Sign::RequestId => self.request_id.as_deref(),
+            Sign::Output => self
+                .output
+                .as_deref()
+                .filter(|_| self.text_bytes >= TELLING),
         }
+    }
+
+    /// Whether both are the same answer, by this sign.
+    pub(super) fn agrees(&self, other: &Self, sign: Sign) -> bool {
+        let value = self.value(sign);
+        value.is_some() && value == other.value(sign)
     }
 }
 
 /// What an answer is known by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Sign {
     Id,
     RequestId,

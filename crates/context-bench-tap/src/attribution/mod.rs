@@ -8,6 +8,7 @@ mod class;
 mod client_call;
 mod credential;
 mod fingerprint;
+mod index;
 
 pub use attribute::{
     Attribution, AttributionRules, AttributionSummary, Method, Unattributed, attribute,

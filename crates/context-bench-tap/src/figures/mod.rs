@@ -12,6 +12,7 @@ mod message_changes;
 mod progress;
 mod reply_changes;
 mod request_changes;
+mod stream_changes;
 
 pub use calls::{ExtraCalls, UsageTotal};
 pub use canonical::{CanonicalError, canonical_json};
@@ -24,3 +25,4 @@ pub use message_changes::aligned;
 pub use progress::{OutputProgress, StreamFidelity};
 pub use reply_changes::{Delivered, reply_changes};
 pub use request_changes::{cross_talk, request_changes};
+pub use stream_changes::stream_changes;

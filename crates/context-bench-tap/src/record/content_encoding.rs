@@ -1,6 +1,8 @@
 //! Bodies that were compressed on the wire, decoded for a look at them.
 
-use std::io::{self, Read};
+use std::io::{self, Read, Write as _};
+
+use super::call::Frame;
 
 /// Why a body could not be decoded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -55,6 +57,30 @@ pub fn decoded(bytes: &[u8], encodings: &[String], limit: usize) -> Result<Vec<u
     Ok(bytes)
 }
 
+/// The pieces of a gzipped body as pieces of its content: what each of them let a reader see.
+/// None when the bytes are broken or more than the limit. Compression in front of a stream holds the first token back
+/// until a block ends, which is what this shows.
+pub(super) fn content_frames(bytes: &[u8], frames: &[Frame], limit: usize) -> Option<Vec<Frame>> {
+    let mut decoder = flate2::write::MultiGzDecoder::new(Vec::new());
+    let mut shown = Vec::with_capacity(frames.len());
+    let mut seen = 0;
+    for frame in frames {
+        let start = usize::try_from(frame.offset()).ok()?;
+        let end = usize::try_from(frame.offset() + frame.length()).ok()?;
+        decoder.write_all(bytes.get(start..end)?).ok()?;
+        decoder.flush().ok()?;
+        let content = decoder.get_ref().len() as u64;
+        if content > limit as u64 {
+            return None;
+        }
+        if content > seen {
+            shown.push(Frame(seen, content - seen, frame.after()));
+            seen = content;
+        }
+    }
+    Some(shown)
+}
+
 /// Reads one byte more than the limit at most, which tells that there is more.
 fn limited(reader: impl Read, limit: usize) -> io::Result<Vec<u8>> {
     let mut out = Vec::new();
@@ -64,8 +90,6 @@ fn limited(reader: impl Read, limit: usize) -> io::Result<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write as _;
-
     use super::*;
 
     fn gzip(bytes: &[u8]) -> Vec<u8> {
@@ -96,6 +120,31 @@ mod tests {
             let decoded = decoded(&bytes, &names(encodings), 100);
             assert_eq!(decoded.as_deref(), Ok(&text[..]), "{encodings:?}");
         }
+    }
+
+    #[test]
+    fn pieces_show_what_a_reader_could_see() {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        let mut ends = vec![0];
+        for text in ["first ", "second "] {
+            encoder.write_all(text.as_bytes()).unwrap();
+            encoder.flush().unwrap();
+            ends.push(encoder.get_ref().len() as u64);
+        }
+        let bytes = encoder.finish().unwrap();
+        ends.push(bytes.len() as u64);
+        let frames: Vec<Frame> = ends
+            .windows(2)
+            .zip(1..)
+            .map(|(ends, at)| Frame(ends[0], ends[1] - ends[0], at))
+            .collect();
+        let shown = content_frames(&bytes, &frames, 100);
+        assert_eq!(shown, Some(vec![Frame(0, 6, 1), Frame(6, 7, 2)]));
+        assert_eq!(content_frames(&bytes, &frames, 5), None);
+        assert_eq!(
+            content_frames(b"no gzip at all", &[Frame(0, 14, 1)], 100),
+            None
+        );
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::body::{BodyContent, RecordedBody};
 use super::call::{
     BodyRef, CallRecord, Carriers, EndState, Frame, Purpose, RequestRecord, ResponseRecord, Stored,
 };
-use super::content_encoding::decoded;
+use super::content_encoding::{content_frames, decoded};
 use super::scrub::Scrubber;
 use super::timeline::Timeline;
 use crate::http1::Headers;
@@ -222,14 +222,13 @@ fn record(finished: FinishedCall, scrubber: &Scrubber) -> (CallRecord, Vec<Store
     let mut answered = None;
     let response = finished.answer.map(|answer| {
         let encodings = answer.headers.words("content-encoding");
+        let is_stream = is_stream(&answer.headers);
+        let shown = shown_frames(&answer, &encodings);
         let (body_ref, body) = open(answer.body, &encodings, scrubber, &mut bodies);
         if let Some(body) = body {
-            let is_stream = is_stream(&answer.headers);
-            let is_plain = encodings.iter().all(|encoding| encoding == "identity");
             let mut reader = ReplyReader::new(route.format, finished.shape);
             if is_stream {
-                let frames = is_plain.then_some(answer.frames.as_slice());
-                read_stream(&body, frames, &mut reader, &mut timeline);
+                read_stream(&body, shown.as_deref(), &mut reader, &mut timeline);
             } else {
                 reader.whole(&body);
             }
@@ -278,6 +277,19 @@ fn is_stream(headers: &Headers) -> bool {
     kind.trim_start()
         .to_ascii_lowercase()
         .starts_with("text/event-stream")
+}
+
+/// The pieces of an answer as a reader sees its content; none where its encoding hides them.
+fn shown_frames(answer: &FinishedAnswer, encodings: &[String]) -> Option<Vec<Frame>> {
+    let mut encodings = encodings.iter().filter(|encoding| *encoding != "identity");
+    match (encodings.next().map(String::as_str), encodings.next()) {
+        (None, _) => Some(answer.frames.clone()),
+        (Some("gzip" | "x-gzip"), None) => match &answer.body.content {
+            BodyContent::Memory(held) => content_frames(&held.bytes, &answer.frames, READ_LIMIT),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// Reads the events of a stream, and sets the stamps that depend on what they say.
