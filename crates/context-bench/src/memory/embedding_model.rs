@@ -9,6 +9,9 @@ use context_bench_memory::embedding::{self, Embed, EmbeddingError};
 use crate::dataset::catalog::HubAccess;
 use crate::error::Hint;
 
+/// Whose models have names without an owner.
+const USUAL_OWNER: &str = "sentence-transformers";
+
 /// A model that makes vectors of texts for the memories `embedding` and `hybrid`, and where it
 /// is from.
 #[derive(Clone)]
@@ -20,7 +23,8 @@ pub struct EmbeddingModel {
 
 impl EmbeddingModel {
     /// Reads a model: from a local folder, or else `owner/name` or `owner/name@revision` of the
-    /// hub, of which only the files that are needed are fetched, once. It blocks.
+    /// hub, of which only the files that are needed are fetched, once. It blocks. A name without
+    /// an owner is one of `sentence-transformers`, as in that library.
     ///
     /// The hub may be left out where [`is_local`](Self::is_local) says that it is not asked.
     ///
@@ -45,12 +49,16 @@ impl EmbeddingModel {
             None => (name_or_path, None),
         };
         let parts: Vec<&str> = repo.split('/').collect();
-        let is_name = parts.len() == 2 && !parts[1].is_empty();
-        if !is_name || repo.starts_with(['/', '.', '~']) || revision == Some("") {
+        let is_path = parts.len() > 2 || parts.contains(&"") || repo.starts_with(['.', '~']);
+        if is_path || revision == Some("") {
             return Err(EmbeddingModelError::NotFound { given: given() });
         }
+        let repo = match parts.len() {
+            1 => format!("{USUAL_OWNER}/{repo}"),
+            _ => repo.to_owned(),
+        };
         let hub = hub.ok_or_else(|| EmbeddingModelError::NoHub { given: given() })?;
-        let fetched = fetched(repo, revision, hub)?;
+        let fetched = fetched(name_or_path, &repo, revision, hub)?;
         Ok(Self {
             embedder: embedding::load(&fetched.folder)?,
             source: format!("hf://{repo}"),
@@ -108,8 +116,13 @@ pub enum EmbeddingModelError {
     },
     /// The model cannot be fetched.
     #[cfg(feature = "hub")]
-    #[error("cannot fetch the embedding model: {0}")]
-    Hub(#[from] context_bench_hub::HubError),
+    #[error("there is no folder `{given}`, and it cannot be fetched: {source}")]
+    Hub {
+        /// The name.
+        given: String,
+        /// What the hub client says.
+        source: Box<context_bench_hub::HubError>,
+    },
     /// The repo has weights, but in no layout that is read, or none.
     #[error("the model repo `{repo}` has no `model.safetensors`")]
     NoWeights {
@@ -134,16 +147,18 @@ impl Hint for EmbeddingModelError {
             Self::NoHub { .. } => Some("name a folder that has the files of the model".into()),
             // `fetch` is for datasets.
             #[cfg(feature = "hub")]
-            Self::Hub(context_bench_hub::HubError::Offline { cached, .. }) => {
-                let advice = "run the same command once with a network, unset `HF_HUB_OFFLINE` \
-                    and `HF_DATASETS_OFFLINE`, or name a folder that has the files of the model";
-                Some(match cached.as_str() {
-                    "" => advice.into(),
-                    cached => format!("{cached}; {advice}"),
-                })
-            }
-            #[cfg(feature = "hub")]
-            Self::Hub(error) => error.hint(),
+            Self::Hub { source, .. } => match &**source {
+                context_bench_hub::HubError::Offline { cached, .. } => {
+                    let advice = "run the same command once with a network, unset \
+                        `HF_HUB_OFFLINE` and `HF_DATASETS_OFFLINE`, or name a folder that has \
+                        the files of the model";
+                    Some(match cached.as_str() {
+                        "" => advice.into(),
+                        cached => format!("{cached}; {advice}"),
+                    })
+                }
+                other => other.hint(),
+            },
             Self::NoWeights { instead, .. } => {
                 let other = instead
                     .as_ref()
@@ -164,21 +179,31 @@ struct FetchedModel {
 }
 
 #[cfg(not(feature = "hub"))]
-fn fetched(_: &str, _: Option<&str>, hub: &HubAccess) -> Result<FetchedModel, EmbeddingModelError> {
+fn fetched(
+    _: &str,
+    _: &str,
+    _: Option<&str>,
+    hub: &HubAccess,
+) -> Result<FetchedModel, EmbeddingModelError> {
     match *hub {}
 }
 
 /// Fetches what [`embedding::load`] reads.
 #[cfg(feature = "hub")]
 fn fetched(
+    given: &str,
     repo: &str,
     revision: Option<&str>,
     access: &HubAccess,
 ) -> Result<FetchedModel, EmbeddingModelError> {
     use context_bench_hub::{HubError, RemoteFile};
 
+    let failed = |source: HubError| EmbeddingModelError::Hub {
+        given: given.to_owned(),
+        source: source.into(),
+    };
     let hub = access.hub();
-    let all = hub.model_files(repo, revision)?;
+    let all = hub.model_files(repo, revision).map_err(failed)?;
     let needed: Vec<RemoteFile> = all
         .iter()
         .filter(|file| is_needed(&file.path))
@@ -188,7 +213,7 @@ fn fetched(
     let Some(weights) = weights else {
         // Without its listing, a model that another tool fetched in part looks the same.
         if hub.settings().offline {
-            return Err(EmbeddingModelError::Hub(HubError::Offline {
+            return Err(failed(HubError::Offline {
                 what: format!("`{WEIGHTS}` of the model repo `{repo}`"),
                 cache: hub.settings().cache.clone(),
                 cached: String::new(),
@@ -207,10 +232,10 @@ fn fetched(
     let commit = weights.commit.clone();
     let depth = weights.path.split('/').count();
     let at = needed.iter().position(|file| file.path == weights.path);
-    let paths = hub.fetch(&needed, access.progress())?;
+    let paths = hub.fetch(&needed, access.progress()).map_err(failed)?;
     let folder = at
         .and_then(|at| paths.get(at)?.ancestors().nth(depth))
-        .ok_or(HubError::Thread)?;
+        .ok_or_else(|| failed(HubError::Thread))?;
     Ok(FetchedModel {
         folder: folder.to_owned(),
         commit,

@@ -72,6 +72,10 @@ fn a_model_of_the_hub_is_the_same_as_its_folder() {
         assert_eq!(hub.bytes_sent(unneeded), 0, "{unneeded}");
     }
 
+    // As sentence-transformers writes it.
+    let bare = EmbeddingModel::resolve("tiny-bert", Some(&online)).unwrap();
+    assert_eq!(bare.source(), model.source());
+
     // By a revision, from the cache alone.
     hub.forget_requests();
     let pinned = format!("{REPO}@{commit}");
@@ -112,8 +116,9 @@ fn what_is_no_model_is_said() {
         (
             "minilm",
             Some(&online),
-            "no embedding model `minilm`",
-            "`owner/name`",
+            "no folder `minilm`, and it cannot be fetched: the model repo \
+             `sentence-transformers/minilm` does not exist",
+            "check the name",
         ),
         (
             "./no/such",

@@ -1,4 +1,4 @@
-//! Texts in groups, on all processors.
+//! Texts in groups, on all processors, however many calls there are at a time.
 
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,10 +21,9 @@ pub(super) fn in_groups<R: Send>(
         }
         done
     };
-    let processors = thread::available_parallelism().map_or(1, NonZero::get);
-    let helpers = processors.min(groups.len()).saturating_sub(1);
+    let helpers = Helpers::hire(groups.len().saturating_sub(1));
     let mut all = thread::scope(|scope| {
-        let helpers: Vec<_> = (0..helpers).map(|_| scope.spawn(work)).collect();
+        let helpers: Vec<_> = (0..helpers.0).map(|_| scope.spawn(work)).collect();
         let mut all = work();
         for helper in helpers {
             match helper.join() {
@@ -36,6 +35,30 @@ pub(super) fn in_groups<R: Send>(
     });
     all.sort_by_key(|(at, _)| *at);
     all.into_iter().map(|(_, result)| result).collect()
+}
+
+/// Threads beside those that ask. All calls of the process share as many as there are
+/// processors: conversations are taken in side by side, and each would else bring as many.
+struct Helpers(usize);
+
+static BUSY: AtomicUsize = AtomicUsize::new(0);
+
+impl Helpers {
+    /// At most so many, fewer when others have them, perhaps none.
+    fn hire(most: usize) -> Self {
+        let processors = thread::available_parallelism().map_or(1, NonZero::get);
+        let free = |busy: usize| processors.saturating_sub(1 + busy).min(most);
+        let before = BUSY.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |busy| {
+            Some(busy + free(busy))
+        });
+        Self(before.map_or(0, free))
+    }
+}
+
+impl Drop for Helpers {
+    fn drop(&mut self) {
+        BUSY.fetch_sub(self.0, Ordering::Relaxed);
+    }
 }
 
 /// The positions of texts, the longest first: those that take longest are begun first.
@@ -74,5 +97,16 @@ mod tests {
             "the longest alone, the others as they fit"
         );
         assert!(in_groups(&[], 8, lengths).is_empty());
+    }
+
+    #[test]
+    fn helpers_are_fewer_than_processors_and_come_back() {
+        let processors = thread::available_parallelism().map_or(1, NonZero::get);
+        let first = Helpers::hire(usize::MAX);
+        let second = Helpers::hire(usize::MAX);
+        // Other tests may have some.
+        assert!(first.0 + second.0 < processors);
+        drop((first, second));
+        assert!(BUSY.load(Ordering::Relaxed) < processors);
     }
 }
