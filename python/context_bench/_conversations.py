@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from context_bench.memory_types import to_turn
 
-__all__ = ["Conversations", "is_typed"]
+__all__ = ["Conversations", "is_typed", "said"]
 
 _Key = tuple[tuple[str, str], ...]
 
@@ -22,7 +21,6 @@ class Conversations:
 
     def __init__(self) -> None:
         self._originals: dict[_Key, Sequence[Any]] = {}
-        self._lock = threading.Lock()
 
     def read(self, examples: Iterable[Any]) -> list[dict[str, Any]]:
         """Returns examples as dicts with ``turns`` and ``qa_pairs``."""
@@ -30,9 +28,7 @@ class Conversations:
 
     def originals(self, turns: Sequence[Mapping[str, Any]]) -> Sequence[Any]:
         """Returns the turns that a run hands over, as the user wrote them."""
-        key = tuple((turn["id"], turn["content"]) for turn in turns)
-        with self._lock:
-            found = self._originals.get(key)
+        found = self._originals.get(_key(turns))
         return turns if found is None else list(found)
 
     def _example(self, example: Any, position: int) -> dict[str, Any]:
@@ -62,6 +58,14 @@ class Conversations:
             turns.append({**turn, "id": _text(turn.get("id")) or str(number)})
         self._originals[_key(turns)] = given
         return {**fields, "turns": turns}
+
+
+def said(turn: Mapping[str, Any]) -> str:
+    """What a turn says and shows, without who says it and when. That is ``text`` and
+    ``picture`` where ``content`` also has the speaker, as in LoCoMo."""
+    text = _text(turn.get("text")) or _text(turn.get("content"))
+    picture = _text(turn.get("picture"))
+    return f"{text} [shares {picture}]".lstrip() if picture else text
 
 
 def is_typed(example: Any) -> bool:
@@ -101,15 +105,8 @@ def _listed(value: Any, name: str, position: int) -> list[Any]:
 
 def _key(turns: Iterable[Mapping[str, Any]]) -> _Key:
     """What a run knows of turns: the id and the text, without turns that say nothing."""
-    key = []
-    for turn in turns:
-        text = _text(turn.get("text")) or _text(turn.get("content"))
-        picture = _text(turn.get("picture"))
-        if picture:
-            text += f"{' ' if text else ''}[shares {picture}]"
-        if text:
-            key.append((turn["id"], text))
-    return tuple(key)
+    texts = ((turn["id"], said(turn)) for turn in turns)
+    return tuple((identity, text) for identity, text in texts if text)
 
 
 def _text(value: Any) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import context_bench
+import context_bench.datasets
 import pytest
 from context_bench import EvaluationWarning, MemorySystem, evaluate_memory
 from context_bench.evaluators import AnswerQuality
@@ -246,6 +246,17 @@ def test_a_file_of_conversations(tmp_path: Path) -> None:
     assert len(result.rows) == 8
     words = result.filter(system="words").rows
     assert all(answer in row.response for row, answer in zip(words, ("Oslo", "Rex", "Lima", "Fido")))
+
+
+def test_data_by_name_gives_the_same_turns_as_its_loader(shared: Any) -> None:
+    path = shared("data", "full", "locomo10.json")
+    by_name, by_loader = Words(), Words()
+    settings: dict[str, Any] = {"max_examples": 1, "qa_types": "temporal"}
+    first = run(by_name, dataset=f"locomo={path}", **settings)
+    loaded = context_bench.datasets.locomo(n=1, path=path)
+    second = run(by_loader, dataset=loaded, **settings)
+    assert by_name.turns == by_loader.turns and ": " in by_name.turns[0]
+    assert [row.response for row in first.rows] == [row.response for row in second.rows]
 
 
 class Saving(Words):

@@ -323,6 +323,9 @@ def test_turns_are_handed_over_by_session() -> None:
     assert list(batches([], 2)) == []
     turn = {"content": "hi", "speaker": "Ann", "timestamp": "8 May"}
     assert spoken(turn) == "[8 May] Ann: hi" and spoken({"content": "hi"}) == "hi"
+    # As LoCoMo has it: the content also says who speaks and when.
+    shown = {**turn, "content": "[8 May] Ann: hi [shares a cat]", "text": "hi", "picture": "a cat"}
+    assert spoken(shown) == "[8 May] Ann: hi [shares a cat]"
 
 
 def test_usage_is_summed_up() -> None:

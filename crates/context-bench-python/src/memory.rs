@@ -271,14 +271,22 @@ fn read_reply<T: DeserializeOwned>(reply: &Bound<'_, PyAny>) -> PyResult<T> {
         .map_err(|error| pyo3::exceptions::PyTypeError::new_err(error.to_string()))
 }
 
-/// Turns as a memory gets them.
+/// Turns as a memory gets them: the same dicts as those of `datasets.locomo()`, whose `content`
+/// has speaker and time where there is a speaker, so that it makes no difference how a user
+/// names the data.
 fn turn_dicts<'py>(py: Python<'py>, turns: &[Turn]) -> PyResult<Bound<'py, PyList>> {
     let list = PyList::empty(py);
     for turn in turns {
         let dict = PyDict::new(py);
         dict.set_item("id", turn.id.as_str())?;
         dict.set_item("role", &turn.role)?;
-        dict.set_item("content", turn.content())?;
+        match &turn.speaker {
+            Some(_) => {
+                dict.set_item("content", turn.line())?;
+                dict.set_item("text", &turn.text)?;
+            }
+            None => dict.set_item("content", turn.content())?,
+        }
         for (key, value) in [
             ("speaker", &turn.speaker),
             ("timestamp", &turn.time),
@@ -287,6 +295,9 @@ fn turn_dicts<'py>(py: Python<'py>, turns: &[Turn]) -> PyResult<Bound<'py, PyLis
             if let Some(value) = value {
                 dict.set_item(key, &**value)?;
             }
+        }
+        if let Some(picture) = turn.picture.as_deref().filter(|_| turn.speaker.is_some()) {
+            dict.set_item("picture", picture)?;
         }
         list.append(dict)?;
     }

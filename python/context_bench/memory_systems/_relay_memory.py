@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from context_bench._conversations import said
 from context_bench._native import DEFAULT_MODEL
 from context_bench.memory_types import Item, QueryResult, to_turn
 from context_bench.systems.openai_proxy import OpenAIProxy
@@ -259,6 +260,6 @@ def batches(
 def spoken(turn: Mapping[str, Any]) -> str:
     """Returns what a turn says, with time and speaker where the data has them: questions ask
     for both, and the libraries have no other place for them."""
-    speaker, when = turn.get("speaker"), turn.get("timestamp")
-    said = f"{speaker}: {turn['content']}" if speaker else str(turn["content"])
-    return f"[{when}] {said}" if when else said
+    speaker, when, text = turn.get("speaker"), turn.get("timestamp"), said(turn)
+    line = f"{speaker}: {text}" if speaker else text
+    return f"[{when}] {line}" if when else line
