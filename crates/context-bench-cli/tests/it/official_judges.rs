@@ -107,6 +107,35 @@ fn judges_of_answers_from_memory_are_evaluators_by_name() {
 }
 
 #[test]
+fn the_judge_of_a_memory_run_is_that_of_answers_from_memory() {
+    let judge = ChatServer::start(handlers::constant("NO"));
+    let (judge_url, typed) = (judge.url(), fixture("locomo"));
+    let done = run(&[
+        "memory",
+        "--system",
+        "naive",
+        "--dataset",
+        &typed,
+        "--judge-url",
+        &judge_url,
+        "--output",
+        "json",
+        "-q",
+    ]);
+    assert_eq!(done.code, 0, "{done}");
+    let result = done.json();
+    let rows = result["rows"].as_array().unwrap();
+    assert!(!rows.is_empty());
+    for row in rows {
+        let scores = &row["scores"];
+        assert_eq!(scores["memory_judge"], 0.0, "{row}");
+        assert!(scores["locomo"].is_number(), "{row}");
+        assert!(scores.get("judge_score").is_none(), "{row}");
+    }
+    assert!(judge.request_count() > 0);
+}
+
+#[test]
 fn both_answers_of_a_conversation_reach_the_judge() {
     let model = ChatServer::start(|request: &Request| {
         Reply::text(format!("answer {}", request.messages().len()))

@@ -16,7 +16,7 @@ use crate::registry::{Registry, SystemRef, needs_more};
 /// The evaluator of datasets that say nothing about theirs, and its score.
 const USUAL_EVALUATOR: &str = "answer_quality";
 pub(super) const USUAL_SCORE: &str = "f1";
-/// The judge of datasets that have none of their own.
+/// The judge of datasets that have none of their own, unless they are asked of memories.
 pub(super) const JUDGE: &str = "llm_judge";
 
 /// Makes the evaluators of datasets, each once.
@@ -26,6 +26,8 @@ pub(super) struct Scoring<'a> {
     given: &'a Given,
     has_judge: bool,
     names_judge: bool,
+    /// The judge of datasets that have none of their own in this run.
+    usual_judge: &'static str,
     made: Vec<(String, Arc<dyn Evaluator>)>,
 }
 
@@ -38,6 +40,10 @@ impl<'a> Scoring<'a> {
         let scoring = Self {
             has_judge: spec.scoring.judge_url.is_some(),
             names_judge: names_judge(&spec.scoring),
+            usual_judge: match spec.memory {
+                Some(_) => JudgeRule::Memory.name(),
+                None => JUDGE,
+            },
             spec: &spec.scoring,
             registry: &known.registry,
             given,
@@ -56,7 +62,7 @@ impl<'a> Scoring<'a> {
                 let mut names = names.clone();
                 // An address asks for a judge, unless one is described already.
                 if self.spec.judge_url.is_some() && !self.names_judge {
-                    names.push(JUDGE.into());
+                    names.push(self.usual_judge.into());
                 }
                 names
             }
@@ -68,7 +74,7 @@ impl<'a> Scoring<'a> {
                 }
                 // A dataset's own judge is the one whose figures are published.
                 if self.has_judge && !names.iter().any(|name| is_judge(name)) {
-                    names.push(JUDGE.into());
+                    names.push(self.usual_judge.into());
                 }
                 names
             }
