@@ -240,7 +240,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "NAME", help_heading = "Scoring")]
     pub(crate) baseline: Option<String>,
     /// Endpoint of a model that judges answers, by the dataset's own judge prompt where it has
-    /// one; otherwise it adds `judge_score`.
+    /// one; otherwise it adds `judge_score`, in memory runs `memory_judge`.
     #[arg(long, value_name = "URL", help_heading = "Scoring")]
     pub(crate) judge_url: Option<String>,
     /// Model of the judge; default: claude-haiku-4-5-20251001.
