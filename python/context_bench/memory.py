@@ -62,7 +62,8 @@ def evaluate_memory(
             ``"locomo=locomo10.json"``), or several of them.
         evaluators: Objects with ``name`` and ``score(original, processed) -> dict``; ``None`` for
             those of a dataset by name.
-        metrics: Objects with ``name`` and ``compute(rows) -> dict``.
+        metrics: Objects with ``name`` and ``compute(rows) -> dict``. With neither evaluators nor
+            metrics, the summary has those of reports.
         max_examples: Use only the first conversations; a negative number leaves out that many at
             the end.
         progress: Whether to show progress on stderr.
@@ -122,6 +123,7 @@ def evaluate_memory(
     if model is not None:
         spec["requests"] = {"model": model}
     objects: list[MemoryObject] = []
+    automatic = evaluators is None and metrics is None
     try:
         spec["systems"] = [
             _system(one, objects, conversations, relay=relay, model=model, top_k=top_k)
@@ -132,7 +134,7 @@ def evaluate_memory(
             systems=list(objects),
             dataset=examples,
             evaluators=None if evaluators is None else _listed("evaluators", evaluators),
-            metrics=_listed("metrics", metrics or ()),
+            metrics=None if automatic else _listed("metrics", metrics or ()),
             tokenizer=tokens.current() if tokenizer is None else tokenizer,
             progress=progress,
         )

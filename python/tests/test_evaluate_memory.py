@@ -259,6 +259,13 @@ def test_data_by_name_gives_the_same_turns_as_its_loader(shared: Any) -> None:
     assert [row.response for row in first.rows] == [row.response for row in second.rows]
 
 
+def test_without_evaluators_those_of_the_data_are_used(shared: Any) -> None:
+    path = shared("data", "full", "locomo10.json")
+    result = run("bm25", "none", dataset=f"locomo={path}", max_examples=1, evaluators=None)
+    assert "locomo" in result.rows[0].scores and "recall_at_10" in result.rows[0].scores
+    assert result.summary["bm25"]["mean_score"] > result.summary["none"]["mean_score"]
+
+
 class Saving(Words):
     """Saves itself, and counts what is asked of it."""
 
