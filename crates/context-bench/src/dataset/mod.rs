@@ -185,6 +185,30 @@ impl Dataset {
         }
     }
 
+    /// Other examples in place of these, with what is known about where they come from.
+    #[must_use]
+    pub(crate) fn with_examples(self, change: impl FnOnce(Examples) -> Examples) -> Self {
+        Self {
+            len: None,
+            examples: change(self.examples),
+            ..self
+        }
+    }
+
+    /// The same dataset with its examples read, so that their number is known.
+    pub(crate) fn read_whole(
+        self,
+        keep: impl FnOnce(Vec<Example>) -> Vec<Example>,
+    ) -> Result<Self, DatasetError> {
+        let examples: Result<Vec<_>, _> = self.examples.collect();
+        let examples = keep(examples?);
+        Ok(Self {
+            len: Some(examples.len()),
+            examples: Box::new(examples.into_iter().map(Ok)),
+            ..self
+        })
+    }
+
     /// The same dataset, and a look at its first example if that is a good one.
     pub(crate) fn peeked(mut self) -> (Self, Option<Example>) {
         let first = self.examples.next();

@@ -55,23 +55,17 @@ pub type KindCounts = Arc<Mutex<BTreeMap<String, (usize, usize)>>>;
 /// The questions of conversations, one example each. Counts fill up while they are read.
 pub fn questions(conversations: Dataset, settings: QuestionSettings) -> (Dataset, KindCounts) {
     let counts = KindCounts::default();
-    let skipped = conversations.skipped().clone();
-    let origins: Vec<_> = conversations
-        .origins()
-        .map(|(_, origin)| origin.clone())
-        .collect();
-    let expanding = Expanding {
-        conversations: conversations.into_iter(),
-        settings,
-        counts: Arc::clone(&counts),
-        n_conversations: 0,
-        waiting: VecDeque::new(),
-        ended: false,
-    };
-    let mut dataset = Dataset::from_results(expanding).with_skipped(skipped);
-    if let Some(origin) = origins.into_iter().next() {
-        dataset = dataset.with_origin(origin);
-    }
+    let filled = Arc::clone(&counts);
+    let dataset = conversations.with_examples(|conversations| {
+        Box::new(Expanding {
+            conversations,
+            settings,
+            counts: filled,
+            n_conversations: 0,
+            waiting: VecDeque::new(),
+            ended: false,
+        })
+    });
     (dataset, counts)
 }
 

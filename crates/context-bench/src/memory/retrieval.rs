@@ -3,11 +3,11 @@
 //! The memory recalls turns; an endpoint, or the baseline reader, answers from them.
 
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use context_bench_memory::{
-    CountTokens, Memory, MemoryError, MemorySettings, Query, Recalled, Tools, Turn,
+    CountTokens, Memory, MemoryError, MemorySettings, Query, Recalled, Tools, Turn, TurnId,
 };
 use serde_json::json;
 
@@ -93,13 +93,16 @@ impl MemoryProvider for RetrievalMemory {
         Ok(Arc::new(Retrieval {
             memory: Arc::new(RwLock::new(memory)),
             answerer: Arc::clone(&self.answerer),
+            is_slow: self.settings.kind.needs_embedder(),
         }))
     }
 }
 
 struct Retrieval {
-    memory: Arc<RwLock<Box<dyn Memory>>>,
+    memory: SharedMemory,
     answerer: Arc<dyn System>,
+    /// Whether recalling takes so long that other calls would wait for it.
+    is_slow: bool,
 }
 
 impl Retrieval {
@@ -117,22 +120,38 @@ impl Retrieval {
         done.map_err(panicked)?.map_err(failed)
     }
 
-    async fn recall(&self, query: &MemoryQuery<'_>) -> Result<Recalled, SystemError> {
-        let memory = Arc::clone(&self.memory);
-        let (text, evidence) = (query.question.to_owned(), query.evidence.map(<[_]>::to_vec));
+    /// What the memory recalls, and how long that took it: waiting for a thread is our doing.
+    async fn recall(&self, query: &MemoryQuery<'_>) -> Result<(Recalled, Duration), SystemError> {
+        // A question without marks has nothing that the oracle could hand over.
+        let evidence = query.evidence.unwrap_or_default();
         let budget_tokens = query.budget_tokens;
-        let work = move || {
-            let memory = memory.read().unwrap_or_else(PoisonError::into_inner);
-            // A question without marks has nothing that the oracle could hand over.
-            memory.recall(&Query {
-                text: &text,
-                evidence: Some(evidence.as_deref().unwrap_or_default()),
-                budget_tokens,
-            })
-        };
+        if !self.is_slow {
+            return recall(&self.memory, query.question, evidence, budget_tokens).map_err(failed);
+        }
+        let memory = Arc::clone(&self.memory);
+        let (text, evidence) = (query.question.to_owned(), evidence.to_vec());
+        let work = move || recall(&memory, &text, &evidence, budget_tokens);
         let recalled = tokio::task::spawn_blocking(work).await;
         recalled.map_err(panicked)?.map_err(failed)
     }
+}
+
+type SharedMemory = Arc<RwLock<Box<dyn Memory>>>;
+
+fn recall(
+    memory: &SharedMemory,
+    text: &str,
+    evidence: &[TurnId],
+    budget_tokens: Option<u64>,
+) -> Result<(Recalled, Duration), MemoryError> {
+    let memory = memory.read().unwrap_or_else(PoisonError::into_inner);
+    let started = Instant::now();
+    let recalled = memory.recall(&Query {
+        text,
+        evidence: Some(evidence),
+        budget_tokens,
+    })?;
+    Ok((recalled, started.elapsed()))
 }
 
 #[async_trait]
@@ -153,9 +172,7 @@ impl MemorySystem for Retrieval {
     }
 
     async fn query(&self, query: &MemoryQuery<'_>) -> Result<MemoryAnswer, SystemError> {
-        let started = Instant::now();
-        let recalled = self.recall(query).await?;
-        let retrieve = started.elapsed();
+        let (recalled, retrieve) = self.recall(query).await?;
         let asked = query
             .example
             .clone()

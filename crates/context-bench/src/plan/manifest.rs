@@ -80,7 +80,31 @@ impl RunManifest {
         if let Some(baseline) = &scoring.baseline {
             out.insert("baseline".into(), json!(baseline));
         }
+        if let Some(memory) = self.memory() {
+            out.insert("memory".into(), memory);
+        }
         out
+    }
+
+    /// What memories could recall, in a run of memories.
+    fn memory(&self) -> Option<Value> {
+        let mut memory = serde_json::to_value(self.plan.memory.as_ref()?).ok()?;
+        if let Some((_, model)) = &self.plan.scoring.judge {
+            memory["judge"] = json!(model);
+        }
+        // Memories may have limits of their own.
+        let own = self.plan.systems.iter().filter_map(|system| {
+            let settings = system
+                .settings
+                .pointer("/settings/memory/settings/memory")?;
+            let limits = json!({
+                "top_k": settings.get("top_k")?,
+                "budget_tokens": settings.get("budget_tokens")?,
+            });
+            Some((system.name.clone(), limits))
+        });
+        memory["own_limits"] = Value::Object(own.collect());
+        Some(memory)
     }
 
     /// How models were asked about each dataset of the catalog, where any was asked.

@@ -193,11 +193,11 @@ pub(super) fn limited(dataset: Dataset, limit: Option<Limit>) -> Result<Dataset,
     let Some(limit @ Limit::Share(_)) = limit else {
         return Ok(dataset);
     };
-    let skipped = dataset.skipped().clone();
-    let examples: Result<Vec<_>, _> = dataset.into_iter().collect();
-    let mut examples = examples?;
-    examples.truncate(limit.apply(examples.len()));
-    Ok(Dataset::from(examples).with_skipped(skipped))
+    let limited = dataset.read_whole(|mut examples| {
+        examples.truncate(limit.apply(examples.len()));
+        examples
+    })?;
+    Ok(limited)
 }
 
 /// Whether data may have to come from elsewhere; files of the user need no hub.

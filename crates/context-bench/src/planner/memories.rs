@@ -1,6 +1,6 @@
 //! The memories of a run, and the questions that they are asked.
 
-use std::path::PathBuf;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use context_bench_memory::embedding::{Embed, HashedNgrams};
@@ -13,8 +13,8 @@ use crate::dataset::Dataset;
 use crate::error::Hint as _;
 use crate::mask::Mask;
 use crate::memory::{
-    CommandMemory, CommandMemorySettings, Instances, KeptIngests, MemoryArm, MemoryProvider,
-    QuestionSettings, RetrievalMemory, RunCounter, questions,
+    CommandMemory, CommandMemorySettings, EmbeddingModel, Instances, KeptIngests, MemoryArm,
+    MemoryProvider, QuestionSettings, RetrievalMemory, RunCounter, questions,
 };
 use crate::plan::{MemorySpec, RunSpec, SystemSpec, Workers};
 use crate::runner::MaxWorkers;
@@ -25,9 +25,6 @@ pub(super) const TOP_K: usize = 10;
 
 /// Memories of the Python package, which run as child processes.
 const PYTHON_MEMORIES: [&str; 2] = ["mem0", "zep"];
-
-/// The variable with the interpreter that has the Python package.
-const PYTHON_VARIABLE: &str = "CONTEXT_BENCH_PYTHON";
 
 /// What can be said of a run of memories by its spec alone.
 pub(super) fn check(spec: &RunSpec, memory: &MemorySpec) -> Result<(), PlanError> {
@@ -141,7 +138,7 @@ impl Planner<'_> {
     ) -> Result<Arc<dyn MemoryProvider>, PlanError> {
         let name = reference.split(':').next().unwrap_or_default().trim();
         if PYTHON_MEMORIES.contains(&name) {
-            return self.python_memory(label, reference, system, memory);
+            return self.python_memory(label, reference, system);
         }
         let mut settings: MemorySettings = reference.parse().map_err(unknown)?;
         let says = |key: &str| {
@@ -179,8 +176,13 @@ impl Planner<'_> {
         let Some(model) = model else {
             return Ok(Arc::new(HashedNgrams::default()));
         };
-        let loaded = context_bench_memory::embedding::load(model);
-        loaded.map_err(|error| hinted(error.to_string(), error.hint()))
+        let hub = match EmbeddingModel::is_local(model) {
+            true => None,
+            false => Some((self.around.hub)()?),
+        };
+        let loaded = EmbeddingModel::resolve(model, hub.as_ref());
+        let loaded = loaded.map_err(|error| hinted(error.to_string(), error.hint()))?;
+        Ok(Arc::clone(loaded.embedder()))
     }
 
     /// A memory of the Python package, as a child process that speaks the protocol.
@@ -189,9 +191,13 @@ impl Planner<'_> {
         label: &str,
         reference: &str,
         system: &SystemSpec,
-        memory: &MemorySpec,
     ) -> Result<Arc<dyn MemoryProvider>, PlanError> {
         let (name, parameters) = reference.split_once(':').unwrap_or((reference, ""));
+        if !parameters.is_empty() {
+            let what = format!("`{name}` takes no parameters here");
+            return Err(PlanError::new(what)
+                .with_hint("give it to `evaluate_memory` in Python, which takes all of them"));
+        }
         let Some(relay) = &self.spec.relay else {
             return Err(PlanError::new(format!("`{name}` needs a model"))
                 .with_hint("pass `--relay URL`, the endpoint for all its calls"));
@@ -200,25 +206,14 @@ impl Planner<'_> {
         let model = requests.model;
         let model = model.unwrap_or_else(|| super::defaults::DEFAULT_MODEL.to_owned());
         let python = self.spec.python.interpreter.clone();
-        let from_env = || (self.around.variable)(PYTHON_VARIABLE).map(PathBuf::from);
-        let python = python.or_else(from_env);
         let python = python.unwrap_or_else(|| "python3".into());
         let quoted = |text: &str| format!("'{}'", text.replace('\'', r"'\''"));
-        let mut command = format!(
+        let command = format!(
             "{} -m context_bench.memory_systems {name} --relay {} --model {}",
             quoted(&python.to_string_lossy()),
             quoted(relay),
             quoted(&model),
         );
-        let mut parameters: Vec<&str> = parameters.split(',').map(str::trim).collect();
-        parameters.retain(|one| !one.is_empty());
-        let top_k = memory.top_k.map(|k| format!("top_k={k}"));
-        if !parameters.iter().any(|one| one.starts_with("top_k=")) {
-            parameters.extend(top_k.as_deref());
-        }
-        for parameter in parameters {
-            command += &format!(" --set {}", quoted(parameter));
-        }
         let settings = self.command_settings(system, &command, label)?;
         Ok(Arc::new(CommandMemory::new(CommandMemorySettings::new(
             settings,
@@ -239,14 +234,11 @@ impl Planner<'_> {
             kinds: memory.kinds.clone(),
             side_by_side: MaxWorkers::from(workers).most() > 1 && !systems.one_at_a_time,
         };
-        // How many there are is known once they are read, which costs no more than a look.
-        let skipped = conversations.skipped().clone();
         let (dataset, counts) = questions(conversations, settings);
-        let origins: Vec<_> = dataset.origins().map(|(_, one)| one.clone()).collect();
-        let examples: Result<Vec<_>, _> = dataset.into_iter().collect();
-        let examples = examples?;
+        // How many there are is known once they are read, which costs little beside asking.
+        let dataset = dataset.read_whole(|examples| examples)?;
         let counts = counts.lock().unwrap_or_else(|e| e.into_inner());
-        if examples.is_empty() {
+        if dataset.known_len() == Some(0) {
             let known: Vec<&str> = counts.keys().map(String::as_str).collect();
             let hint = match known.is_empty() {
                 true => "check `--dataset`: its conversations have no questions".to_owned(),
@@ -256,10 +248,6 @@ impl Planner<'_> {
                 ),
             };
             return Err(PlanError::new("no questions to ask").with_hint(hint));
-        }
-        let mut dataset = Dataset::from(examples).with_skipped(skipped);
-        if let Some(origin) = origins.into_iter().next() {
-            dataset = dataset.with_origin(origin);
         }
         Ok(dataset)
     }
@@ -271,28 +259,18 @@ fn drawn(dataset: Dataset, limit: Option<Limit>, seed: Option<i64>) -> Result<Da
     let (Some(limit), Some(seed)) = (limit, seed) else {
         return super::datasets::limited(dataset, limit);
     };
-    let skipped = dataset.skipped().clone();
-    let origins: Vec<_> = dataset.origins().map(|(_, one)| one.clone()).collect();
-    let all: Result<Vec<_>, _> = dataset.into_iter().collect();
-    let all = all?;
-    let mut order: Vec<(String, usize)> = (0..all.len())
-        .map(|n| (crate::digest::hex(format!("{seed} {n}").as_bytes()), n))
-        .collect();
-    order.sort();
-    order.truncate(limit.apply(all.len()));
-    let mut chosen: Vec<usize> = order.into_iter().map(|(_, n)| n).collect();
-    chosen.sort_unstable();
-    let mut chosen = chosen.into_iter().peekable();
-    let kept = all.into_iter().enumerate();
-    let kept: Vec<_> = kept
-        .filter(|(n, _)| chosen.next_if_eq(n).is_some())
-        .map(|(_, example)| example)
-        .collect();
-    let mut dataset = Dataset::from(kept).with_skipped(skipped);
-    if let Some(origin) = origins.into_iter().next() {
-        dataset = dataset.with_origin(origin);
-    }
-    Ok(dataset)
+    let drawn = dataset.read_whole(|all| {
+        let mut order: Vec<(String, usize)> = (0..all.len())
+            .map(|n| (crate::digest::hex(format!("{seed} {n}").as_bytes()), n))
+            .collect();
+        order.sort();
+        order.truncate(limit.apply(all.len()));
+        let chosen: HashSet<usize> = order.into_iter().map(|(_, n)| n).collect();
+        let all = all.into_iter().enumerate();
+        let kept = all.filter(|(n, _)| chosen.contains(n));
+        kept.map(|(_, example)| example).collect()
+    })?;
+    Ok(drawn)
 }
 
 /// A label before the name, as of systems: `LABEL=NAME:key=value`.

@@ -9,7 +9,7 @@ use crate::metric::{
     CallTimes, CompressionRatio, CostOfPass, Latency, MeanScore, Metric, ParetoRank, PassAtK,
     PassRate, PerDatasetBreakdown, TOKENS_PER_PASS, TokenMeans, TokensPerPass, TokensSaved,
 };
-use crate::plan::RunPlan;
+use crate::plan::{PlannedMemory, RunPlan};
 
 /// Adds the metrics that every report has; those of quality only where rows have a
 /// score.
@@ -28,6 +28,9 @@ pub(super) fn with_metrics(run: Evaluate, plan: &RunPlan, n_systems: usize) -> E
         ];
         return run.metrics(metrics).comparison(saved);
     };
+    if let Some(memory) = &plan.memory {
+        return with_memory_metrics(run, memory, field, n_systems).comparison(saved);
+    }
     let threshold = scoring.threshold;
     let mut metrics: Vec<Arc<dyn Metric>> = vec![
         Arc::new(MeanScore::of(field)),
@@ -40,11 +43,6 @@ pub(super) fn with_metrics(run: Evaluate, plan: &RunPlan, n_systems: usize) -> E
         Arc::new(Latency),
         Arc::new(CallTimes),
     ];
-    if plan.memory.is_some() {
-        metrics.push(Arc::new(PerQATypeMetric::of(field)));
-        metrics.push(Arc::new(TokenEfficiencyMetric::of(field)));
-        metrics.push(Arc::new(MemoryStages));
-    }
     if scoring.repeats > 1 {
         let pass_at_k = PassAtK::of_attempts(scoring.repeats, threshold, field);
         metrics.push(Arc::new(pass_at_k));
@@ -55,6 +53,40 @@ pub(super) fn with_metrics(run: Evaluate, plan: &RunPlan, n_systems: usize) -> E
     let run = run.metrics(metrics).comparison(saved);
     match n_systems > 1 {
         true => run.comparison(ParetoRank::new("mean_score", TOKENS_PER_PASS)),
+        false => run,
+    }
+}
+
+/// The metrics of a run of memories: quality and recall by kind of question, and what each
+/// stage took. Passing means little where scores are overlaps of short phrases.
+fn with_memory_metrics(
+    run: Evaluate,
+    memory: &PlannedMemory,
+    field: &str,
+    n_systems: usize,
+) -> Evaluate {
+    let k = memory.top_k;
+    let mut metrics: Vec<Arc<dyn Metric>> = vec![
+        Arc::new(MeanScore::of(field)),
+        Arc::new(TokenMeans),
+        Arc::new(Latency),
+        Arc::new(CallTimes),
+        Arc::new(PerQATypeMetric::of(field)),
+        Arc::new(TokenEfficiencyMetric::of(field)),
+        Arc::new(MemoryStages),
+    ];
+    let retrieval = [
+        format!("recall_at_{k}"),
+        "retrieval_recall".to_owned(),
+        "mrr".to_owned(),
+        format!("ndcg_at_{k}"),
+    ];
+    for score in retrieval {
+        metrics.push(Arc::new(PerQATypeMetric::of(score)));
+    }
+    let run = run.metrics(metrics);
+    match n_systems > 1 {
+        true => run.comparison(ParetoRank::new("mean_score", "context_tokens")),
         false => run,
     }
 }

@@ -4,8 +4,11 @@
 use std::sync::Arc;
 
 use super::known::Known;
+use super::memories::TOP_K;
 use super::surroundings::Given;
 use super::{Notice, PlanError, defaults};
+use context_bench_memory::RetrievalQuality;
+
 use crate::benchmark::{Reporting, SCORE};
 use crate::dataset::catalog::{AppliedRule, Config, Deviation};
 use crate::evaluator::{AwaitedEvaluator, Evaluator, JudgeRule, SwebenchReport};
@@ -28,6 +31,8 @@ pub(super) struct Scoring<'a> {
     names_judge: bool,
     /// The judge of datasets that have none of their own in this run.
     usual_judge: &'static str,
+    /// In a run of memories: how many recalled turns count.
+    recalls: Option<usize>,
     made: Vec<(String, Arc<dyn Evaluator>)>,
 }
 
@@ -44,6 +49,10 @@ impl<'a> Scoring<'a> {
                 Some(_) => JudgeRule::Memory.name(),
                 None => JUDGE,
             },
+            recalls: spec
+                .memory
+                .as_ref()
+                .map(|memory| memory.top_k.unwrap_or(TOP_K)),
             spec: &spec.scoring,
             registry: &known.registry,
             given,
@@ -75,6 +84,9 @@ impl<'a> Scoring<'a> {
                 // A dataset's own judge is the one whose figures are published.
                 if self.has_judge && !names.iter().any(|name| is_judge(name)) {
                     names.push(self.usual_judge.into());
+                }
+                if let Some(k) = self.recalls {
+                    names.push(format!("{}:k={k}", RetrievalQuality::NAME));
                 }
                 names
             }

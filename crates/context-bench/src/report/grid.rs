@@ -3,7 +3,7 @@
 
 use indexmap::IndexSet;
 
-use super::cell;
+use super::{cell, memory};
 use crate::result::EvalResult;
 
 /// What stands where, before it has a form.
@@ -20,6 +20,7 @@ impl<'a> Grid<'a> {
         let all = result.summary.values();
         let metrics: IndexSet<&str> = all
             .flat_map(|summary| summary.iter().map(|(name, _)| name))
+            .filter(|metric| !memory::is_shown(result, metric))
             .collect();
         let rows = result.summary.iter().map(|(system, summary)| {
             let cell = |metric: &&str| summary.get(metric).map_or(cell::NONE.into(), cell::usual);

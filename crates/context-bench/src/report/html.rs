@@ -1,6 +1,6 @@
 //! An HTML table for notebooks and pages: the summary, and what went wrong.
 
-use super::{cell, failures, grid::Grid, quoted, tasks};
+use super::{cell, failures, grid::Grid, memory, quoted, tasks};
 use crate::result::EvalResult;
 use crate::text::visible::visible;
 
@@ -21,6 +21,7 @@ impl HtmlTable {
             false => table(&grid, result),
         };
         html += &figures(result);
+        html += &memory_tables(result);
         if let Some(part_of) = result.part_of() {
             html += &format!("<p><strong>{}</strong></p>", escape(&part_of));
         }
@@ -57,6 +58,34 @@ fn table(grid: &Grid<'_>, result: &EvalResult) -> String {
         html += "</tr>";
     }
     html + "</tbody></table>"
+}
+
+/// The tables of a run of memories, and what its scores rest on.
+fn memory_tables(result: &EvalResult) -> String {
+    let mut html = String::new();
+    for table in memory::tables(result) {
+        let head = table.header.iter();
+        let head: String = head
+            .map(|text| format!("<th>{}</th>", escape(text)))
+            .collect();
+        html += &format!(
+            "<h3>{}</h3><table><thead><tr>{head}</tr></thead><tbody>",
+            table.title
+        );
+        for row in &table.rows {
+            html += "<tr>";
+            for (n, text) in row.iter().enumerate() {
+                let tag = if n == 0 { "th" } else { "td" };
+                html += &format!("<{tag}>{}</{tag}>", escape(text));
+            }
+            html += "</tr>";
+        }
+        html += "</tbody></table>";
+    }
+    for line in memory::lines(result) {
+        html += &format!("<p>{}</p>", escape(&line));
+    }
+    html
 }
 
 /// What the authors of datasets quote, and by which rule.

@@ -6,7 +6,7 @@
 
 use std::io::{self, Write};
 
-use super::{Reporter, cell, failures, grid::Grid, quoted, tasks};
+use super::{Reporter, cell, failures, grid::Grid, memory, quoted, tasks};
 use crate::result::EvalResult;
 use crate::text::stringify::python_str;
 use crate::text::visible::visible;
@@ -47,6 +47,7 @@ impl MarkdownReport {
         }
         lines.push(String::new());
         lines.extend(figures(result));
+        lines.extend(memory_tables(result));
         lines.extend(counts(result));
         if !result.timing.is_empty() {
             lines.extend(["## Timing".to_owned(), String::new()]);
@@ -88,6 +89,30 @@ impl Reporter for MarkdownReport {
     fn write(&self, result: &EvalResult, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "{}", self.render(result))
     }
+}
+
+/// The tables of a run of memories, and what its scores rest on.
+fn memory_tables(result: &EvalResult) -> Vec<String> {
+    let mut lines = Vec::new();
+    for table in memory::tables(result) {
+        lines.extend([format!("## {}", table.title), String::new()]);
+        let cells = |cells: &[String]| {
+            let cells: Vec<String> = cells.iter().map(|text| escape(text)).collect();
+            format!("| {} |", cells.join(" | "))
+        };
+        lines.push(cells(&table.header));
+        let dashes = table
+            .header
+            .iter()
+            .map(|text| "-".repeat(text.chars().count() + 2));
+        lines.push(format!("|{}|", dashes.collect::<Vec<_>>().join("|")));
+        lines.extend(table.rows.iter().map(|row| cells(row)));
+        lines.push(String::new());
+    }
+    for line in memory::lines(result) {
+        lines.extend([cell::plain(&line).into_owned(), String::new()]);
+    }
+    lines
 }
 
 /// What the authors of datasets quote, and by which rule.

@@ -10,6 +10,7 @@ mod footer;
 mod grid;
 mod html;
 mod markdown;
+mod memory;
 mod quoted;
 mod swebench;
 mod table;

@@ -10,6 +10,7 @@ use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
 use indexmap::IndexSet;
 use serde_json::Value;
 
+use super::memory::{self, MemoryTable};
 use super::{Reporter, cell, failures, footer, quoted, tasks};
 use crate::model::Summary;
 use crate::result::EvalResult;
@@ -54,6 +55,7 @@ impl TableReport {
             parts.push(self.main_table(result, &self.shown(result, columns)));
             parts.extend(self.breakdown(result));
             parts.extend(self.figures(result));
+            parts.extend(self.memory(result));
             parts.extend(others);
         }
         let failures = failures::lines(result);
@@ -65,6 +67,9 @@ impl TableReport {
         let quoted = quoted.into_iter().flat_map(|lines| lines(result));
         let quoted: Vec<String> = quoted.map(|line| footer::wrapped(&line, width)).collect();
         parts.push(quoted.join("\n"));
+        let memory = memory::lines(result);
+        let memory = memory.iter().map(|line| footer::wrapped(line, width));
+        parts.extend(memory);
         parts.push(footer::lines(result, width));
         parts.retain(|part| !part.is_empty());
         visible(&(parts.join("\n\n") + "\n")).into_owned()
@@ -272,10 +277,32 @@ impl TableReport {
         Some(table.trim_fmt())
     }
 
+    /// The tables of a run of memories, each as wide as there is room for.
+    fn memory(&self, result: &EvalResult) -> Vec<String> {
+        let width = usize::from(self.width);
+        let fits = |table: &MemoryTable| table.width() <= width;
+        let rendered = memory::tables(result).into_iter().map(|table| {
+            let choices = [table.transposed(), table.without_errors()];
+            let narrow = table.transposed().without_errors();
+            let all = std::iter::once(table).chain(choices);
+            let table = all.into_iter().find(fits).unwrap_or(narrow);
+            let mut shown = new_table();
+            shown.set_header(table.header);
+            for row in table.rows {
+                shown.add_row(row);
+            }
+            align(&mut shown);
+            format!("{}\n{}", table.title, shown.trim_fmt())
+        });
+        rendered.collect()
+    }
+
     /// Metrics that no column knows, one line each.
     fn others(&self, result: &EvalResult, columns: &[Column]) -> Option<String> {
         let known = |key: &str| {
-            key.starts_with(DATASET) || columns.iter().any(|column| column.keys.contains(&key))
+            key.starts_with(DATASET)
+                || columns.iter().any(|column| column.keys.contains(&key))
+                || memory::is_shown(result, key)
         };
         let others: IndexSet<&str> = keys(result).filter(|key| !known(key)).collect();
         if others.is_empty() {
@@ -388,6 +415,10 @@ fn keys(result: &EvalResult) -> impl Iterator<Item = &str> {
 }
 
 fn score_field(result: &EvalResult) -> Option<&str> {
+    // Other metrics may be about other scores; the plan names the main one.
+    if memory::settings(result).is_some() {
+        return result.provenance.get("score_field")?.as_str();
+    }
     match result
         .provenance
         .get("score_fields")?
