@@ -38,7 +38,7 @@ Examples:
                 --model-args base_url=http://localhost:8000/v1/completions,model=NAME
 
 Exit codes: 0 done, 1 bug, 2 bad input or configuration, 3 rows failed (above
---max-error-rate), 4 threshold missed (reserved), 130 interrupted.";
+--max-error-rate), 4 a check failed (`memory --check`), 130 interrupted.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -48,7 +48,7 @@ pub(crate) enum Command {
     Memory(Box<MemoryArgs>),
     /// Run the built-in comparison; it needs no key and no network.
     Demo(DemoArgs),
-    /// List datasets, systems, evaluators, metrics, output formats, tasks, groups or tags.
+    /// List datasets, systems, memories, evaluators, metrics, output formats, tasks, groups or tags.
     Ls(LsArgs),
     /// Show a dataset or task and the prompt for one of its examples; `show RUN ID` shows one
     /// example of a stored run, with the answers of all systems.

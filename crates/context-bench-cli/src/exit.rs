@@ -14,7 +14,7 @@ pub enum Exit {
     BadInput,
     /// 3: more rows failed than `--max-error-rate` allows.
     RowsFailed,
-    /// 4: a threshold was missed (reserved).
+    /// 4: a check failed.
     ThresholdMissed,
     /// 130: interrupted, after printing what was finished.
     Interrupted,

@@ -113,6 +113,8 @@ pub(crate) enum Kind {
     Datasets,
     /// Systems.
     Systems,
+    /// Memories.
+    Memories,
     /// Evaluators.
     Evaluators,
     /// Metrics.
@@ -131,9 +133,10 @@ pub(crate) enum Kind {
 
 impl Kind {
     /// What plain `ls` lists. Tasks are left out: there are thousands.
-    pub(crate) const ALL: [Self; 5] = [
+    pub(crate) const ALL: [Self; 6] = [
         Self::Datasets,
         Self::Systems,
+        Self::Memories,
         Self::Evaluators,
         Self::Metrics,
         Self::Outputs,
@@ -143,6 +146,7 @@ impl Kind {
         match self {
             Self::Datasets => "datasets",
             Self::Systems => "systems",
+            Self::Memories => "memories",
             Self::Evaluators => "evaluators",
             Self::Metrics => "metrics",
             Self::Outputs => "outputs",

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use context_bench::dataset::catalog::{
     CacheState, Config, DatasetCatalog, HubAccess, Rule, Spec, Standing,
 };
+use context_bench::planner;
 use context_bench::registry::Registry;
 use serde_json::{Map, Value, json};
 
@@ -75,6 +76,7 @@ fn names(kind: Kind, registry: &Registry) -> Vec<Entry> {
     match kind {
         Kind::Datasets => registry.datasets.describe().map(entry).collect(),
         Kind::Systems => registry.systems.describe().map(entry).collect(),
+        Kind::Memories => planner::memory_names().map(entry).collect(),
         Kind::Evaluators => registry.evaluators.describe().map(entry).collect(),
         Kind::Metrics => registry.metrics.describe().map(entry).collect(),
         Kind::Outputs => registry.reporters.describe().map(entry).collect(),

@@ -4,6 +4,7 @@
 
 use context_bench::registry::Registry;
 
+use super::memory_check;
 use super::run::{self, Invocation};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -13,6 +14,9 @@ pub(crate) fn main(args: &MemoryArgs, registry: &Registry, command: &str) -> Res
     let spec = args.spec()?;
     if args.run.print_config {
         return run::print_config(&spec);
+    }
+    if args.check {
+        return memory_check::main(&spec, registry, args.run.quiet);
     }
     let invocation = Invocation {
         quiet: args.run.quiet,

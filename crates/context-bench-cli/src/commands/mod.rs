@@ -10,6 +10,7 @@ mod finish;
 pub(crate) mod ls;
 mod ls_tasks;
 pub(crate) mod memory;
+mod memory_check;
 pub(crate) mod render;
 pub(crate) mod rescore;
 pub(crate) mod run;

@@ -54,6 +54,29 @@ impl MemoryKind {
         }
     }
 
+    /// What it recalls, and its parameters with their defaults.
+    pub fn about(self) -> &'static str {
+        match self {
+            Self::Naive => "the whole history; budget_tokens",
+            Self::Window => "the last turns; turns=20, budget_tokens",
+            Self::Bm25 => {
+                "turns that share telling words with the question; top_k=10, neighbor_weight=0, \
+                 budget_tokens"
+            }
+            Self::Keyword => "turns that share words, by TF-IDF; top_k=10, budget_tokens",
+            Self::Embedding => {
+                "turns whose vectors are nearest; top_k=10, recency_weight=0, neighbor_weight=0, \
+                 budget_tokens"
+            }
+            Self::Hybrid => {
+                "the ranks of bm25 and embedding fused; top_k=10, recency_weight=0, \
+                 neighbor_weight=0.3, rrf_k=60, budget_tokens"
+            }
+            Self::Oracle => "the marked evidence: an upper bound; budget_tokens",
+            Self::None => "nothing: a lower bound",
+        }
+    }
+
     /// The parameters that it takes.
     pub fn parameters(self) -> &'static [&'static str] {
         match self {

@@ -1,20 +1,23 @@
 //! The memories of a run, and the questions that they are asked.
 
 use std::collections::HashSet;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use context_bench_memory::embedding::{Embed, HashedNgrams};
 use context_bench_memory::{MemoryKind, MemorySettings, Tools};
 use context_bench_tasks::options::Limit;
 
-use super::systems::names;
-use super::{PlanError, Planner, Systems};
+use super::systems::{Answerer, SystemEndpoint, names};
+use super::{PlanError, Planner, Surroundings, Systems};
+use crate::chat::Pace;
 use crate::dataset::Dataset;
 use crate::error::Hint as _;
 use crate::mask::Mask;
 use crate::memory::{
     CommandMemory, CommandMemorySettings, EmbeddingModel, Instances, KeptIngests, MemoryArm,
-    MemoryProvider, QuestionSettings, RetrievalMemory, RunCounter, questions,
+    MemoryProvider, QuestionSettings, RetrievalMemory, RunCounter, SummaryError, SummaryMemory,
+    SummarySettings, questions,
 };
 use crate::plan::{MemorySpec, RunSpec, SystemSpec, Workers};
 use crate::runner::MaxWorkers;
@@ -23,8 +26,35 @@ use crate::tokens::TokenCounter;
 /// The most turns that a memory recalls, unless somebody says otherwise.
 pub(super) const TOP_K: usize = 10;
 
+/// The name of the memory that keeps a summary.
+const SUMMARY: &str = "summary";
+
 /// Memories of the Python package, which run as child processes.
-const PYTHON_MEMORIES: [&str; 2] = ["mem0", "zep"];
+const PYTHON_MEMORIES: [(&str, &str); 2] = [
+    (
+        "mem0",
+        "the library mem0, as a child process: pip install 'context-bench-rs[mem0]'; needs --relay",
+    ),
+    (
+        "zep",
+        "graphiti, as a child process: pip install 'context-bench-rs[zep]'; needs --relay and Neo4j",
+    ),
+];
+
+/// The variable with the interpreter that has the Python package.
+const PYTHON_VARIABLE: &str = "CONTEXT_BENCH_PYTHON";
+
+/// All memories by name, with what they do.
+pub fn memory_names() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let built_in = MemoryKind::ALL.into_iter();
+    let built_in = built_in.map(|kind| (kind.name(), kind.about()));
+    let summary = (
+        SUMMARY,
+        "a summary that a model keeps, and the last turns; needs --relay; summary_tokens=600, \
+         chunk_tokens=2000, turns=6, budget_tokens",
+    );
+    built_in.chain([summary]).chain(PYTHON_MEMORIES)
+}
 
 /// What can be said of a run of memories by its spec alone.
 pub(super) fn check(spec: &RunSpec, memory: &MemorySpec) -> Result<(), PlanError> {
@@ -55,50 +85,97 @@ pub(super) fn check(spec: &RunSpec, memory: &MemorySpec) -> Result<(), PlanError
     Ok(())
 }
 
+/// A memory of a run, and who answers for it.
+struct PlannedProvider {
+    provider: Arc<dyn MemoryProvider>,
+    /// `memory`, `command` or `given`.
+    kind: &'static str,
+    asked: Option<SystemEndpoint>,
+}
+
+/// The memories that a spec names, for a check of each: nothing is asked about data.
+///
+/// # Errors
+///
+/// When something that is named does not exist or does not fit the rest.
+pub fn memory_providers(
+    spec: &RunSpec,
+    around: &Surroundings,
+) -> Result<Vec<Arc<dyn MemoryProvider>>, PlanError> {
+    let memory = spec.memory.clone().unwrap_or_default();
+    check(spec, &memory)?;
+    let planner = Planner {
+        spec,
+        around,
+        pace: Arc::new(Pace::new(spec.limits.rps, spec.limits.tpm)),
+        notices: Vec::new(),
+    };
+    let counter = planner.counter()?;
+    let mut built = Systems::default();
+    let planned = planner.providers(&memory, &counter, &mut built)?;
+    Ok(planned.into_iter().map(|one| one.provider).collect())
+}
+
 impl Planner<'_> {
-    /// Makes all memories.
+    /// Makes all memories, as systems of the run.
     pub(super) fn memories(
-        &mut self,
+        &self,
         memory: &MemorySpec,
         counter: &Arc<dyn TokenCounter>,
     ) -> Result<Systems, PlanError> {
-        let spec = self.spec;
         let mut built = Systems::default();
+        for planned in self.providers(memory, counter, &mut built)? {
+            built.one_at_a_time |= planned.provider.instances() == Instances::One;
+            let arm = MemoryArm::new(
+                planned.provider,
+                Arc::clone(counter),
+                memory.budget_tokens,
+                self.spec.cache_dir.as_deref().map(KeptIngests::beside),
+            );
+            built.push(Arc::new(arm), planned.kind, planned.asked);
+        }
+        Ok(built)
+    }
+
+    fn providers(
+        &self,
+        memory: &MemorySpec,
+        counter: &Arc<dyn TokenCounter>,
+        built: &mut Systems,
+    ) -> Result<Vec<PlannedProvider>, PlanError> {
+        let spec = self.spec;
         if spec.systems.is_empty() {
             return Err(PlanError::new("no memory given").with_hint(
                 "pass `--system NAME`, such as `--system bm25`; `context-bench ls memories` lists \
                  them",
             ));
         }
-        let n_answered = spec.systems.iter().filter(|one| one.system.is_some());
-        let n_answered = n_answered.count();
-        let answerer = match n_answered {
+        let answered = spec.systems.iter().filter(|one| one.system.is_some());
+        let answerer = match answered.count() {
             0 => None,
-            n => Some(self.answerer(&mut built, n)?),
+            n => Some(self.answerer(built, n)?),
         };
-        let names = names(&spec.systems)?;
-        let mut embedder: Option<Arc<dyn Embed>> = None;
-        for (system, name) in spec.systems.iter().zip(names) {
-            let (provider, kind, asked) =
+        let mut maker = MemoryMaker {
+            planner: self,
+            memory,
+            counter,
+            embedder: None,
+        };
+        let mut planned = Vec::new();
+        for (system, name) in spec.systems.iter().zip(names(&spec.systems)?) {
+            planned.push(
                 if let (Some(typed), Some(answerer)) = (&system.system, &answerer) {
-                    let (label, reference) = labelled(typed);
-                    let label = system.name.as_deref().unwrap_or(label);
-                    let label = Mask::Dots.text(label);
-                    let provider = self.named_memory(
-                        &label,
-                        reference,
-                        system,
-                        memory,
-                        counter,
-                        Arc::clone(&answerer.system),
-                        &mut embedder,
-                    )?;
-                    (provider, "memory", answerer.asked.clone())
+                    PlannedProvider {
+                        provider: maker.named(typed, system, answerer)?,
+                        kind: "memory",
+                        asked: answerer.asked.clone(),
+                    }
                 } else if let Some(command) = &system.command {
-                    let settings = self.command_settings(system, command, &name)?;
-                    let provider: Arc<dyn MemoryProvider> =
-                        Arc::new(CommandMemory::new(CommandMemorySettings::new(settings))?);
-                    (provider, "command", None)
+                    PlannedProvider {
+                        provider: self.memory_command(system, command, &name)?,
+                        kind: "command",
+                        asked: None,
+                    }
                 } else {
                     let given = system.given.as_deref().unwrap_or_default();
                     let brought = self.around.given.memories.get(given);
@@ -106,118 +183,27 @@ impl Planner<'_> {
                         PlanError::new(format!("no memory named `{given}` was passed in"))
                             .with_hint("`given` is for programs; name a `system` or a `command`")
                     })?;
-                    (Arc::clone(brought), "given", None)
-                };
-            built.one_at_a_time |= provider.instances() == Instances::One;
-            let arm = MemoryArm::new(
-                provider,
-                Arc::clone(counter),
-                memory.budget_tokens,
-                spec.cache_dir.as_deref().map(KeptIngests::beside),
+                    PlannedProvider {
+                        provider: Arc::clone(brought),
+                        kind: "given",
+                        asked: None,
+                    }
+                },
             );
-            built.push(Arc::new(arm), kind, asked);
         }
-        built.embedding_model = embedder.map(|embedder| embedder.name().to_owned());
-        Ok(built)
+        built.embedding_model = maker.embedder.map(|one| one.name().to_owned());
+        Ok(planned)
     }
 
-    /// A memory by its name and settings.
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "all of it decides which memory it is"
-    )]
-    fn named_memory(
+    fn memory_command(
         &self,
-        label: &str,
-        reference: &str,
         system: &SystemSpec,
-        memory: &MemorySpec,
-        counter: &Arc<dyn TokenCounter>,
-        answerer: Arc<dyn crate::system::System>,
-        embedder: &mut Option<Arc<dyn Embed>>,
+        command: &str,
+        name: &str,
     ) -> Result<Arc<dyn MemoryProvider>, PlanError> {
-        let name = reference.split(':').next().unwrap_or_default().trim();
-        if PYTHON_MEMORIES.contains(&name) {
-            return self.python_memory(label, reference, system);
-        }
-        let mut settings: MemorySettings = reference.parse().map_err(unknown)?;
-        let says = |key: &str| {
-            let parameters = reference.split_once(':').map_or("", |(_, rest)| rest);
-            let mut keys = parameters
-                .split(',')
-                .filter_map(|part| part.split_once('='));
-            keys.any(|(said, _)| said.trim() == key)
-        };
-        if !says("top_k") {
-            settings.top_k = memory.top_k.unwrap_or(TOP_K);
-        }
-        if !says("budget_tokens") {
-            settings.budget_tokens = memory.budget_tokens;
-        }
-        let mut tools = Tools {
-            counter: Arc::new(RunCounter(Arc::clone(counter))),
-            embedder: None,
-        };
-        if settings.kind.needs_embedder() {
-            let made = match embedder.take() {
-                Some(made) => made,
-                None => self.embedder(memory.embedding_model.as_deref())?,
-            };
-            tools.embedder = Some(Arc::clone(&made));
-            *embedder = Some(made);
-        }
-        let made = RetrievalMemory::new(label, settings, tools, answerer);
-        let made = made.map_err(|error| hinted(error.to_string(), error.hint()))?;
-        Ok(Arc::new(made))
-    }
-
-    /// What makes vectors: the model that was named, else something that knows no meanings.
-    fn embedder(&self, model: Option<&str>) -> Result<Arc<dyn Embed>, PlanError> {
-        let Some(model) = model else {
-            return Ok(Arc::new(HashedNgrams::default()));
-        };
-        let hub = match EmbeddingModel::is_local(model) {
-            true => None,
-            false => Some((self.around.hub)()?),
-        };
-        let loaded = EmbeddingModel::resolve(model, hub.as_ref());
-        let loaded = loaded.map_err(|error| hinted(error.to_string(), error.hint()))?;
-        Ok(Arc::clone(loaded.embedder()))
-    }
-
-    /// A memory of the Python package, as a child process that speaks the protocol.
-    fn python_memory(
-        &self,
-        label: &str,
-        reference: &str,
-        system: &SystemSpec,
-    ) -> Result<Arc<dyn MemoryProvider>, PlanError> {
-        let (name, parameters) = reference.split_once(':').unwrap_or((reference, ""));
-        if !parameters.is_empty() {
-            let what = format!("`{name}` takes no parameters here");
-            return Err(PlanError::new(what)
-                .with_hint("give it to `evaluate_memory` in Python, which takes all of them"));
-        }
-        let Some(relay) = &self.spec.relay else {
-            return Err(PlanError::new(format!("`{name}` needs a model"))
-                .with_hint("pass `--relay URL`, the endpoint for all its calls"));
-        };
-        let requests = system.requests_over(&self.spec.requests);
-        let model = requests.model;
-        let model = model.unwrap_or_else(|| super::defaults::DEFAULT_MODEL.to_owned());
-        let python = self.spec.python.interpreter.clone();
-        let python = python.unwrap_or_else(|| "python3".into());
-        let quoted = |text: &str| format!("'{}'", text.replace('\'', r"'\''"));
-        let command = format!(
-            "{} -m context_bench.memory_systems {name} --relay {} --model {}",
-            quoted(&python.to_string_lossy()),
-            quoted(relay),
-            quoted(&model),
-        );
-        let settings = self.command_settings(system, &command, label)?;
-        Ok(Arc::new(CommandMemory::new(CommandMemorySettings::new(
-            settings,
-        ))?))
+        let settings = self.command_settings(system, command, name)?;
+        let settings = CommandMemorySettings::new(settings);
+        Ok(Arc::new(CommandMemory::new(settings)?))
     }
 
     /// The questions of conversations, as many as the run asks for.
@@ -250,6 +236,134 @@ impl Planner<'_> {
             return Err(PlanError::new("no questions to ask").with_hint(hint));
         }
         Ok(dataset)
+    }
+}
+
+/// Makes memories by name.
+struct MemoryMaker<'a> {
+    planner: &'a Planner<'a>,
+    memory: &'a MemorySpec,
+    counter: &'a Arc<dyn TokenCounter>,
+    /// What makes vectors, once one needs it: loading a model takes time.
+    embedder: Option<Arc<dyn Embed>>,
+}
+
+impl MemoryMaker<'_> {
+    /// A memory as it was typed: `[LABEL=]NAME[:key=value,…]`.
+    fn named(
+        &mut self,
+        typed: &str,
+        system: &SystemSpec,
+        answerer: &Answerer,
+    ) -> Result<Arc<dyn MemoryProvider>, PlanError> {
+        let (label, reference) = labelled(typed);
+        let label = Mask::Dots.text(system.name.as_deref().unwrap_or(label));
+        let name = reference.split(':').next().unwrap_or_default().trim();
+        if PYTHON_MEMORIES.iter().any(|(known, _)| *known == name) {
+            return self.python(&label, reference, system);
+        }
+        if name == SUMMARY {
+            let mut settings: SummarySettings = reference
+                .parse()
+                .map_err(|error: SummaryError| hinted(error.to_string(), error.hint()))?;
+            settings.budget_tokens = settings.budget_tokens.or(self.memory.budget_tokens);
+            // Notes are what a model writes; the baseline reader only finds words.
+            let model = answerer
+                .asked
+                .is_some()
+                .then(|| Arc::clone(&answerer.system));
+            let made = SummaryMemory::new(
+                label,
+                settings,
+                model,
+                Arc::clone(&answerer.system),
+                Arc::clone(self.counter),
+            );
+            let made = made.map_err(|error| hinted(error.to_string(), error.hint()))?;
+            return Ok(Arc::new(made));
+        }
+        let mut settings: MemorySettings = reference.parse().map_err(unknown)?;
+        let parameters = reference.split_once(':').map_or("", |(_, rest)| rest);
+        let says = |key: &str| {
+            let mut keys = parameters
+                .split(',')
+                .filter_map(|part| part.split_once('='));
+            keys.any(|(said, _)| said.trim() == key)
+        };
+        if !says("top_k") {
+            settings.top_k = self.memory.top_k.unwrap_or(TOP_K);
+        }
+        settings.budget_tokens = settings.budget_tokens.or(self.memory.budget_tokens);
+        let tools = Tools {
+            counter: Arc::new(RunCounter(Arc::clone(self.counter))),
+            embedder: match settings.kind.needs_embedder() {
+                true => Some(self.embedder()?),
+                false => None,
+            },
+        };
+        let made = RetrievalMemory::new(label, settings, tools, Arc::clone(&answerer.system));
+        let made = made.map_err(|error| hinted(error.to_string(), error.hint()))?;
+        Ok(Arc::new(made))
+    }
+
+    /// What makes vectors: the model that was named, else something that knows no meanings.
+    fn embedder(&mut self) -> Result<Arc<dyn Embed>, PlanError> {
+        if let Some(made) = &self.embedder {
+            return Ok(Arc::clone(made));
+        }
+        let made: Arc<dyn Embed> = match self.memory.embedding_model.as_deref() {
+            None => Arc::new(HashedNgrams::default()),
+            Some(model) => {
+                let hub = match EmbeddingModel::is_local(model) {
+                    true => None,
+                    false => Some((self.planner.around.hub)()?),
+                };
+                let loaded = EmbeddingModel::resolve(model, hub.as_ref());
+                let loaded = loaded.map_err(|error| hinted(error.to_string(), error.hint()))?;
+                Arc::clone(loaded.embedder())
+            }
+        };
+        self.embedder = Some(Arc::clone(&made));
+        Ok(made)
+    }
+
+    /// A memory of the Python package, as a child process that speaks the protocol.
+    fn python(
+        &self,
+        label: &str,
+        reference: &str,
+        system: &SystemSpec,
+    ) -> Result<Arc<dyn MemoryProvider>, PlanError> {
+        let spec = self.planner.spec;
+        let (name, parameters) = reference.split_once(':').unwrap_or((reference, ""));
+        let Some(relay) = &spec.relay else {
+            return Err(PlanError::new(format!("`{name}` needs a model"))
+                .with_hint("pass `--relay URL`, the endpoint for all its calls"));
+        };
+        let requests = system.requests_over(&spec.requests);
+        let model = requests.model;
+        let model = model.unwrap_or_else(|| super::defaults::DEFAULT_MODEL.to_owned());
+        let python = spec.python.interpreter.clone();
+        let from_env = || (self.planner.around.variable)(PYTHON_VARIABLE).map(PathBuf::from);
+        let python = python.or_else(from_env);
+        let python = python.unwrap_or_else(|| "python3".into());
+        let quoted = |text: &str| format!("'{}'", text.replace('\'', r"'\''"));
+        let mut command = format!(
+            "{} -m context_bench.memory_systems {name} --relay {} --model {}",
+            quoted(&python.to_string_lossy()),
+            quoted(relay),
+            quoted(&model),
+        );
+        let mut parameters: Vec<&str> = parameters.split(',').map(str::trim).collect();
+        parameters.retain(|one| !one.is_empty());
+        let top_k = self.memory.top_k.map(|k| format!("top_k={k}"));
+        if !parameters.iter().any(|one| one.starts_with("top_k=")) {
+            parameters.extend(top_k.as_deref());
+        }
+        for parameter in parameters {
+            command += &format!(" --set {}", quoted(parameter));
+        }
+        self.planner.memory_command(system, &command, label)
     }
 }
 
@@ -286,8 +400,7 @@ fn unknown(error: context_bench_memory::SettingsError) -> PlanError {
     let hint = error.hint();
     let what = match &error {
         context_bench_memory::SettingsError::UnknownMemory { name } => {
-            let mut names: Vec<&str> = MemoryKind::ALL.iter().map(|kind| kind.name()).collect();
-            names.extend(PYTHON_MEMORIES);
+            let mut names: Vec<&str> = memory_names().map(|(name, _)| name).collect();
             names.sort_unstable();
             format!(
                 "Unknown memory system '{name}'. Available: {}",

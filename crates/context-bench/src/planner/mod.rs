@@ -38,6 +38,7 @@ pub use error::{Notice, PlanError};
 pub use known::{task_data, task_index};
 pub use leaves::{ClassObject, check_copies, dataset_settings, fields_of_run};
 pub use listing::Listing;
+pub use memories::{memory_names, memory_providers};
 pub use overview::{Overview, SystemOverview, overview};
 pub use preview::{Preview, SystemPreview};
 pub use prompts::dataset_prompt;
