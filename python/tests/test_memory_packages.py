@@ -92,7 +92,7 @@ def test_three_conversations_stay_apart(
 ) -> None:
     child = Child(packages, tmp_path, "mem0", "--relay", relay.url, "--model", "m")
     hello = child.done(op="hello")
-    assert hello["name"] == "mem0" and hello["version"].startswith("2.") and not hello["saves"]
+    assert hello["name"] == "mem0" and hello["version"].startswith("2.") and hello["saves"]
     for conversation in CONVERSATIONS:
         others = {
             pair["answer"].lower()
@@ -111,6 +111,14 @@ def test_three_conversations_stay_apart(
             assert not words(answer["context"]) & others
             assert 0 < answer["context_tokens"] < 60
             assert answer["usage"]["completion_tokens"] == 10
+    # What was saved of the last conversation is all that is needed to answer again.
+    state = child.done(op="save")["state"]
+    extracted = sum("## New Messages" in request for request in relay.asked)
+    child.done(op="reset")
+    assert child.done(op="query", question="Where do I live?")["context_tokens"] == 0
+    assert child.done(op="load", state=state)["loaded"]
+    assert "Cairo" in child.done(op="query", question="Where do I live?")["answer"]
+    assert sum("## New Messages" in request for request in relay.asked) == extracted == 3
     # A memory that is reset and told nothing has nothing to say.
     child.done(op="reset")
     nothing = child.done(op="query", question="Where do I live?")
@@ -129,23 +137,36 @@ RUN = """
 import json, sys
 from context_bench import evaluate_memory
 from context_bench.evaluators import AnswerQuality
-url, data = sys.argv[1], json.loads(sys.argv[2])
-result = evaluate_memory(["mem0"], data, [AnswerQuality()], relay=url, model="m", max_workers=3, progress=False)
+url, data, store = sys.argv[1], json.loads(sys.argv[2]), sys.argv[3]
+result = evaluate_memory(
+    ["mem0"], data, [AnswerQuality()], relay=url, model="m", max_workers=3, cache_dir=store, progress=False
+)
 print(json.dumps([[row.example_id, row.response, row.error and row.error.message, row.metadata] for row in result.rows]))
 """
 
 
 @pytest.mark.slow
-def test_a_run_asks_it_about_conversations_side_by_side(
+def test_runs_ask_it_side_by_side_and_keep_what_it_took_in(
     packages: Path, relay: MemoryRelay, tmp_path: Path
 ) -> None:
-    command = [sys.executable, "-W", "ignore", "-c", RUN, relay.url, json.dumps(CONVERSATIONS)]
-    done = subprocess.run(
-        command, env=environment(packages, tmp_path), capture_output=True, text=True,
-        timeout=1200, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    rows = json.loads(done.stdout)
+    def run(conversations: list[dict[str, Any]]) -> Any:
+        command = [sys.executable, "-W", "ignore", "-c", RUN, relay.url, json.dumps(conversations)]
+        done = subprocess.run(
+            [*command, str(tmp_path / "store")], env=environment(packages, tmp_path),
+            capture_output=True, text=True, timeout=1200, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    def asked() -> tuple[int, int]:
+        extracted = sum("## New Messages" in request for request in relay.asked)
+        return extracted, len(relay.asked) - extracted
+
+    run([{**one, "qa_pairs": one["qa_pairs"][:1]} for one in CONVERSATIONS])
+    assert asked() == (3, 3)
+    # Another process, with further questions: no fact is extracted and no question asked again.
+    rows = run(CONVERSATIONS)
+    assert asked() == (3, 6)
     expected = [
         (f"{one['id']}_{n}", pair["answer"])
         for one in CONVERSATIONS
@@ -158,6 +179,7 @@ def test_a_run_asks_it_about_conversations_side_by_side(
         assert metadata["ingest_details"]["memories"] == 3
         assert metadata["completion_tokens"] == 10
         assert metadata["retrieve_latency"] > 0 and metadata["answer_latency"] > 0
+    assert [bool(row[3].get("ingest_kept")) for row in rows] == [False, True] * 3
 
 
 @pytest.mark.slow

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import os
+import struct
 import tempfile
 import time
 import uuid
+import zlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -123,6 +127,32 @@ class Mem0Memory(RelayMemory):
         took = (time.perf_counter() - began) * 1000
         return IngestResult(num_items=len(turns), latency_ms=took, details=details)
 
+    def save(self) -> bytes | None:
+        """Returns the facts with their vectors, so that no model has to extract them again;
+        ``None`` if the store is one of the user's ``config``, which keeps them itself."""
+        if "vector_store" in self.config:
+            return None
+        stores = {name: _points(store) for name, store in self._stores().items()}
+        state = {"mem0": self.version, "user": self._user, "stores": stores}
+        return zlib.compress(json.dumps(state).encode("ascii"), level=1)
+
+    def load(self, state: bytes) -> bool:
+        """Takes back what ``save`` gave; false if another version of mem0 saved it."""
+        saved = json.loads(zlib.decompress(state))
+        if "vector_store" in self.config or saved["mem0"] != self.version:
+            return False
+        self.reset()
+        self._user = saved["user"]
+        facts = saved["stores"]["facts"]
+        if facts and "embedder" not in self.config:
+            self._dimensions = len(_vector(facts[0][1]))
+        for name, store in self._stores().items():
+            points = saved["stores"][name]
+            if points:
+                ids, vectors, payloads = zip(*points, strict=True)
+                store.insert([_vector(text) for text in vectors], list(payloads), list(ids))
+        return True
+
     def close(self) -> None:
         """Lets go of the store."""
         memory, self._memory = self._memory, None
@@ -150,6 +180,10 @@ class Mem0Memory(RelayMemory):
             self._memory = memory
         return self._memory
 
+    def _stores(self) -> dict[str, Any]:
+        memory = self._opened()
+        return {"facts": memory.vector_store, "entities": memory.entity_store}
+
     def _full_config(self) -> dict[str, Any]:
         relay = {"api_key": self._api_key(), "openai_base_url": self._base_url()}
         config: dict[str, Any] = {
@@ -172,6 +206,28 @@ class Mem0Memory(RelayMemory):
             )
             self._dimensions = len(reply.data[0].embedding)
         return self._dimensions
+
+
+def _points(store: Any) -> list[tuple[str, str, Any]]:
+    """All that a store of Qdrant holds: ids, vectors as text, and what belongs to them."""
+    points = []
+    offset = None
+    while True:
+        found, offset = store.client.scroll(
+            store.collection_name, limit=1000, offset=offset, with_vectors=True, with_payload=True
+        )
+        for point in found:
+            # Beside the vector there may be one of words, which is made again from the text.
+            vector = point.vector[""] if isinstance(point.vector, dict) else point.vector
+            packed = struct.pack(f"<{len(vector)}f", *vector)
+            points.append((str(point.id), base64.b64encode(packed).decode("ascii"), point.payload))
+        if offset is None:
+            return points
+
+
+def _vector(text: str) -> list[float]:
+    packed = base64.b64decode(text)
+    return list(struct.unpack(f"<{len(packed) // 4}f", packed))
 
 
 #: A folder for what mem0 writes beside its store; it goes when the interpreter does.
