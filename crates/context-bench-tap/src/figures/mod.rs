@@ -13,6 +13,7 @@ mod progress;
 mod reply_changes;
 mod request_changes;
 mod stream_changes;
+mod tool_changes;
 
 pub use calls::{ExtraCalls, UsageTotal};
 pub use canonical::{CanonicalError, canonical_json};

@@ -20,7 +20,7 @@ use context_bench_error::Hint;
 use serde::{Deserialize, Serialize};
 
 use super::call::CallRecord;
-use super::recorder::{CallSink, StoredBody};
+use super::sink::{CallSink, StoredBody};
 
 const VERSION: u32 = 1;
 

@@ -9,6 +9,7 @@ mod recorder;
 mod scrub;
 mod scrub_pattern;
 mod scrub_stream;
+mod sink;
 mod timeline;
 
 pub(crate) use body::{BodyBudget, BodyRecorder};
@@ -17,7 +18,7 @@ pub use call::{
 };
 pub use content_encoding::{DecodeError, decoded};
 pub use log::{CallLog, LogError, LogWriter};
-pub use recorder::{CallSink, MemorySink, StoredBody};
 pub(crate) use recorder::{FinishedAnswer, FinishedCall, Recorder};
 pub use scrub::Scrubber;
+pub use sink::{CallSink, MemorySink, StoredBody};
 pub use timeline::{TapClock, Timeline};
