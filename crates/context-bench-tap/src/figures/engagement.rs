@@ -87,8 +87,8 @@ pub fn engagement(
     }
 }
 
-/// A body without what may come and go: the wish for the usage of a stream, and a content
-/// that is null.
+/// A body without what may come and go: the wish for the usage of a stream, a content that is
+/// null, and saying that there is to be no stream.
 pub(super) fn without_benign(mut body: Value) -> Value {
     if let Some(members) = body.as_object_mut() {
         let options = members
@@ -100,6 +100,9 @@ pub(super) fn without_benign(mut body: Value) -> Value {
         });
         if is_empty {
             members.shift_remove("stream_options");
+        }
+        if members.get("stream") == Some(&Value::Bool(false)) {
+            members.shift_remove("stream");
         }
         let messages = members.get_mut("messages").and_then(Value::as_array_mut);
         for message in messages
@@ -219,6 +222,10 @@ mod tests {
                 Benign,
             ),
             (client.replace(r#""content":null,"#, ""), Benign),
+            (
+                client.replace(r#"{"model""#, r#"{"stream":false,"model""#),
+                Benign,
+            ),
             (
                 client.replace(r#""model":"m""#, r#""model":"vendor/m""#),
                 Benign,

@@ -333,6 +333,23 @@ mod tests {
     }
 
     #[test]
+    fn what_hangs_on_a_block_is_missed() {
+        let body = |block: Value, mark: Value| {
+            json!({"model": "short", "messages": [{"role": "assistant", "content": [block,
+                {"type": "text", "text": "and so on", "cache_control": mark}]}]})
+        };
+        let mark = json!({"type": "ephemeral"});
+        let cited = json!({"type": "text", "text": "so", "citations": [{"cited_text": "x"}]});
+        let signed = json!({"type": "thinking", "thinking": "hm", "signature": "s"});
+        let plain = json!({"type": "text", "text": "so"});
+        let unsigned = json!({"type": "thinking", "thinking": "hm"});
+        for (before, after) in [(cited, plain), (signed, unsigned)] {
+            let (client, upstream) = (body(before, mark.clone()), body(after, mark.clone()));
+            assert_eq!(codes("/v1/messages", &client, &upstream), ["T06"]);
+        }
+    }
+
+    #[test]
     fn probabilities_of_another_text_are_void() {
         let client =
             json!({"model": "short", "prompt": "The cat sat", "echo": true, "logprobs": 1});

@@ -8,7 +8,7 @@ use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 use context_bench_error::Hint;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
@@ -116,7 +116,7 @@ impl Tap {
             address: settings.listen,
             reason,
         };
-        let listener = TcpListener::bind(settings.listen).await.map_err(listen)?;
+        let listener = listener(settings.listen).map_err(listen)?;
         let address = listener.local_addr().map_err(listen)?;
         let own = settings
             .upstreams()
@@ -190,6 +190,19 @@ impl Tap {
             first_failure: outcome.first_failure,
         }
     }
+}
+
+/// A listener with room for many that knock at once: who finds none tries again after a second,
+/// and that second would be put on the proxy under test.
+fn listener(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = match address {
+        SocketAddr::V4(_) => TcpSocket::new_v4()?,
+        SocketAddr::V6(_) => TcpSocket::new_v6()?,
+    };
+    // As other listeners do, so that a port can be used again at once.
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(4096)
 }
 
 async fn accept(listener: TcpListener, shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {

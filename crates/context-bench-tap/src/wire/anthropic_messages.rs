@@ -17,7 +17,7 @@ pub(super) fn request(members: &Map<String, Value>) -> WireRequest {
         role,
         name: None,
         parts: match content {
-            Some(Value::Array(blocks)) => blocks.iter().map(block).collect(),
+            Some(Value::Array(blocks)) => blocks.iter().flat_map(parts).collect(),
             Some(Value::String(content)) => vec![plain(content.clone())],
             _ => Vec::new(),
         },
@@ -45,6 +45,18 @@ pub(super) fn request(members: &Map<String, Value>) -> WireRequest {
         })
         .collect();
     request
+}
+
+/// A block, with what hangs on it as parts of their own: whoever loses those changes the request
+/// although every text is there.
+fn parts(value: &Value) -> Vec<Part> {
+    let mut parts = vec![block(value)];
+    for name in ["signature", "citations"] {
+        if value.get(name).is_some_and(|member| !member.is_null()) {
+            parts.push(of_kind(PartKind::Attached(name.to_owned()), String::new()));
+        }
+    }
+    parts
 }
 
 fn block(value: &Value) -> Part {
@@ -323,12 +335,13 @@ mod tests {
                 "text",
                 "text",
                 "thinking",
+                "signature",
                 "tool_call",
                 "tool_result",
                 "image"
             ]
         );
-        assert_eq!(request.messages[2].parts[1].text, r#"{"b":1,"a":2}"#);
+        assert_eq!(request.messages[2].parts[2].text, r#"{"b":1,"a":2}"#);
         let result = &request.messages[3].parts[0];
         assert_eq!(
             result.kind,

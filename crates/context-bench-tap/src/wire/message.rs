@@ -63,6 +63,8 @@ pub enum PartKind {
         /// Whether the tool failed, where the request says so.
         is_error: bool,
     },
+    /// What hangs on the part before it, such as citations; it has no text of its own.
+    Attached(String),
     /// Anything else, by its `type`.
     Other(String),
 }
@@ -78,7 +80,7 @@ impl PartKind {
             Self::Thinking => "thinking",
             Self::ToolCall { .. } => "tool_call",
             Self::ToolResult { .. } => "tool_result",
-            Self::Other(kind) => kind,
+            Self::Attached(kind) | Self::Other(kind) => kind,
         }
     }
 }

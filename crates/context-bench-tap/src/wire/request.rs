@@ -102,8 +102,10 @@ impl WireRequest {
         for message in system.into_iter().chain(rest) {
             line(&message.role);
             for part in &message.parts {
-                if let PartKind::ToolCall { name, .. } = &part.kind {
-                    line(name);
+                match &part.kind {
+                    PartKind::Attached(_) => continue,
+                    PartKind::ToolCall { name, .. } => line(name),
+                    _ => {}
                 }
                 line(&part.text);
             }
@@ -118,7 +120,9 @@ impl WireRequest {
             .filter_map(|(at, tool)| Some((format!("tools/{at}"), tool.cache.clone()?)))
             .collect();
         for (at, message) in self.messages.iter().enumerate() {
-            let parts = message.parts.iter().enumerate();
+            let parts = message.parts.iter();
+            let parts = parts.filter(|part| !matches!(part.kind, PartKind::Attached(_)));
+            let parts = parts.enumerate();
             marks.extend(parts.filter_map(|(part, Part { cache, .. })| {
                 Some((format!("messages/{at}/{part}"), cache.clone()?))
             }));
