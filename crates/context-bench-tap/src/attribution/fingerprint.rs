@@ -10,8 +10,36 @@ const WORDS: usize = 5;
 
 /// The least hashes of all runs of five words, for 64 hash functions. The share of equal values
 /// estimates the share of runs that two texts have in common.
+///
+/// In a log it is one word of hexadecimal digits: as numbers it would be longer than the rest
+/// of a record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Fingerprint(Vec<u64>);
+#[serde(into = "String", try_from = "String")]
+pub struct Fingerprint(Vec<u32>);
+
+impl From<Fingerprint> for String {
+    fn from(fingerprint: Fingerprint) -> Self {
+        let values = fingerprint.0.iter();
+        values.map(|value| format!("{value:08x}")).collect()
+    }
+}
+
+impl TryFrom<String> for Fingerprint {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        let wrong = || format!("`{text}` is no fingerprint");
+        let is_whole = text.is_empty() || text.len() == 8 * VALUES;
+        if !is_whole || !text.is_ascii() {
+            return Err(wrong());
+        }
+        let values = text.as_bytes().chunks(8).map(|digits| {
+            let digits = std::str::from_utf8(digits).map_err(|_| wrong())?;
+            u32::from_str_radix(digits, 16).map_err(|_| wrong())
+        });
+        Ok(Self(values.collect::<Result<_, _>>()?))
+    }
+}
 
 impl Fingerprint {
     /// Of a text. A text of fewer than five words is one run; one without words has none.
@@ -20,13 +48,13 @@ impl Fingerprint {
         if words.is_empty() {
             return Self(Vec::new());
         }
-        let mut least = vec![u64::MAX; VALUES];
+        let mut least = vec![u32::MAX; VALUES];
         for run in words.windows(WORDS.min(words.len())) {
             let hash = hash(run);
             for (at, value) in least.iter_mut().enumerate() {
                 // A cheap family of hash functions: one hash, mixed with the number of each.
                 let one = mix(hash ^ (at as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-                *value = (*value).min(one);
+                *value = (*value).min((one >> 32) as u32);
             }
         }
         Self(least)
@@ -63,6 +91,25 @@ fn mix(value: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn fingerprints_come_back_from_a_log() {
+        for text in ["", "a b", "one two three four five six seven"] {
+            let fingerprint = Fingerprint::of(text);
+            let json = serde_json::to_string(&fingerprint).unwrap();
+            assert_eq!(
+                serde_json::from_str::<Fingerprint>(&json).unwrap(),
+                fingerprint
+            );
+        }
+        for wrong in ["ab", "é", &"x".repeat(512), &"é".repeat(256)] {
+            let json = serde_json::to_string(wrong).unwrap();
+            assert!(
+                serde_json::from_str::<Fingerprint>(&json).is_err(),
+                "{wrong}"
+            );
+        }
+    }
 
     #[test]
     fn likeness_follows_shared_words() {

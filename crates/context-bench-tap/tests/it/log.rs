@@ -104,6 +104,40 @@ fn bodies_that_are_no_text_and_long_ones_come_back() {
 }
 
 #[test]
+fn a_line_that_cannot_be_written_leaves_no_trace() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.jsonl");
+    let mut log = LogWriter::create(&path).unwrap();
+    let made = calls(&["{}", r#"{"model":"m"}"#, "{}"]);
+    let mut written = Vec::new();
+    for (at, (call, bodies)) in made.into_iter().enumerate() {
+        if at == 1 {
+            // A long body that cannot be read breaks off in the midst of its line.
+            let path = folder.path().join("unreadable");
+            std::fs::write(&path, "x").unwrap();
+            let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+            let digest = "sha256:broken".to_owned();
+            let mut bodies = bodies;
+            bodies.push(StoredBody::File { digest, file });
+            assert!(log.call(&call, bodies).is_err());
+            assert_eq!(
+                CallLog::read(&path.with_file_name("run.jsonl"))
+                    .unwrap()
+                    .calls,
+                written
+            );
+            continue;
+        }
+        log.call(&call, bodies).unwrap();
+        written.push(call);
+    }
+    let read = CallLog::read(&path).unwrap();
+    assert_eq!(read.calls, written);
+    // The first call and the last have the same bodies; those of the one between are gone.
+    assert_eq!(read.bodies.len(), 2);
+}
+
+#[test]
 fn a_full_disk_is_counted_and_the_calls_go_on() {
     // Linux has a file that is always full.
     if !std::path::Path::new("/dev/full").exists() {
