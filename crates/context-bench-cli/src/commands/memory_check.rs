@@ -35,7 +35,7 @@ pub(crate) fn main(spec: &RunSpec, registry: &Registry, quiet: bool) -> Result<E
         for provider in providers {
             let name = provider.name().to_owned();
             let on_progress = Arc::new(move |at: context_bench::memory::check::CheckProgress| {
-                if !quiet && at.asked % 50 == 0 {
+                if !quiet && at.asked.is_multiple_of(50) {
                     output::note(&format!("{name}: {} of {} questions", at.asked, at.planned));
                 }
             });

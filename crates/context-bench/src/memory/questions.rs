@@ -316,7 +316,7 @@ mod tests {
         assert_eq!(first.text("type"), Some("x"));
         let history = History::of(&first).unwrap();
         assert_eq!(first.text(CONVERSATION), Some(history.digest.as_str()));
-        assert!(History::of(&first.clone().with("response", "x")).is_some());
+        assert!(History::of(&first.with("response", "x")).is_some());
     }
 
     #[test]

@@ -89,7 +89,10 @@ impl MemoryProvider for RetrievalMemory {
     }
 
     async fn open(&self) -> Result<Arc<dyn MemorySystem>, SystemError> {
-        let memory = self.settings.build(&self.tools).map_err(failed)?;
+        let memory = self
+            .settings
+            .build(&self.tools)
+            .map_err(|error| failed(&error))?;
         Ok(Arc::new(Retrieval {
             memory: Arc::new(RwLock::new(memory)),
             answerer: Arc::clone(&self.answerer),
@@ -117,7 +120,8 @@ impl Retrieval {
             work(&mut **memory)
         };
         let done = tokio::task::spawn_blocking(work).await;
-        done.map_err(panicked)?.map_err(failed)
+        done.map_err(|error| panicked(&error))?
+            .map_err(|error| failed(&error))
     }
 
     /// What the memory recalls, and how long that took it: waiting for a thread is our doing.
@@ -126,13 +130,16 @@ impl Retrieval {
         let evidence = query.evidence.unwrap_or_default();
         let budget_tokens = query.budget_tokens;
         if !self.is_slow {
-            return recall(&self.memory, query.question, evidence, budget_tokens).map_err(failed);
+            return recall(&self.memory, query.question, evidence, budget_tokens)
+                .map_err(|error| failed(&error));
         }
         let memory = Arc::clone(&self.memory);
         let (text, evidence) = (query.question.to_owned(), evidence.to_vec());
         let work = move || recall(&memory, &text, &evidence, budget_tokens);
         let recalled = tokio::task::spawn_blocking(work).await;
-        recalled.map_err(panicked)?.map_err(failed)
+        recalled
+            .map_err(|error| panicked(&error))?
+            .map_err(|error| failed(&error))
     }
 }
 
@@ -204,14 +211,14 @@ impl MemorySystem for Retrieval {
     }
 }
 
-fn failed(error: MemoryError) -> SystemError {
+fn failed(error: &MemoryError) -> SystemError {
     let hint = error
         .hint()
         .map_or(String::new(), |hint| format!("; {hint}"));
     SystemError::new(FailureKind::Other, format!("{error}{hint}"))
 }
 
-fn panicked(error: tokio::task::JoinError) -> SystemError {
+fn panicked(error: &tokio::task::JoinError) -> SystemError {
     let kind = match error.is_panic() {
         true => FailureKind::Panic,
         false => FailureKind::Other,

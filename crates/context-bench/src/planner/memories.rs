@@ -282,7 +282,7 @@ impl MemoryMaker<'_> {
             let made = made.map_err(|error| hinted(error.to_string(), error.hint()))?;
             return Ok(Arc::new(made));
         }
-        let mut settings: MemorySettings = reference.parse().map_err(unknown)?;
+        let mut settings: MemorySettings = reference.parse().map_err(|error| unknown(&error))?;
         let parameters = reference.split_once(':').map_or("", |(_, rest)| rest);
         let says = |key: &str| {
             let mut keys = parameters
@@ -312,7 +312,7 @@ impl MemoryMaker<'_> {
             return Ok(Arc::clone(made));
         }
         let made: Arc<dyn Embed> = match self.memory.embedding_model.as_deref() {
-            None => Arc::new(HashedNgrams::default()),
+            None => Arc::new(HashedNgrams),
             Some(model) => {
                 let hub = match EmbeddingModel::is_local(model) {
                     true => None,
@@ -396,9 +396,9 @@ fn labelled(typed: &str) -> (&str, &str) {
     }
 }
 
-fn unknown(error: context_bench_memory::SettingsError) -> PlanError {
+fn unknown(error: &context_bench_memory::SettingsError) -> PlanError {
     let hint = error.hint();
-    let what = match &error {
+    let what = match error {
         context_bench_memory::SettingsError::UnknownMemory { name } => {
             let mut names: Vec<&str> = memory_names().map(|(name, _)| name).collect();
             names.sort_unstable();
