@@ -56,6 +56,6 @@ async fn main() -> Result<(), SystemError> {
         example: &example,
     };
     let found = memory.query(&query).await?;
-    println!("{}", found.answer);
+    assert_eq!(found.answer, "My cat is called Tom");
     Ok(())
 }

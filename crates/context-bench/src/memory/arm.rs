@@ -16,6 +16,7 @@ use super::questions::EVIDENCE;
 use super::system::{MemoryAnswer, MemoryProvider, MemoryQuery};
 use super::{History, KeptIngests};
 use crate::model::{Example, Identity, Output};
+use crate::stopwatch::pausing;
 use crate::system::{System, SystemError};
 use crate::tokens::TokenCounter;
 
@@ -148,6 +149,7 @@ impl System for MemoryArm {
         let started = Instant::now();
         let answer = taken.instance.query(&query).await?;
         let seconds = started.elapsed().as_secs_f64();
-        Ok(self.output(example, &history, &taken, answer, seconds))
+        // Counting is our own work, not the memory's.
+        Ok(pausing(async { self.output(example, &history, &taken, answer, seconds) }).await)
     }
 }

@@ -384,7 +384,7 @@ async fn a_check_can_be_dropped() {
 /// A built-in memory whose answers the embedded reader gives.
 fn built_in(settings: &str) -> RetrievalMemory {
     let tools = Tools {
-        embedder: Some(Arc::new(HashedNgrams::default())),
+        embedder: Some(Arc::new(HashedNgrams)),
         ..Tools::default()
     };
     let parsed = settings.parse().unwrap();
