@@ -47,7 +47,11 @@ Examples:
         "Seed that draws the conversations of -n, and is sent with every request"
     )),
     mut_arg("proxy", |arg| arg.hide(true)),
-    mut_arg("tasks", |arg| arg.hide(true)),
+    // Tasks are not asked of memories, and their flags would bury the others.
+    mut_args(|arg| {
+        let is_of_tasks = arg.get_help_heading() == Some("Tasks");
+        arg.hide(is_of_tasks)
+    }),
 )]
 pub(crate) struct MemoryArgs {
     /// Run file (YAML or JSON) with a section `memory`; flags override it.

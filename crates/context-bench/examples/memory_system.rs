@@ -47,9 +47,9 @@ async fn main() -> Result<(), SystemError> {
         Turn::new("2", "user", "I like tea"),
     ];
     memory.ingest(&turns).await?;
-    let example = Example::new().with("question", "Which cat?");
+    let example = Example::new().with("question", "Which cat");
     let query = MemoryQuery {
-        question: "Which cat?",
+        question: "Which cat",
         asked: None,
         budget_tokens: None,
         evidence: None,

@@ -209,6 +209,30 @@ impl Dataset {
         })
     }
 
+    /// The same dataset with its examples read as long as `fits` says so of each: all of
+    /// them, so that their number is known, or the first of many.
+    pub(crate) fn read_while(
+        mut self,
+        mut fits: impl FnMut(&Example) -> bool,
+    ) -> Result<Self, DatasetError> {
+        let mut read = Vec::new();
+        while let Some(example) = self.examples.next() {
+            let example = example?;
+            let goes_on = fits(&example);
+            read.push(example);
+            if !goes_on {
+                let read = read.into_iter().map(Ok);
+                self.examples = Box::new(read.chain(self.examples));
+                return Ok(self);
+            }
+        }
+        Ok(Self {
+            len: Some(read.len()),
+            examples: Box::new(read.into_iter().map(Ok)),
+            ..self
+        })
+    }
+
     /// The same dataset, and a look at its first example if that is a good one.
     pub(crate) fn peeked(mut self) -> (Self, Option<Example>) {
         let first = self.examples.next();

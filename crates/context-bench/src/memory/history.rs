@@ -17,17 +17,28 @@ pub struct History {
     pub turns: Vec<Turn>,
     /// A digest of its content.
     pub digest: String,
+    /// About how many bytes of memory it takes.
+    pub(crate) n_bytes: usize,
+    /// How many questions about it are asked.
+    pub(crate) n_questions: usize,
     tokens: OnceLock<u64>,
 }
 
 impl History {
-    pub(super) fn new(conversation: Conversation) -> Self {
+    pub(super) fn new(conversation: Conversation, n_questions: usize) -> Self {
         let digest = conversation.digest();
+        let bytes = |turn: &Turn| {
+            let picture = turn.picture.as_ref().map_or(0, String::len);
+            size_of::<Turn>() + turn.text.len() + picture
+        };
+        let n_bytes = conversation.turns().map(bytes).sum();
         let sessions = conversation.sessions.into_iter();
         Self {
             id: conversation.id,
             turns: sessions.flat_map(|session| session.turns).collect(),
             digest,
+            n_bytes,
+            n_questions,
             tokens: OnceLock::new(),
         }
     }

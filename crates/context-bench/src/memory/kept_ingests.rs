@@ -129,7 +129,7 @@ mod tests {
             id: "c".into(),
             sessions: vec![session],
         };
-        History::new(conversation)
+        History::new(conversation, 1)
     }
 
     #[test]

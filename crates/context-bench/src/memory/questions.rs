@@ -116,19 +116,25 @@ impl<I: Iterator<Item = Result<Example, DatasetError>>> Expanding<I> {
             .collect();
         let said = said.iter().map(|(role, said)| (*role, said.as_str()));
         let tail = excerpt(said, EXCERPT_CHARS);
-        let history = Arc::new(History::new(about));
-        let mut asked = Vec::new();
         let given = conversation.get("qa_pairs").and_then(Value::as_array);
-        let mut counts = self.counts.lock().unwrap_or_else(|e| e.into_inner());
-        for (question, pair) in questions.iter().zip(given.into_iter().flatten()) {
-            let counted = counts.entry(question.kind.clone()).or_default();
-            counted.0 += 1;
-            if self.settings.asks(&question.kind) {
-                counted.1 += 1;
-                asked.push(example(conversation, &history, question, pair, &tail));
+        let pairs = questions.iter().zip(given.into_iter().flatten());
+        let mut wanted = Vec::new();
+        {
+            let mut counts = self.counts.lock().unwrap_or_else(|e| e.into_inner());
+            for (question, pair) in pairs {
+                let counted = counts.entry(question.kind.clone()).or_default();
+                counted.0 += 1;
+                if self.settings.asks(&question.kind) {
+                    counted.1 += 1;
+                    wanted.push((question, pair));
+                }
             }
         }
-        Ok(asked)
+        let history = Arc::new(History::new(about, wanted.len()));
+        let asked = wanted.into_iter();
+        let asked =
+            asked.map(|(question, pair)| example(conversation, &history, question, pair, &tail));
+        Ok(asked.collect())
     }
 
     /// Fills up with the next conversations: one, or several that take turns.

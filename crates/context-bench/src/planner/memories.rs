@@ -15,9 +15,9 @@ use crate::dataset::Dataset;
 use crate::error::Hint as _;
 use crate::mask::Mask;
 use crate::memory::{
-    CommandMemory, CommandMemorySettings, EmbeddingModel, Instances, KeptIngests, MemoryArm,
-    MemoryProvider, QuestionSettings, RetrievalMemory, RunCounter, SummaryError, SummaryMemory,
-    SummarySettings, questions,
+    CommandMemory, CommandMemorySettings, EmbeddingModel, History, Instances, KeptIngests,
+    MemoryArm, MemoryProvider, QuestionSettings, RetrievalMemory, RunCounter, SummaryError,
+    SummaryMemory, SummarySettings, questions,
 };
 use crate::plan::{MemorySpec, RunSpec, SystemSpec, Workers};
 use crate::runner::MaxWorkers;
@@ -25,6 +25,9 @@ use crate::tokens::TokenCounter;
 
 /// The most turns that a memory recalls, unless somebody says otherwise.
 pub(super) const TOP_K: usize = 10;
+
+/// Conversations up to this size together are read before the run begins.
+const MAX_READ_AHEAD: usize = 512 * 1024 * 1024;
 
 /// The name of the memory that keeps a summary.
 const SUMMARY: &str = "summary";
@@ -221,8 +224,17 @@ impl Planner<'_> {
             side_by_side: MaxWorkers::from(workers).most() > 1 && !systems.one_at_a_time,
         };
         let (dataset, counts) = questions(conversations, settings);
-        // How many there are is known once they are read, which costs little beside asking.
-        let dataset = dataset.read_whole(|examples| examples)?;
+        // How many there are is known once they are read; a dataset that is larger than
+        // memory may well be is read while it is asked about.
+        let (mut bytes, mut seen) = (0, HashSet::new());
+        let dataset = dataset.read_while(|example| {
+            if let Some(history) = History::of(example)
+                && seen.insert(history.digest.clone())
+            {
+                bytes += history.n_bytes;
+            }
+            bytes <= MAX_READ_AHEAD
+        })?;
         let counts = counts.lock().unwrap_or_else(|e| e.into_inner());
         if dataset.known_len() == Some(0) {
             let known: Vec<&str> = counts.keys().map(String::as_str).collect();

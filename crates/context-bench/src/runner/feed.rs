@@ -12,6 +12,8 @@ use super::queue::{Abandoned, Queue};
 use super::reuse::Reuse;
 use super::wiring::Wiring;
 use crate::dataset::{Dataset, DatasetError, UsedDatasets};
+use crate::memory::History;
+use crate::model::Example;
 use context_bench_records::map_bytes;
 
 /// How many examples are read ahead of the systems.
@@ -94,7 +96,7 @@ impl Feed {
                         let displacement = isize::try_from(example.displacement());
                         let position = comes.saturating_add_signed(displacement.unwrap_or(0));
                         self.used.note(&example);
-                        let size = map_bytes(example.fields());
+                        let size = map_bytes(example.fields()) + shared_bytes(&example);
                         bytes += size;
                         batch.sizes.push(size);
                         let mut prepared = Prepared::new(example, position, &mut tag);
@@ -180,4 +182,10 @@ impl Drop for Delivery {
     fn drop(&mut self) {
         self.queue.end();
     }
+}
+
+/// The part of an example in what it shares with others.
+fn shared_bytes(example: &Example) -> usize {
+    let history = History::of(example);
+    history.map_or(0, |history| history.n_bytes / history.n_questions.max(1))
 }
