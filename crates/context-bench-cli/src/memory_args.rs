@@ -46,11 +46,10 @@ Examples:
     mut_arg("seed", |arg| arg.help(
         "Seed that draws the conversations of -n, and is sent with every request"
     )),
-    mut_arg("proxy", |arg| arg.hide(true)),
-    // Tasks are not asked of memories, and their flags would bury the others.
-    mut_args(|arg| {
-        let is_of_tasks = arg.get_help_heading() == Some("Tasks");
-        arg.hide(is_of_tasks)
+    // Endpoints and tasks are not for memories; their flags would bury the others.
+    mut_args(|arg| match arg.get_help_heading() == Some("Tasks") || arg.get_id() == "proxy" {
+        true => arg.hide(true),
+        false => arg,
     }),
 )]
 pub(crate) struct MemoryArgs {

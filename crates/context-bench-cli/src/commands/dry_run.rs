@@ -51,7 +51,7 @@ fn text(plan: &RunPlan, preview: &Preview) -> String {
         let mut who = planned.kind.clone();
         if let Some(endpoint) = &planned.endpoint {
             who += &format!(" at {endpoint}");
-        } else if planned.kind == "layer" {
+        } else if planned.is_answered_by_reader() {
             who += ", answered by the baseline reader";
         }
         if let Some(model) = planned.model.as_ref().filter(|model| !model.is_empty()) {

@@ -65,9 +65,9 @@ impl RunPlan {
 pub struct PlannedSystem {
     /// What reports call it.
     pub name: String,
-    /// What kind of system it is: `endpoint`, `layer`, `command` or `given`.
+    /// What kind of system it is: `endpoint`, `layer`, `memory`, `command` or `given`.
     pub kind: String,
-    /// Where it is asked, without credentials; of a layer, who answers for it.
+    /// Where it is asked, without credentials; of a layer or memory, who answers for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub endpoint: Option<String>,
     /// The model that is asked for, when there is one.
@@ -75,6 +75,14 @@ pub struct PlannedSystem {
     pub model: Option<String>,
     /// Every setting that can change an answer; `null` when that is not known.
     pub settings: Value,
+}
+
+impl PlannedSystem {
+    /// Whether the baseline reader answers for it, which is not a language model.
+    pub fn is_answered_by_reader(&self) -> bool {
+        let asks_somebody = ["layer", "memory"].contains(&self.kind.as_str());
+        asks_somebody && self.endpoint.is_none()
+    }
 }
 
 /// What kind of benchmark something is.

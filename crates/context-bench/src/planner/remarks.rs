@@ -322,7 +322,7 @@ fn odd(system: &str, counts: &Counts) -> Vec<Notice> {
 
 /// Says that no language model answered for built-in systems without a relay.
 fn reader(plan: &RunPlan) -> Option<Notice> {
-    let is_read = |one: &PlannedSystem| one.kind == "layer" && one.endpoint.is_none();
+    let is_read = PlannedSystem::is_answered_by_reader;
     let notice = Notice::new(format!(
         "`{BASELINE_READER}` answered for the built-in systems: it picks sentences and is not a \
          language model"

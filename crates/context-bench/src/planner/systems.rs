@@ -93,9 +93,7 @@ impl Systems {
 pub(super) fn who_answers(system: &PlannedSystem) -> Option<String> {
     match &system.model {
         Some(model) if !model.is_empty() => Some(model.clone()),
-        _ if ["layer", "memory"].contains(&system.kind.as_str()) => {
-            Some(BASELINE_READER.to_owned())
-        }
+        _ if system.is_answered_by_reader() => Some(BASELINE_READER.to_owned()),
         _ => None,
     }
 }
