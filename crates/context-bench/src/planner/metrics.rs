@@ -1,7 +1,9 @@
-//! The metrics of a run's summary, from its plan alone.
+//! The metrics of a run's summary, from its plan and the scores of its evaluators.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use context_bench_memory::RetrievalQuality;
 use context_bench_memory::metric::{MemoryStages, PerQATypeMetric, TokenEfficiencyMetric};
 
 use crate::evaluate::Evaluate;
@@ -9,11 +11,16 @@ use crate::metric::{
     CallTimes, CompressionRatio, CostOfPass, Latency, MeanScore, Metric, ParetoRank, PassAtK,
     PassRate, PerDatasetBreakdown, TOKENS_PER_PASS, TokenMeans, TokensPerPass, TokensSaved,
 };
-use crate::plan::{PlannedMemory, RunPlan};
+use crate::plan::RunPlan;
 
 /// Adds the metrics that every report has; those of quality only where rows have a
 /// score.
-pub(super) fn with_metrics(run: Evaluate, plan: &RunPlan, n_systems: usize) -> Evaluate {
+pub(super) fn with_metrics(
+    run: Evaluate,
+    plan: &RunPlan,
+    scores: Option<&BTreeSet<String>>,
+    n_systems: usize,
+) -> Evaluate {
     let scoring = &plan.scoring;
     let saved = match &scoring.baseline {
         Some(baseline) => TokensSaved::against(baseline),
@@ -29,7 +36,17 @@ pub(super) fn with_metrics(run: Evaluate, plan: &RunPlan, n_systems: usize) -> E
         return run.metrics(metrics).comparison(saved);
     };
     if let Some(memory) = &plan.memory {
-        return with_memory_metrics(run, memory, field, n_systems).comparison(saved);
+        // Evaluators that the user names may measure no recall, or another one.
+        let evaluators = plan.benchmarks.iter().flat_map(|one| &one.evaluators);
+        let mut retrieval = match evaluators
+            .into_iter()
+            .any(|name| name == RetrievalQuality::NAME)
+        {
+            true => retrieval_scores(memory.top_k).to_vec(),
+            false => Vec::new(),
+        };
+        retrieval.retain(|score| scores.is_none_or(|scores| scores.contains(score)));
+        return with_memory_metrics(run, field, retrieval, n_systems).comparison(saved);
     }
     let threshold = scoring.threshold;
     let mut metrics: Vec<Arc<dyn Metric>> = vec![
@@ -61,11 +78,10 @@ pub(super) fn with_metrics(run: Evaluate, plan: &RunPlan, n_systems: usize) -> E
 /// stage took. Passing means little where scores are overlaps of short phrases.
 fn with_memory_metrics(
     run: Evaluate,
-    memory: &PlannedMemory,
     field: &str,
+    retrieval: Vec<String>,
     n_systems: usize,
 ) -> Evaluate {
-    let k = memory.top_k;
     let mut metrics: Vec<Arc<dyn Metric>> = vec![
         Arc::new(MeanScore::of(field)),
         Arc::new(TokenMeans),
@@ -75,12 +91,6 @@ fn with_memory_metrics(
         Arc::new(TokenEfficiencyMetric::of(field)),
         Arc::new(MemoryStages),
     ];
-    let retrieval = [
-        format!("recall_at_{k}"),
-        "retrieval_recall".to_owned(),
-        "mrr".to_owned(),
-        format!("ndcg_at_{k}"),
-    ];
     for score in retrieval {
         metrics.push(Arc::new(PerQATypeMetric::of(score)));
     }
@@ -89,4 +99,14 @@ fn with_memory_metrics(
         true => run.comparison(ParetoRank::new("mean_score", "context_tokens")),
         false => run,
     }
+}
+
+/// The scores of what was recalled.
+fn retrieval_scores(k: usize) -> [String; 4] {
+    [
+        format!("recall_at_{k}"),
+        "retrieval_recall".to_owned(),
+        "mrr".to_owned(),
+        format!("ndcg_at_{k}"),
+    ]
 }

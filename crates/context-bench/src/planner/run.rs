@@ -1,5 +1,6 @@
 //! `PlannedRun`: everything that a run needs, made and checked.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -89,6 +90,7 @@ pub(super) fn scored(run: Evaluate, suite: Suite, plan: &RunPlan, n_systems: usi
         },
         samples: scoring.log_samples,
     };
+    let scores = declared(&suite);
     let run = run.suite(suite, how);
     let run = match scoring.is_common {
         true => run.common_score(SCORE, USUAL_SCORE),
@@ -97,6 +99,17 @@ pub(super) fn scored(run: Evaluate, suite: Suite, plan: &RunPlan, n_systems: usi
     match &scoring.metrics {
         // The program that asked brings its own.
         Some(_) => run,
-        None => with_metrics(run, plan, n_systems),
+        None => with_metrics(run, plan, scores.as_ref(), n_systems),
     }
+}
+
+/// The scores of all evaluators; `None` when one does not know its own, as those of stored
+/// runs.
+fn declared(suite: &Suite) -> Option<BTreeSet<String>> {
+    let mut evaluators = suite.benchmarks().flat_map(|one| one.evaluators());
+    evaluators.try_fold(BTreeSet::new(), |mut scores, evaluator| {
+        let names = evaluator.score_names();
+        scores.extend(names.iter().map(ToString::to_string));
+        (!names.is_empty()).then_some(scores)
+    })
 }
