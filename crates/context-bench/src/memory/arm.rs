@@ -17,7 +17,7 @@ use super::system::{MemoryAnswer, MemoryProvider, MemoryQuery};
 use super::{History, KeptIngests};
 use crate::model::{Example, Identity, Output};
 use crate::stopwatch::pausing;
-use crate::system::{System, SystemError};
+use crate::system::{Announcement, System, SystemError};
 use crate::tokens::TokenCounter;
 
 /// The field of an output with what the memory did for it.
@@ -130,6 +130,11 @@ impl System for MemoryArm {
             "tokens": self.pool.counter.name(),
         });
         Some(Identity::new("memory", VERSION, settings))
+    }
+
+    fn announce(&self, example: &Example) -> Option<Announcement> {
+        let history = History::of(example)?;
+        self.pool.announce(&history)
     }
 
     async fn process(&self, example: &Example) -> Result<Output, SystemError> {

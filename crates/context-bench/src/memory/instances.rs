@@ -5,9 +5,11 @@
 //! An instance is dropped when nobody asks about its conversation any more.
 
 use std::collections::HashMap;
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Instant;
 
+use futures_util::FutureExt as _;
 use indexmap::IndexMap;
 use serde_json::Value;
 use tokio::sync::{Notify, OnceCell, OwnedSemaphorePermit, Semaphore};
@@ -16,8 +18,9 @@ use super::kept_ingests::{IngestFigures, KeptIngests};
 use super::system::{Ingest, MemoryProvider, MemorySystem};
 use super::{History, Instances};
 use crate::model::FailureKind;
-use crate::stopwatch::pausing;
-use crate::system::SystemError;
+use crate::runner::panic_message;
+use crate::stopwatch::{Stopwatch, pausing};
+use crate::system::{Announcement, SystemError};
 use crate::tokens::TokenCounter;
 
 /// All instances of one memory.
@@ -26,7 +29,7 @@ pub(super) struct InstancePool {
     pub(super) kept: Option<KeptIngests>,
     pub(super) counter: Arc<dyn TokenCounter>,
     many: Mutex<HashMap<String, Arc<Place>>>,
-    one: Turns,
+    one: Arc<Turns>,
 }
 
 /// An instance that has taken in a conversation, for one question.
@@ -65,8 +68,15 @@ impl InstancePool {
             kept,
             counter,
             many: Mutex::default(),
-            one: Turns::default(),
+            one: Arc::default(),
         }
+    }
+
+    /// Takes note of a question to come. The only instance of a memory must know of all
+    /// questions about a conversation before it turns to another.
+    pub(super) fn announce(&self, history: &History) -> Option<Announcement> {
+        let is_one = self.provider.instances() == Instances::One;
+        is_one.then(|| -> Announcement { Box::new(self.one.expect(&history.digest)) })
     }
 
     /// The instance for a question about a conversation. Waiting for it is not the time of
@@ -119,6 +129,8 @@ impl InstancePool {
             Some(ready) => ready,
             None => {
                 let instance = self.provider.open().await?;
+                // Whatever becomes of this, it has forgotten what it knew.
+                self.one.forget();
                 let ready = self.fill(instance, history).await;
                 self.one.set(&history.digest, ready.clone());
                 ready
@@ -133,8 +145,23 @@ impl InstancePool {
         })
     }
 
-    /// Has an instance take in a conversation, or take back what it had saved of it.
+    /// Has an instance take in a conversation, or take back what it had saved of it. Requests
+    /// and waits of that are not those of the question that happens to come first.
     async fn fill(
+        &self,
+        instance: Arc<dyn MemorySystem>,
+        history: &Arc<History>,
+    ) -> Result<Ready, SystemError> {
+        let filling = self.take_in(instance, history);
+        let filling = AssertUnwindSafe(Stopwatch::default().time(filling)).catch_unwind();
+        filling.await.unwrap_or_else(|panic| {
+            // Kept as an error: the next question would only run into it again.
+            let message = format!("ingest: the memory panicked: {}", panic_message(&*panic));
+            Err(SystemError::new(FailureKind::Panic, message))
+        })
+    }
+
+    async fn take_in(
         &self,
         instance: Arc<dyn MemorySystem>,
         history: &Arc<History>,
@@ -216,7 +243,7 @@ struct TurnState {
     busy: bool,
     /// The conversation that the instance has taken in.
     current: Option<(String, Ready)>,
-    /// How many questions wait, by their conversation, in the order in which these came.
+    /// How many questions wait or are to come, by their conversation, in the order of these.
     waiting: IndexMap<String, usize>,
     /// Conversations that cannot be taken in.
     failed: HashMap<String, SystemError>,
@@ -232,19 +259,19 @@ impl Drop for Turn<'_> {
     }
 }
 
-/// A question that waits, until it is dropped.
-struct Waiting<'a> {
-    turns: &'a Turns,
-    digest: &'a str,
+/// A question that waits or is to come, until it is dropped.
+struct Waiting {
+    turns: Arc<Turns>,
+    digest: String,
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for Waiting {
     fn drop(&mut self) {
         let mut state = self.turns.state();
-        if let Some(n) = state.waiting.get_mut(self.digest) {
+        if let Some(n) = state.waiting.get_mut(&self.digest) {
             *n -= 1;
             if *n == 0 {
-                state.waiting.shift_remove(self.digest);
+                state.waiting.shift_remove(&self.digest);
             }
         }
         drop(state);
@@ -253,12 +280,16 @@ impl Drop for Waiting<'_> {
 }
 
 impl Turns {
-    async fn wait(&self, digest: &str) -> Turn<'_> {
+    fn expect(self: &Arc<Self>, digest: &str) -> Waiting {
         *self.state().waiting.entry(digest.to_owned()).or_default() += 1;
-        let waiting = Waiting {
-            turns: self,
-            digest,
-        };
+        Waiting {
+            turns: Arc::clone(self),
+            digest: digest.to_owned(),
+        }
+    }
+
+    async fn wait(self: &Arc<Self>, digest: &str) -> Turn<'_> {
+        let waiting = self.expect(digest);
         loop {
             let mut freed = std::pin::pin!(self.freed.notified());
             // Before looking: what is freed in between must not be missed.
@@ -289,6 +320,10 @@ impl Turns {
                 state.current = None;
             }
         }
+    }
+
+    fn forget(&self) {
+        self.state().current = None;
     }
 
     fn state(&self) -> MutexGuard<'_, TurnState> {

@@ -6,6 +6,7 @@
 
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -91,8 +92,11 @@ impl KeptIngests {
             figures: figures.clone(),
         };
         let file = self.file(memory, history);
-        // Processes that share the folder must not write into each other's file.
-        let part = file.with_extension(format!("part-{}", std::process::id()));
+        // Processes that share the folder must not write into each other's file, nor memories
+        // of one run that save the same.
+        static WRITTEN: AtomicU64 = AtomicU64::new(0);
+        let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
+        let part = file.with_extension(format!("part-{}-{number}", std::process::id()));
         let written = std::fs::File::create(&part).and_then(|mut out| {
             serde_json::to_writer(&mut out, &head)?;
             out.write_all(b"\n")?;

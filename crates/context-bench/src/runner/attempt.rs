@@ -115,7 +115,7 @@ async fn call(system: &dyn System, example: &Example) -> Result<Output, SystemEr
 }
 
 /// The text of a panic, if it has one.
-pub(super) fn panic_message(panic: &(dyn Any + Send)) -> &str {
+pub(crate) fn panic_message(panic: &(dyn Any + Send)) -> &str {
     panic
         .downcast_ref::<&str>()
         .copied()

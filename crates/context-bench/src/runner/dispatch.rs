@@ -242,7 +242,9 @@ impl Dispatcher {
     /// Makes the row of an answer that the store holds with all its scores; no
     /// worker and no scoring is needed for it.
     async fn reuse_whole(&self, job: &Job) -> bool {
-        let Job { system, prepared } = job;
+        let Job {
+            system, prepared, ..
+        } = job;
         let Some(stored) = prepared.stored_whole(*system) else {
             return false;
         };
@@ -260,7 +262,11 @@ impl Dispatcher {
     /// Makes one call and hands the result to scoring. Returns the next job if
     /// this worker may go on with it.
     async fn call(&self, job: Job, slot: Slot) -> Option<(Job, Slot)> {
-        let Job { system, prepared } = job;
+        let Job {
+            system,
+            prepared,
+            announced,
+        } = job;
         let arm = &self.arms[system];
         let source = match prepared.lookups.get(system) {
             Some(StoreLookup::Failure(stored)) => Source::StoredFailure(Arc::clone(stored)),
@@ -279,6 +285,7 @@ impl Dispatcher {
                 ) => Source::Call(called?),
             },
         };
+        drop(announced);
         let mut throttled = false;
         let mut span = None;
         if let Source::Call(called) = &source {

@@ -26,6 +26,7 @@ pub use event::{NoProgress, Progress, RunEvent};
 pub use stop::Stop;
 pub use workers::MaxWorkers;
 
+pub(crate) use attempt::panic_message;
 pub(crate) use dispatch::{Outcome, RunSettings, run};
 pub(crate) use reuse::read_token_scores;
 pub(crate) use reuse::{Reuse, ReuseSettings};

@@ -11,7 +11,7 @@ use super::prepared::Prepared;
 use super::queue::{Queue, Taken};
 use super::reuse::StoreLookup;
 use crate::dataset::DatasetError;
-use crate::system::System;
+use crate::system::{Announcement, System};
 
 /// One of the systems that are compared.
 pub(super) struct Arm {
@@ -25,6 +25,8 @@ pub(super) struct Job {
     /// Index of the system.
     pub(super) system: usize,
     pub(super) prepared: Arc<Prepared>,
+    /// Kept until the call is over, where there is to be one.
+    pub(super) announced: Option<Announcement>,
 }
 
 /// Hands out the jobs of a run. Any number of workers may take at the same time.
@@ -69,6 +71,7 @@ impl Work {
                     let job = Job {
                         system,
                         prepared: Arc::clone(&prepared),
+                        announced: self.announce(system, &prepared),
                     };
                     cursor.current = Some((prepared, system + 1));
                     return Taken::Item(job);
@@ -121,6 +124,17 @@ impl Work {
             Some(StoreLookup::NoRow) => false,
             Some(StoreLookup::Nothing) | None => !self.arms[system].breaker.is_open(),
         }
+    }
+
+    /// Tells a system of a call that it will get. Jobs are taken in order; calls may begin in
+    /// any.
+    fn announce(&self, system: usize, prepared: &Prepared) -> Option<Announcement> {
+        let is_called = match prepared.lookups.get(system) {
+            Some(StoreLookup::Nothing) | None => prepared.problem.is_none(),
+            Some(_) => false,
+        };
+        let arm = &self.arms[system];
+        is_called.then(|| arm.system.announce(&prepared.example))?
     }
 
     fn cursor(&self) -> MutexGuard<'_, Cursor> {

@@ -81,11 +81,23 @@ pub trait System: Send + Sync {
         false
     }
 
+    /// Tells of a call to come: in the order of the examples, before any of their calls. What
+    /// it returns is kept until the call is over. The default does nothing.
+    #[doc(hidden)]
+    fn announce(&self, example: &Example) -> Option<Announcement> {
+        let _ = example;
+        None
+    }
+
     /// This system as one that can hold a conversation, if it can.
     fn as_conversation(&self) -> Option<&dyn Conversation> {
         None
     }
 }
+
+/// A call to come, until this is dropped.
+#[doc(hidden)]
+pub type Announcement = Box<dyn std::any::Any + Send + Sync>;
 
 /// A request that a system would post.
 #[derive(Debug, Clone, PartialEq, Eq)]
