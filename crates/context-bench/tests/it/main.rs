@@ -19,6 +19,7 @@ mod math;
 mod memory_check;
 mod memory_command;
 mod memory_judge;
+mod memory_run;
 mod memory_summary;
 mod multiple_choice;
 mod nli;
