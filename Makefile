@@ -106,7 +106,7 @@ fuzz: ## Mutate texts through every pure evaluator: make fuzz SECONDS=120
 fuzz-yaml: ## Mutate YAML texts through the reader: make fuzz-yaml SECONDS=120
 	$(CARGO) run --locked --package context-bench-template --example fuzz -- $(SECONDS) 1 crates/context-bench/catalog/*/*.yaml
 
-bench: ## Measure throughput, latency, memory, store, scoring, tasks and start-up (optimised build, minutes); ONLY=scoring for one part, ONLY=python for the package, ONLY=statistics with simulations
+bench: ## Measure throughput, latency, peak memory, store, scoring, tasks, memory runs and start-up (optimised build, minutes); ONLY=scoring for one part, ONLY=memory for memory runs, ONLY=python for the package, ONLY=statistics with simulations
 ifeq ($(ONLY),python)
 	@$(MAKE) --no-print-directory bench-python
 else ifeq ($(ONLY),statistics)

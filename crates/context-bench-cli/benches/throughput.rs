@@ -16,6 +16,8 @@
 // In a separate folder, or cargo would take the files for benches.
 #[path = "throughput/datasets.rs"]
 mod datasets;
+#[path = "throughput/memories.rs"]
+mod memories;
 #[path = "throughput/scoring.rs"]
 mod scoring;
 #[path = "throughput/tasks.rs"]
@@ -44,8 +46,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() {
     // `cargo test --all-targets` runs benches too; only `make bench` measures.
     let args: Vec<String> = std::env::args().collect();
-    if let Some(n) = args.iter().position(|arg| arg == "--memory-of") {
-        return memory_child(args[n + 1].parse().unwrap(), args.get(n + 2).map(Path::new));
+    if let Some(n) = args.iter().position(|arg| arg == "--peak-memory-of") {
+        return peak_memory_child(args[n + 1].parse().unwrap(), args.get(n + 2).map(Path::new));
     }
     if let Some(n) = args.iter().position(|arg| arg == "--index-of") {
         return tasks::memory_child(Path::new(&args[n + 1]));
@@ -57,7 +59,15 @@ fn main() {
     let only = args.iter().position(|arg| arg == "--only");
     let only = only.and_then(|at| args.get(at + 1)).map(String::as_str);
     let parts = [
-        "requests", "latency", "program", "memory", "store", "scoring", "datasets", "tasks",
+        "requests",
+        "latency",
+        "program",
+        "peak-memory",
+        "store",
+        "scoring",
+        "datasets",
+        "tasks",
+        "memory",
         "start-up",
     ];
     if let Some(unknown) = only.filter(|only| !parts.contains(only)) {
@@ -77,8 +87,8 @@ fn main() {
     if wanted("program") {
         program();
     }
-    if wanted("memory") {
-        memory();
+    if wanted("peak-memory") {
+        peak_memory();
     }
     if wanted("store") {
         runtime.block_on(store());
@@ -91,6 +101,9 @@ fn main() {
     }
     if wanted("tasks") {
         tasks::tasks();
+    }
+    if wanted("memory") {
+        memories::memories();
     }
     if wanted("start-up") {
         start_up();
@@ -290,12 +303,12 @@ fn program() {
 }
 
 /// (d) Peak memory, each size in a separate process.
-fn memory() {
+fn peak_memory() {
     let mut last: Option<(usize, f64)> = None;
     for n in [10_000, 100_000, 1_000_000] {
         let folder = tempfile::tempdir().unwrap();
         let output = Command::new(std::env::current_exe().unwrap())
-            .args(["--memory-of", &n.to_string()])
+            .args(["--peak-memory-of", &n.to_string()])
             .arg(folder.path())
             .output()
             .unwrap();
@@ -317,7 +330,7 @@ fn memory() {
     }
 }
 
-fn memory_child(n: usize, dir: Option<&Path>) {
+fn peak_memory_child(n: usize, dir: Option<&Path>) {
     let store = Store::open(dir.unwrap()).unwrap().store;
     let echo = from_fn("p", |e| Ok(Output::reply(e, "Paris"))).with_version("1");
     let run = evaluate()
