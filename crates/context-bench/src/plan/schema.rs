@@ -148,6 +148,10 @@ fn kind(property: &Value) -> String {
 
 /// The type that a key refers to, and whether it is a list of them.
 fn refers_to(property: &Value) -> Option<(&str, bool)> {
+    // A section that may be left out is one of two: its type, or nothing.
+    let options = property.get("anyOf").and_then(Value::as_array);
+    let section = options.and_then(|all| all.iter().find(|one| one.get("$ref").is_some()));
+    let property = section.unwrap_or(property);
     let (schema, many) = match property.get("$ref") {
         Some(_) => (property, false),
         None => (property.get("items")?, true),
