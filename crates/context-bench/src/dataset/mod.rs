@@ -195,6 +195,14 @@ impl Dataset {
         }
     }
 
+    /// The same dataset, of whose records others are left out later on.
+    pub(crate) fn also_skipping(self, skipped: Skipped) -> Self {
+        Self {
+            skipped: self.skipped.chain(skipped),
+            ..self
+        }
+    }
+
     /// The same dataset with its examples read, so that their number is known.
     pub(crate) fn read_whole(
         self,

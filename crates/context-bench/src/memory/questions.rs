@@ -13,7 +13,7 @@ use context_bench_memory::{EXCERPT_CHARS, MemoryExample, MemoryQuestion, excerpt
 use serde_json::{Map, Value, json};
 
 use super::History;
-use crate::dataset::{Dataset, DatasetError};
+use crate::dataset::{BadRecords, Dataset, DatasetError};
 use crate::model::{CONVERSATION_ID, Example};
 
 /// The field of a question with the digest of its conversation: what an answer depends on
@@ -37,6 +37,8 @@ pub struct QuestionSettings {
     pub kinds: Vec<String>,
     /// Whether to take turns between conversations.
     pub side_by_side: bool,
+    /// Whether records that are no conversations are left out and counted.
+    pub skip_bad_records: bool,
 }
 
 impl QuestionSettings {
@@ -56,23 +58,27 @@ pub type KindCounts = Arc<Mutex<BTreeMap<String, (usize, usize)>>>;
 pub fn questions(conversations: Dataset, settings: QuestionSettings) -> (Dataset, KindCounts) {
     let counts = KindCounts::default();
     let filled = Arc::clone(&counts);
+    let bad = BadRecords::new(settings.skip_bad_records);
+    let skipped = bad.skipped();
     let dataset = conversations.with_examples(|conversations| {
         Box::new(Expanding {
             conversations,
             settings,
             counts: filled,
+            bad,
             n_conversations: 0,
             waiting: VecDeque::new(),
             ended: false,
         })
     });
-    (dataset, counts)
+    (dataset.also_skipping(skipped), counts)
 }
 
 struct Expanding<I> {
     conversations: I,
     settings: QuestionSettings,
     counts: KindCounts,
+    bad: BadRecords,
     n_conversations: usize,
     waiting: VecDeque<Result<Example, DatasetError>>,
     ended: bool,
@@ -86,9 +92,9 @@ impl<I: Iterator<Item = Result<Example, DatasetError>>> Expanding<I> {
                 Ok(conversation) => self.expand(&conversation),
                 Err(error) => return Some(Err(error)),
             };
-            match asked {
-                Ok(asked) if asked.is_empty() => {}
-                asked => return Some(asked),
+            match self.bad.pass(asked) {
+                Ok(asked) if asked.as_ref().is_none_or(Vec::is_empty) => {}
+                asked => return asked.transpose(),
             }
         }
     }
@@ -102,6 +108,14 @@ impl<I: Iterator<Item = Result<Example, DatasetError>>> Expanding<I> {
             name => name,
         };
         let place = Place::file(name).line(position + 1);
+        if conversation.get("turns").is_none() {
+            return Err(DatasetError::BadRecord {
+                problem: "no `turns`: memories are asked about conversations, with `turns` and \
+                          `qa_pairs`"
+                    .into(),
+                at: place,
+            });
+        }
         let read = MemoryExample::from_map(conversation.fields(), &place, position);
         let MemoryExample {
             conversation: about,

@@ -222,6 +222,7 @@ impl Planner<'_> {
         let settings = QuestionSettings {
             kinds: memory.kinds.clone(),
             side_by_side: MaxWorkers::from(workers).most() > 1 && !systems.one_at_a_time,
+            skip_bad_records: self.spec.data.skip_bad_lines.unwrap_or(false),
         };
         let (dataset, counts) = questions(conversations, settings);
         // How many there are is known once they are read; a dataset that is larger than
@@ -409,7 +410,8 @@ fn labelled(typed: &str) -> (&str, &str) {
 }
 
 fn unknown(error: &context_bench_memory::SettingsError) -> PlanError {
-    let hint = error.hint();
+    let known = || "`context-bench ls memories` lists what memories take".to_owned();
+    let hint = error.hint().or_else(|| Some(known()));
     let what = match error {
         context_bench_memory::SettingsError::UnknownMemory { name } => {
             let mut names: Vec<&str> = memory_names().map(|(name, _)| name).collect();
