@@ -18,6 +18,7 @@ mod dry_run;
 mod faults;
 mod interrupt;
 mod judge;
+mod memory;
 mod memory_examples;
 mod models;
 mod named;
