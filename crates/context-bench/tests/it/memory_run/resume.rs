@@ -141,3 +141,33 @@ async fn a_damaged_state_is_taken_in_again() {
     let both = [again.diary.ingested(), again.diary.loaded()].concat();
     assert_eq!(sorted(both), ["a", "b"]);
 }
+
+/// Settings that choose among what was taken in do not change what is saved.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn memories_that_save_the_same_at_the_same_time_keep_it_whole() {
+    let names: Vec<String> = (0..12).map(|n| format!("n{n}-")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let data = Data::named(&names, 1);
+    let memory = Witness {
+        saves: true,
+        ..Witness::new().on_query(|_| Act::Fail("not now"))
+    };
+    let other = Witness {
+        name: "other",
+        ..memory.reborn()
+    };
+    let (mut spec, around) = data.given(&[memory.clone(), other], 8);
+    spec.cache_dir = Some(data.cache());
+    let run = super::planned(&spec, &around).evaluate();
+    run.run().await.unwrap();
+    let kept: Vec<String> = std::fs::read_dir(data.cache().join("ingests"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    assert_eq!(kept.len(), names.len(), "{kept:?}");
+    assert!(kept.iter().all(|name| name.ends_with(".state")), "{kept:?}");
+    let again = memory.reborn();
+    data.run_stored(&again, 8, Stop::new()).await;
+    assert_eq!(again.diary.loaded().len(), names.len());
+    assert_eq!(again.diary.ingested(), [""; 0]);
+}
