@@ -107,10 +107,7 @@ fn all_at_once(path: &Path, folder: &Path) {
     let first = run(path, &MEMORIES, folder, &cache);
     let again = run(path, &MEMORIES, folder, &cache);
     line(
-        &format!(
-            "all 7 memories in one command, stored, peak {}",
-            first.peak()
-        ),
+        &format!("all memories in one command, stored, peak {}", first.peak()),
         format!("{:.2} s", first.seconds),
         "",
         "",
