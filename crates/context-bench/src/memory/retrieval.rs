@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use context_bench_memory::{
-    CountTokens, Memory, MemoryError, MemorySettings, Query, Recalled, Tools, Turn, TurnId,
+    CountTokens, Memory, MemoryError, MemoryKind, MemorySettings, Query, Recalled, Tools, Turn,
+    TurnId,
 };
 use serde_json::json;
 
@@ -79,9 +80,12 @@ impl MemoryProvider for RetrievalMemory {
             "embedding_model": self.embedder(),
             "tokens": self.tools.counter.name(),
         });
-        // Such memories take a history in faster than a file is read.
-        let is_dear = self.settings.kind.needs_embedder();
-        is_dear.then(|| Identity::new("retrieval_memory", VERSION, settings))
+        // The others keep the turns as they are, which is done before a file is read.
+        let builds = !matches!(
+            self.settings.kind,
+            MemoryKind::Naive | MemoryKind::Window | MemoryKind::Oracle | MemoryKind::None
+        );
+        builds.then(|| Identity::new("retrieval_memory", VERSION, settings))
     }
 
     fn queries_overlap(&self) -> bool {
