@@ -51,6 +51,10 @@ Examples:
         true => arg.hide(true),
         false => arg,
     }),
+    mut_arg("interpreter", |arg| arg.hide(false).help_heading("Memories").help(
+        "Interpreter with the Python package, for mem0 and zep [env: CONTEXT_BENCH_PYTHON]; \
+         default: python3"
+    )),
 )]
 pub(crate) struct MemoryArgs {
     /// Run file (YAML or JSON) with a section `memory`; flags override it.
