@@ -23,6 +23,40 @@ pub(crate) struct UnreachableEndpoints {
     all_systems: bool,
 }
 
+/// Checks whether every system can start. One that cannot is a mistake that should cost a
+/// second; answers that are stored can be had without it.
+pub(crate) async fn check_ready(
+    systems: &[Arc<dyn System>],
+    has_store: bool,
+) -> Result<(), Failure> {
+    for system in systems {
+        let Err(error) = system.ready().await else {
+            continue;
+        };
+        let what = format!(
+            "`{}` cannot start: {}",
+            system.name(),
+            error.failure.message
+        );
+        if has_store {
+            output::warning(&what);
+            continue;
+        }
+        let says = |text: &str| error.failure.message.contains(text);
+        let failure = Failure::bad_input(what);
+        return Err(match says("No module named 'context_bench'") {
+            true => failure.hint(
+                "install the Python package (`make python` in a clone builds it), or name an \
+                 interpreter that has it with `--python PATH`",
+            ),
+            // What it says may be a hint already, such as which package to install.
+            false if says("hint:") => failure,
+            false => failure.hint("start it by hand to see what it says"),
+        });
+    }
+    Ok(())
+}
+
 /// Checks whether something listens at every endpoint of a run.
 pub(crate) async fn check(
     systems: &Systems,

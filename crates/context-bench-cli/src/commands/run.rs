@@ -171,6 +171,8 @@ async fn execute(
     contents: ReportContents,
     stop: Stop,
 ) -> Result<RunOutcome, Failure> {
+    let has_store = spec.cache_dir.as_deref().is_some_and(Store::exists);
+    reachability::check_ready(&planned.systems.systems, has_store).await?;
     let unreachable = reachability::check(&planned.systems, &planned.evaluators).await;
     unreachable.require_some(spec.cache_dir.as_deref())?;
     let (store, store_failed) = open_store(spec.cache_dir.as_deref());

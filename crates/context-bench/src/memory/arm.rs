@@ -137,6 +137,10 @@ impl System for MemoryArm {
         self.pool.announce(&history)
     }
 
+    async fn ready(&self) -> Result<(), SystemError> {
+        self.pool.prepare().await
+    }
+
     async fn process(&self, example: &Example) -> Result<Output, SystemError> {
         let history = History::of(example).ok_or_else(no_conversation)?;
         let taken = self.pool.take(&history).await?;

@@ -28,6 +28,8 @@ pub(super) struct InstancePool {
     pub(super) provider: Arc<dyn MemoryProvider>,
     pub(super) kept: Option<KeptIngests>,
     pub(super) counter: Arc<dyn TokenCounter>,
+    /// One that was opened to see whether that works.
+    first: Mutex<Option<Arc<dyn MemorySystem>>>,
     many: Mutex<HashMap<String, Arc<Place>>>,
     one: Arc<Turns>,
 }
@@ -67,8 +69,25 @@ impl InstancePool {
             provider,
             kept,
             counter,
+            first: Mutex::default(),
             many: Mutex::default(),
             one: Arc::default(),
+        }
+    }
+
+    /// Opens the first instance, which waits for its conversation.
+    pub(super) async fn prepare(&self) -> Result<(), SystemError> {
+        let first = self.provider.open().await?;
+        *self.first.lock().unwrap_or_else(|e| e.into_inner()) = Some(first);
+        Ok(())
+    }
+
+    /// An instance that has taken in nothing.
+    async fn open(&self) -> Result<Arc<dyn MemorySystem>, SystemError> {
+        let first = self.first.lock().unwrap_or_else(|e| e.into_inner()).take();
+        match first {
+            Some(first) => Ok(first),
+            None => self.provider.open().await,
         }
     }
 
@@ -105,7 +124,7 @@ impl InstancePool {
             Arc::clone(place)
         };
         let ready = place.ready.get_or_init(|| async {
-            let instance = self.provider.open().await?;
+            let instance = self.open().await?;
             self.fill(instance, history).await
         });
         let ready = ready.await.clone()?;
@@ -128,7 +147,7 @@ impl InstancePool {
         let ready = match known {
             Some(ready) => ready,
             None => {
-                let instance = self.provider.open().await?;
+                let instance = self.open().await?;
                 // Whatever becomes of this, it has forgotten what it knew.
                 self.one.forget();
                 let ready = self.fill(instance, history).await;

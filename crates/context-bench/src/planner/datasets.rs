@@ -248,7 +248,8 @@ fn refuse_memory(typed: &str, registry: &Registry) -> Result<(), PlanError> {
     Err(
         match config.spec().config_names().any(|name| name == "qa") {
             true => error.with_hint(format!(
-                "`{name}:qa` has one example per question, for all systems"
+                "`context-bench memory` runs it; `{name}:qa` has one example per question, for all \
+                 systems"
             )),
             false => error.with_hint("`context-bench memory` runs it"),
         },

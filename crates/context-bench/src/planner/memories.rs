@@ -36,11 +36,11 @@ const SUMMARY: &str = "summary";
 const PYTHON_MEMORIES: [(&str, &str); 2] = [
     (
         "mem0",
-        "the library mem0, as a child process: pip install 'context-bench-rs[mem0]'; needs --relay",
+        "the library mem0, as a child process: pip install 'mem0ai>=2.2,<3'; needs --relay",
     ),
     (
         "zep",
-        "graphiti, as a child process: pip install 'context-bench-rs[zep]'; needs --relay and Neo4j",
+        "graphiti, as a child process: pip install 'graphiti-core>=0.31,<1'; needs --relay and Neo4j",
     ),
 ];
 

@@ -207,6 +207,7 @@ pub(super) fn is_shown(result: &EvalResult, metric: &str) -> bool {
         "answer_seconds",
         "ingest_requests",
         "ingest_prompt_tokens",
+        "ingest_completion_tokens",
         "mean_ingest_latency",
         "mean_query_latency",
         "mean_input_tokens",

@@ -81,6 +81,13 @@ pub trait System: Send + Sync {
         false
     }
 
+    /// Whether it can be asked at all, before anything is sent: what cannot start is a mistake
+    /// of the run and not of its examples. The default says nothing against it.
+    #[doc(hidden)]
+    async fn ready(&self) -> Result<(), SystemError> {
+        Ok(())
+    }
+
     /// Tells of a call to come: in the order of the examples, before any of their calls. What
     /// it returns is kept until the call is over. The default does nothing.
     #[doc(hidden)]
