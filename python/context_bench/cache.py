@@ -39,7 +39,13 @@ class Cache:
         ``rows`` and ``command``."""
         return self._store.runs()
 
-    def load(self, run: str = "last", metrics: Sequence[Metric] = ()) -> EvalResult:
+    def load(
+        self,
+        run: str = "last",
+        metrics: Sequence[Metric] = (),
+        *,
+        prices: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
+    ) -> EvalResult:
         """Loads the result of a run.
 
         Nothing is called or scored again. For a run that did not finish, there is a warning,
@@ -48,8 +54,11 @@ class Cache:
         Args:
             run: The id of the run, the first characters of it, or ``"last"``.
             metrics: Metrics to compute over the stored rows.
+            prices: Files of prices, instead of those that the run had: money is computed anew
+                from the stored tokens.
         """
-        result = _from_parts(self._store.load(run))
+        files = [prices] if isinstance(prices, (str, os.PathLike)) else prices
+        result = _from_parts(self._store.load(run, [os.fspath(file) for file in files]))
         for name, numbers in result.summary.items():
             rows = [row for row in result.rows if row.system == name]
             for metric in metrics:

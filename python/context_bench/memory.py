@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from context_bench.registry import registry
 from context_bench.results import EvalResult
 from context_bench.runner import (
+    _add_verdicts,
     _dataset_names,
     _listed,
     _registered_examples,
@@ -47,6 +48,16 @@ def evaluate_memory(
     cache_dir: str | os.PathLike[str] | None = None,
     tokenizer: str | Callable[[str], int] | None = None,
     example_timeout: float | None = None,
+    baseline: str | None = None,
+    margin: float | None = None,
+    score_field: str | None = None,
+    fail_if: Sequence[str] | str | None = None,
+    policy: str | os.PathLike[str] | None = None,
+    baseline_run: str | None = None,
+    prices: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
+    stop_when_decided: bool = False,
+    control: str | None = None,
+    sweep: Sequence[str] | str | None = None,
 ) -> EvalResult:
     """Runs memories over conversations and scores their answers.
 
@@ -83,6 +94,8 @@ def evaluate_memory(
             found there again if they have a ``cache_key``.
         tokenizer: A name such as ``"o200k_base"``, or a function from text to a number.
         example_timeout: Time limit of a memory for one question, in seconds.
+        baseline, margin, score_field, fail_if, policy, baseline_run, prices, stop_when_decided,
+            control, sweep: As for ``evaluate``, of memories (``sweep="bm25:top_k=2..20/4"``).
 
     Returns:
         A row per question. Its ``input_tokens`` are those of memory that the answer rests on, its
@@ -102,6 +115,19 @@ def evaluate_memory(
     names = _dataset_names(dataset)
     examples: list[dict[str, Any]] | None = None
     spec = _run_settings(max_workers, cache_dir, None, example_timeout)
+    _add_verdicts(
+        spec,
+        baseline=baseline,
+        margin=margin,
+        score_field=score_field,
+        fail_if=fail_if,
+        policy=policy,
+        baseline_run=baseline_run,
+        prices=prices,
+        stop_when_decided=stop_when_decided,
+        control=control,
+        sweep=sweep,
+    )
     if names is None or set(names) & set(registry.list("dataset")):
         given: Any = dataset if names is None else _registered_examples(names)
         examples = conversations.read(_first(given, max_examples))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from context_bench import _native
+from context_bench import _native, comparison
 from context_bench._native import EvalRow, RowError
+from context_bench.comparison import Comparison
 
 if TYPE_CHECKING:
     import pandas
@@ -39,12 +41,22 @@ class EvalResult:
     statistics: dict[str, dict[str, dict[str, Any]]] = dataclasses.field(default_factory=dict)
     datasets: list[dict[str, Any]] = dataclasses.field(default_factory=list)
     provenance: dict[str, Any] = dataclasses.field(default_factory=dict)
+    #: What a tap saw of each arm: calls, bytes, usage, its verdict. Empty without a tap.
+    wire: dict[str, dict[str, Any]] = dataclasses.field(default_factory=dict)
     gave_up: dict[str, dict[str, Any]] = dataclasses.field(default_factory=dict)
     store: dict[str, Any] | None = None
     #: Results of tasks and groups by system (``results``, ``groups``, ``table`` …).
     tasks: dict[str, dict[str, Any]] = dataclasses.field(default_factory=dict)
     #: The rule by which each dataset of the catalog is scored, and how our score relates to it.
     rules: dict[str, dict[str, Any]] = dataclasses.field(default_factory=dict)
+    #: What became of each rule of ``fail_if`` and ``policy``, for each system it is about.
+    gates: list[dict[str, Any]] = dataclasses.field(default_factory=list)
+    #: With ``stop_when_decided``: what was shown while the run went on, and what that saved.
+    stopping: dict[str, Any] | None = None
+    #: The curve of each sweep.
+    sweeps: list[dict[str, Any]] = dataclasses.field(default_factory=list)
+    #: With ``control``: the difference that noise alone makes.
+    controls: list[dict[str, Any]] = dataclasses.field(default_factory=list)
     interrupted: bool = False
     #: For an incomplete run: which run it belongs to, and how much is missing.
     part_of: str | None = None
@@ -70,12 +82,50 @@ class EvalResult:
             counts={name: counts for name, counts in self.counts.items() if name in left},
             statistics={name: all_ for name, all_ in self.statistics.items() if name in left},
             tasks={name: found for name, found in self.tasks.items() if name in left},
+            wire={name: arm for name, arm in self.wire.items() if name in left},
         )
+
+    def compare(
+        self,
+        baseline: str | None = None,
+        margin: float | None = None,
+        score: str | None = None,
+        *,
+        resamples: int | None = None,
+        seed: int = 0,
+        flips: int = 20,
+    ) -> Comparison:
+        """Compares every system with a baseline, example by example.
+
+        ``baseline`` is the name of a system; by default the one of the run, or the first.
+        ``margin`` is how much of the score may be lost and still count as not worse (0.02 is two
+        points). ``score`` is the score that verdicts are about. ``flips`` is how many examples of
+        each direction are kept. The same seed gives the same numbers.
+
+        >>> result.compare(margin=0.02).verdicts  # doctest: +SKIP
+        """
+        found = _native.compare(
+            self.rows,
+            list(self.summary),
+            baseline=baseline,
+            margin=margin,
+            score=score,
+            resamples=resamples,
+            seed=seed,
+            flips=flips,
+            native=self._native,
+        )
+        return comparison._from_native(found)
 
     @property
     def failures(self) -> list[EvalRow]:
         """The rows without an output; ``row.error`` has the reason."""
         return [row for row in self.rows if row.error is not None]
+
+    @property
+    def failed_gates(self) -> list[dict[str, Any]]:
+        """The gates that did not pass, those among them that could not be measured."""
+        return [gate for gate in self.gates if gate["status"] != "passed"]
 
     def to_json(self) -> str:
         """Returns the whole result as strict JSON; numbers that are not finite are ``null``."""
@@ -92,6 +142,16 @@ class EvalResult:
     def to_csv(self) -> str:
         """Returns the rows as CSV."""
         return self._render("csv")
+
+    def to_parquet(self, path: str | os.PathLike[str]) -> None:
+        """Writes the rows to a Parquet file: a column of doubles for each score, nulls where a row
+        has none. The file appears whole or not at all."""
+        parts = (self.rows, self.summary, self.timing, self.config, self._native)
+        _native.render("parquet", *parts, path=os.fspath(path))
+
+    def to_html(self) -> str:
+        """Returns a page with charts and a browser of rows: one HTML file that loads nothing."""
+        return self._render("html")
 
     def to_dataframe(self) -> pandas.DataFrame:
         """Returns the rows as a pandas ``DataFrame``."""

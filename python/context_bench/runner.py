@@ -6,7 +6,7 @@ import operator
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from context_bench import _native
 from context_bench._event_loop import EventLoop
@@ -15,6 +15,9 @@ from context_bench.registry import load_dataset, registry
 from context_bench.results import EvalResult, _from_parts
 from context_bench.types import Evaluator, Metric, System
 from context_bench.utils import tokens
+
+if TYPE_CHECKING:
+    from context_bench.distributed import Ray
 
 __all__ = ["EvaluationWarning", "evaluate", "run"]
 
@@ -37,6 +40,23 @@ def evaluate(
     tokenizer: str | Callable[[str], int] | None = None,
     example_timeout: float | None = None,
     prompt: Literal["official", "plain"] | None = None,
+    proxies: Sequence[str | os.PathLike[str] | Mapping[str, Any]] = (),
+    upstream: str | None = None,
+    arms: Sequence[Literal["direct", "passthrough", "transform"]] | None = None,
+    tap: Mapping[str, Any] | None = None,
+    requests: Mapping[str, Any] | None = None,
+    baseline: str | None = None,
+    margin: float | None = None,
+    score_field: str | None = None,
+    fail_if: Sequence[str] | str | None = None,
+    policy: str | os.PathLike[str] | None = None,
+    baseline_run: str | None = None,
+    prices: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
+    stop_when_decided: bool = False,
+    control: str | None = None,
+    sweep: Sequence[str] | str | None = None,
+    repeats: int | None = None,
+    executor: Ray | None = None,
 ) -> EvalResult:
     """Runs systems over a dataset and scores their outputs.
 
@@ -62,6 +82,39 @@ def evaluate(
             of the dataset ask; the default) or ``"plain"`` (only context and question).
             Examples that are passed as dicts always get the plain prompt. Your own systems get
             the fields and may use ``datasets.prompt(name)``.
+        proxies: Proxies to measure behind a tap, as ``--proxy`` of the program takes them: the
+            name or file of a profile, which is then started for the run, or ``"NAME=URL"`` for
+            one that already runs. A dict is a system as run files have it, such as
+            ``{"proxy": "kompact", "args": ["--verbose"]}``. Needs ``upstream``.
+        upstream: The base URL of the provider behind the proxies, as ``--upstream``. Every proxy
+            becomes its arms, beside an arm ``direct`` that asks the provider through the tap alone.
+        arms: Which arms to measure; all by default.
+        tap: Further settings of the tap, by their keys in the section ``tap`` of run files:
+            ``listen``, ``log``, ``credential``, ``exclusive``, ``unattributed_limit``,
+            ``encoding``.
+        requests: How the arms and other endpoints by name are asked, by the keys of the section
+            ``requests`` of run files, such as ``model`` and ``api``.
+        baseline: The name of the system that others are compared with; default: the first.
+        margin: How much of the score a system may lose and still count as not worse: 0.02 is two
+            points.
+        score_field: The score that verdicts are about; default ``"f1"``, or that of the dataset.
+        fail_if: Rules such as ``"f1 < baseline - 0.02"`` (``docs/reference/gates.md``). Nothing is
+            raised: ``result.gates`` has what became of them, ``result.failed_gates`` those that
+            did not pass. They may name scores, ``error_rate`` and the metrics of this package
+            that are passed as ``metrics``.
+        policy: A file of such rules, one on each line.
+        baseline_run: A run in ``cache_dir`` that ``baseline`` means in rules, such as ``"last"``.
+        prices: Files of prices (``docs/reference/prices.md``) on top of the list prices that come
+            with the package; the last one that has a model decides. ``"builtin"`` stands for those
+            list prices. The summary then has ``cost`` and ``mean_cost``.
+        stop_when_decided: Ends the run as soon as the verdict about ``margin`` is there for every
+            system; examples are then taken in a random order.
+        control: The name of a system that runs a second time: what the two differ by is noise.
+        sweep: Built-in systems with several values of a setting, such as
+            ``"extractive:ratio=0.05..0.8/6"``, in addition to ``systems``.
+        repeats: How often each system is asked about each example of datasets by name.
+        executor: Where systems are asked: ``context_bench.distributed.Ray(...)`` for a Ray
+            cluster; by default in this process.
 
     Returns:
         The rows in dataset order, and the numbers of the metrics. If a system or an evaluator
@@ -82,10 +135,32 @@ def evaluate(
         examples = list(examples)[:max_examples]
         max_examples = None
     spec = _run_settings(max_workers, cache_dir, text_fields, example_timeout, prompt)
+    spec.update(_tap_settings(proxies, upstream, arms, tap, requests))
+    if executor is not None:
+        executor._add_to(spec)
+    _add_verdicts(
+        spec,
+        baseline=baseline,
+        margin=margin,
+        score_field=score_field,
+        fail_if=fail_if,
+        policy=policy,
+        baseline_run=baseline_run,
+        prices=prices,
+        stop_when_decided=stop_when_decided,
+        control=control,
+        sweep=sweep,
+    )
+    if repeats is not None:
+        if names is None:
+            raise ValueError(
+                "`repeats` is for datasets by name\nhint: repeat the dicts of the list"
+            )
+        spec.setdefault("data", {})["repeats"] = repeats
     if names is not None:
         spec["benchmarks"] = [{"dataset": name} for name in names]
         if max_examples is not None:
-            spec["data"] = {"limit": max_examples}
+            spec.setdefault("data", {})["limit"] = max_examples
     return _run_spec(
         spec,
         systems=_listed("systems", systems),
@@ -95,6 +170,7 @@ def evaluate(
         metrics=_listed("metrics", metrics or ()),
         tokenizer=tokens.current() if tokenizer is None else tokenizer,
         progress=progress,
+        executor=executor,
     )
 
 
@@ -157,7 +233,91 @@ def _run_settings(
     return spec
 
 
-def _run_spec(
+def _tap_settings(
+    proxies: Sequence[str | os.PathLike[str] | Mapping[str, Any]],
+    upstream: str | None,
+    arms: Sequence[str] | None,
+    tap: Mapping[str, Any] | None,
+    requests: Mapping[str, Any] | None,
+) -> dict[str, Any]:
+    """Returns the arms of proxies behind a tap as a part of a spec. The planner decides whether
+    they make sense together."""
+    if isinstance(proxies, (str, os.PathLike)):
+        raise TypeError("`proxies` must be a list, such as `[\"kompact\"]`")
+    section = dict(tap or {})
+    if "log" in section:
+        section["log"] = os.fspath(section["log"])
+    if upstream is not None:
+        section["upstream"] = upstream
+    if arms is not None:
+        section["arms"] = _listed("arms", arms)
+    spec: dict[str, Any] = {"tap": section} if section else {}
+    if proxies:
+        spec["systems"] = [_proxy(proxy) for proxy in proxies]
+    if requests:
+        spec["requests"] = dict(requests)
+    return spec
+
+
+def _proxy(proxy: str | os.PathLike[str] | Mapping[str, Any]) -> dict[str, Any]:
+    if isinstance(proxy, Mapping):
+        return dict(proxy)
+    if not isinstance(proxy, str):
+        return {"proxy": os.fspath(proxy)}
+    # A name as the program takes it: nothing that an address or a path begins with.
+    name, mark, rest = proxy.partition("=")
+    if mark and name and not set(name) & set("/:?,"):
+        return {"name": name, "proxy": rest}
+    return {"proxy": proxy}
+
+
+def _add_verdicts(
+    spec: dict[str, Any],
+    *,
+    fail_if: Sequence[str] | str | None,
+    policy: str | os.PathLike[str] | None,
+    prices: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None,
+    stop_when_decided: bool,
+    sweep: Sequence[str] | str | None,
+    **scoring: Any,
+) -> None:
+    """Adds to a spec how systems are compared, and when that is not good enough."""
+    if policy is not None:
+        scoring["policy"] = os.fspath(policy)
+    if fail_if is not None:
+        scoring["fail_if"] = _texts(fail_if)
+    if prices is not None:
+        scoring["prices"] = _paths(prices)
+    given = {name: value for name, value in scoring.items() if value is not None}
+    if given:
+        spec.setdefault("scoring", {}).update(given)
+    if stop_when_decided:
+        spec["limits"]["stop_when_decided"] = True
+    if sweep is not None:
+        spec["sweeps"] = _texts(sweep)
+
+
+def _paths(given: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[str]:
+    files = [given] if isinstance(given, (str, os.PathLike)) else list(given)
+    return [os.fspath(file) for file in files]
+
+
+def _texts(given: Sequence[str] | str) -> list[str]:
+    return [given] if isinstance(given, str) else list(given)
+
+
+def _run_spec(spec: dict[str, Any] | str, *, frames: int = 3, **members: Any) -> EvalResult:
+    """Plans and runs a spec, with the objects that a spec cannot hold (see ``_request``). Warnings
+    are about the line so many frames away; 0 for none."""
+    parts = _native.evaluate(_request(spec, **members))
+    notes = parts.pop("_notes", [])
+    result = _from_parts(parts)
+    for note in notes if frames else ():
+        warnings.warn(note, EvaluationWarning, stacklevel=frames)
+    return result
+
+
+def _request(
     spec: dict[str, Any] | str,
     *,
     systems: list[Any],
@@ -169,9 +329,13 @@ def _run_spec(
     index: str | os.PathLike[str] | None = None,
     tokenizer: Any = None,
     progress: bool = True,
-) -> EvalResult:
-    """Plans and runs a spec, with the objects that a spec cannot hold."""
-    request = {
+    salt: str | None = None,
+    leases: Any = None,
+    executor: Ray | None = None,
+    unit: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    """What the native module is asked."""
+    return {
         "spec": spec,
         "systems": systems,
         "dataset": dataset,
@@ -183,13 +347,11 @@ def _run_spec(
         "tokenizer": tokenizer,
         "display": Display() if progress else None,
         "aio": EventLoop(),
+        "salt": salt,
+        "leases": leases,
+        "executor": executor,
+        "unit": unit,
     }
-    parts = _native.evaluate(request)
-    notes = parts.pop("_notes", [])
-    result = _from_parts(parts)
-    for note in notes:
-        warnings.warn(note, EvaluationWarning, stacklevel=3)
-    return result
 
 
 def _dataset_names(dataset: Any) -> list[str] | None:

@@ -28,7 +28,7 @@ FIXTURES = ROOT / "crates/context-bench/tests/fixtures/datasets"
 #: Members of results that differ even between two runs of one program.
 _OF_TIME = {"latency", "date", "total_evaluation_time_seconds", "timing", "use_cache", "store"}
 _OF_TIME |= {"latency_mean", "latency_median", "latency_p95", "latency_p99", "first_byte", "cached"}
-_OF_TIME |= {"connect", "connect_median", "connect_max"}
+_OF_TIME |= {"connect", "connect_median", "connect_max", "front_probability"}
 
 
 def copy(name: str) -> str:
@@ -60,7 +60,14 @@ def plain(value: Any) -> Any:
     """A result without what differs from run to run."""
     if isinstance(value, dict):
         return {name: plain(one) for name, one in value.items() if name not in _OF_TIME}
-    return [plain(one) for one in value] if isinstance(value, list) else value
+    if isinstance(value, list):
+        return [plain(one) for one in value if not _is_time(one)]
+    return value
+
+
+def _is_time(value: Any) -> bool:
+    """Whether it is the difference of two systems in time."""
+    return isinstance(value, dict) and value.get("measure") == "latency"
 
 
 def differences(ours: Any, theirs: Any, at: str = "") -> Iterator[str]:

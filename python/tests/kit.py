@@ -24,6 +24,9 @@ class Counting(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Answer)
         self.bodies: list[dict[str, Any]] = []
+        #: When each request arrived, and with which keys.
+        self.times: list[float] = []
+        self.keys: set[str | None] = set()
         self.delay = 0.0
         self.url = f"http://127.0.0.1:{self.server_address[1]}"
 
@@ -54,6 +57,8 @@ class _Answer(JsonHandler):
     server: Counting
 
     def do_POST(self) -> None:
+        self.server.times.append(time.monotonic())
+        self.server.keys.add(self.headers["Authorization"])
         self.server.bodies.append(self.body())
         time.sleep(self.server.delay)
         message = {"role": "assistant", "content": "Paris"}

@@ -169,8 +169,9 @@ def test_evaluators_get_the_question_and_the_end_of_the_conversation() -> None:
             return {"look": 1.0}
 
     run(Words(), dataset=CONVERSATIONS[:1], evaluators=[Look()])
-    original, processed = seen[0]
-    assert (original["id"], original["question"]) == ("Ann_0", "Where do I live?")
+    # Scores are computed side by side.
+    original, processed = next(one for one in seen if one[0]["id"] == "Ann_0")
+    assert original["question"] == "Where do I live?"
     assert original["answer"] == "Oslo" and original["dataset"] == "people"
     assert original["context"].splitlines()[0] == "USER: My name is Ann."
     assert processed["response"] == "I live in Oslo and my dog is called Rex."

@@ -312,6 +312,40 @@ def test_the_context_goes_where_the_layout_says(counting: Counting, tmp_path: Pa
         OpenAIProxy(counting.url, layout="sytem")
 
 
+@pytest.mark.parametrize("api", ["openai", "responses", "anthropic"])
+def test_endpoints_are_asked_by_every_api(
+    api: str, serve: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The endpoint of the test kit answers in the format of the path that is asked."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    variable = "ANTHROPIC_API_KEY" if api == "anthropic" else "OPENAI_API_KEY"
+    monkeypatch.setenv(variable, "k-0123456789")
+    url = serve("--require-key", "k-0123456789")
+    proxy = OpenAIProxy(url, api=api, layout="tool", seed=1, stop=["\n"], max_tokens=9)
+    assert proxy.api == api
+    answered = proxy.process({"context": "C", "question": "Q"})
+    assert answered["response"] == "Paris"
+    assert ("input_tokens" in answered["api_usage"]) == (api != "openai")
+    assert answered["api_reply"]["finish_reason"] == "stop"
+    turns = [{"role": "user", "content": "Q"}] * 2
+    assert [turn["content"] for turn in proxy.process_conversation(turns)] == ["Paris"] * 2
+    result = evaluate(
+        [proxy], EXAMPLES, [AnswerQuality()], cache_dir=tmp_path, progress=False
+    )
+    assert [row.error for row in result.rows] == [None] * 3
+    assert all(row.completion_tokens == 1 for row in result.rows)
+    assert all(row.prompt_tokens for row in result.rows)
+    assert pickle.loads(pickle.dumps(proxy)).api == api
+
+
+def test_apis_are_known_by_name(counting: Counting) -> None:
+    with pytest.raises(ValueError, match="no API `antropic`(.|\n)*did you mean `anthropic`"):
+        OpenAIProxy(counting.url, api="antropic")
+    with pytest.raises(ValueError, match="is for `anthropic`"):
+        OpenAIProxy(counting.url + "/v1/messages")
+
+
 def test_stored_answers_are_read_with_sql(counting: Counting, tmp_path: Path) -> None:
     example = {"id": "q", "context": "C " * 900, "question": "Q", "answer": "Paris"}
     proxy = OpenAIProxy(counting.url, name="p")

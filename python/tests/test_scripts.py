@@ -1,5 +1,5 @@
 """The scripts behind `make demo-model` and `make compare-proxies`: with two questions a real model
-answers behind the program, as users start it. The proxies are not installed for tests."""
+answers behind the program, as users start it. Tests with real proxies are in Rust."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ needs_model = pytest.mark.skipif(not MODEL.exists(), reason="no small model; `ma
 @pytest.fixture
 def scripts(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.syspath_prepend(str(SCRIPTS))
+    monkeypatch.syspath_prepend(str(ROOT / "examples/proxies"))
     yield
-    for name in ("counting_upstream", "demo_model", "small_model", "tool_outputs", "wild_tree"):
+    for name in ("demo_model", "provider", "questions", "small_model", "wild_tree"):
         sys.modules.pop(name, None)
 
 
@@ -47,11 +48,11 @@ def test_questions_are_a_part_of_the_demo_with_their_answers(scripts: None) -> N
 
 
 def test_tool_outputs_hold_their_answers_in_every_layout(scripts: None) -> None:
-    import tool_outputs
+    import questions
 
-    for layout in tool_outputs.LAYOUTS:
-        examples: list[dict[str, Any]] = list(tool_outputs.examples(8, layout))
-        assert examples == list(tool_outputs.examples(8, layout))
+    for layout in questions.LAYOUTS:
+        examples: list[dict[str, Any]] = list(questions.examples(8, layout))
+        assert examples == list(questions.examples(8, layout))
         assert [example["kind"] for example in examples[:4]] == ["order", "machine", "log", "search"]
         for example in examples:
             held = max((turn["content"] or "" for turn in example["turns"]), key=len)
@@ -59,19 +60,19 @@ def test_tool_outputs_hold_their_answers_in_every_layout(scripts: None) -> None:
             assert any(example["question"] in (turn["content"] or "") for turn in example["turns"])
 
 
-def test_the_upstream_answers_what_arrived_and_nothing_else(scripts: None) -> None:
-    import counting_upstream as upstream
-    import tool_outputs
+def test_the_provider_answers_what_arrived_and_nothing_else(scripts: None) -> None:
+    import provider
+    import questions
 
-    for layout in tool_outputs.LAYOUTS:
-        for example in tool_outputs.examples(8, layout):
-            body: dict[str, Any] = {"messages": example["turns"], "tools": tool_outputs.TOOLS}
-            assert str(example["answer"]) in upstream.found_in(upstream.texts(body))
+    for layout in questions.LAYOUTS:
+        for example in questions.examples(8, layout):
+            body: dict[str, Any] = {"messages": example["turns"], "tools": questions.TOOLS}
+            assert str(example["answer"]) in provider.found_in(provider.texts(body))
             # As if a proxy had dropped every record.
             turns = [dict(turn) for turn in body["messages"]]
             held = max(turns, key=lambda turn: len(turn["content"] or ""))
             held["content"] = example["question"] if layout == "user" else "[]"
-            assert upstream.found_in(upstream.texts({"messages": turns})) == "not found"
+            assert provider.found_in(provider.texts({"messages": turns})) == "not found"
 
 
 def command(folder: Path, questions: int) -> list[str]:

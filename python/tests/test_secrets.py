@@ -43,7 +43,7 @@ PLANTED: dict[str, Any] = {
 # Those that cannot hold one, and the URL, which always does here.
 OTHERS = {
     "self", "base_url", "build_messages", "timeout", "max_retries", "retry_base_delay",
-    "temperature", "top_p", "max_tokens", "seed", "layout",
+    "temperature", "top_p", "max_tokens", "seed", "layout", "api",
 }  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from context_bench import EvalResult, EvalRow, OpenAIProxy, evaluate, evaluate_memory
+from context_bench.comparison import Comparison
 from context_bench.evaluators import AnswerQuality
 from context_bench.datasets import split_conversations
 from context_bench.memory_systems import Mem0Memory
@@ -86,7 +87,38 @@ systems: list[System] = [Halve(), Async(), OpenAIProxy("http://localhost:7878")]
 evaluators: list[Evaluator] = [AnswerQuality(), Kept()]
 metrics: list[Metric] = [MeanScore(score_field="f1"), PassRate(0.5), Spread(), ParetoRank()]
 result: EvalResult = evaluate(systems, [{"context": "text"}], evaluators, metrics)
+tapped: EvalResult = evaluate(
+    [],
+    [{"context": "text"}],
+    evaluators,
+    proxies=["kompact", "mine=http://localhost:7878", {"proxy": "headroom"}],
+    upstream="https://api.openai.com",
+    arms=["direct", "transform"],
+    tap={"exclusive": True},
+    requests={"model": "gpt-4o-mini", "api": "openai"},
+)
+calls: int = tapped.wire["kompact"]["calls"]
 scores: dict[str, float] = result.rows[0].scores
 mean: float = result.summary["halve"]["mean_score"]
 text: str = result.filter(system="halve").to_json()
 names: list[str] = [task.name for task in TaskManager("tasks").load("all").tasks]
+compared: Comparison = result.compare(baseline="halve", margin=0.02)
+verdicts: dict[str, str | None] = compared.verdicts
+gated: EvalResult = evaluate(
+    systems,
+    "demo",
+    evaluators,
+    baseline="halve",
+    margin=0.02,
+    score_field="f1",
+    fail_if=["f1 < baseline - 0.02"],
+    policy="policy.txt",
+    baseline_run="last",
+    stop_when_decided=True,
+    control="halve",
+    sweep="extractive:ratio=0.1..0.8/3",
+    repeats=2,
+)
+failed: list[dict[str, Any]] = gated.failed_gates
+decided: dict[str, Any] | None = gated.stopping
+curves: list[dict[str, Any]] = [*gated.sweeps, *gated.controls]

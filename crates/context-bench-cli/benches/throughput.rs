@@ -18,8 +18,14 @@
 mod datasets;
 #[path = "throughput/memories.rs"]
 mod memories;
+#[path = "throughput/scale.rs"]
+mod scale;
 #[path = "throughput/scoring.rs"]
 mod scoring;
+#[path = "throughput/tap.rs"]
+mod tap;
+#[path = "throughput/tap_relay.rs"]
+mod tap_relay;
 #[path = "throughput/tasks.rs"]
 mod tasks;
 
@@ -52,6 +58,12 @@ fn main() {
     if let Some(n) = args.iter().position(|arg| arg == "--index-of") {
         return tasks::memory_child(Path::new(&args[n + 1]));
     }
+    if args.iter().any(|arg| arg == "--tap-memory") {
+        return tap::memory_child();
+    }
+    if let Some(n) = args.iter().position(|arg| arg == "--tap-upstream") {
+        return tap::upstream_child(args[n + 1].parse().unwrap());
+    }
     if !args.iter().any(|arg| arg == "--bench") {
         println!("nothing measured: run `make bench`");
         return;
@@ -68,13 +80,28 @@ fn main() {
         "datasets",
         "tasks",
         "memory",
+        "tap",
+        "tap-relay",
+        "tap-runs",
+        "tap-memory",
         "start-up",
+        "scale",
+        "scale-merge",
+        "scale-segments",
+        "scale-exports",
     ];
     if let Some(unknown) = only.filter(|only| !parts.contains(only)) {
         eprintln!("no part `{unknown}`; there are {}", parts.join(", "));
         std::process::exit(2);
     }
-    let wanted = |part: &str| only.is_none_or(|only| only == part);
+    let wanted = |part: &str| {
+        only.is_none_or(|only| {
+            only == part
+                || part
+                    .strip_prefix(only)
+                    .is_some_and(|rest| rest.starts_with('-'))
+        })
+    };
     let runtime = tokio::runtime::Runtime::new().unwrap();
     println!("| What | Measured | Beside | Ratio |");
     println!("|---|---|---|---|");
@@ -105,8 +132,28 @@ fn main() {
     if wanted("memory") {
         memories::memories();
     }
+    if wanted("tap-relay") {
+        runtime.block_on(tap_relay::relay());
+    }
+    if wanted("tap-runs") {
+        runtime.block_on(tap::runs());
+    }
+    if wanted("tap-memory") {
+        tap::memory();
+    }
     if wanted("start-up") {
         start_up();
+    }
+    // Ten million rows take minutes and gigabytes: only when asked for.
+    let is_asked_for = only.is_some_and(|only| only.starts_with("scale"));
+    if is_asked_for && wanted("scale-merge") {
+        scale::merge();
+    }
+    if is_asked_for && wanted("scale-segments") {
+        scale::segments();
+    }
+    if is_asked_for && wanted("scale-exports") {
+        scale::exports();
     }
 }
 

@@ -1,4 +1,4 @@
-//! The exit codes of the program: done, bad input, failed rows, an interrupted run. Scripts and CI jobs rely on them, so they never change their
+//! The exit codes of the program: done, bad input, failed rows, not now, an interrupted run. Scripts and CI jobs rely on them, so they never change their
 //! meaning.
 
 use std::process::ExitCode;
@@ -12,10 +12,12 @@ pub enum Exit {
     Bug,
     /// 2: bad input or configuration; not everything was run.
     BadInput,
-    /// 3: more rows failed than `--max-error-rate` allows.
+    /// 3: more rows failed than `--max-error-rate` allows, or a log lacks calls.
     RowsFailed,
-    /// 4: a check failed.
+    /// 4: a gate or a check failed.
     ThresholdMissed,
+    /// 75: not now. An endpoint is away, or the time is up: the same command later may go on.
+    NotNow,
     /// 130: interrupted, after printing what was finished.
     Interrupted,
 }
@@ -29,6 +31,7 @@ impl Exit {
             Self::BadInput => 2,
             Self::RowsFailed => 3,
             Self::ThresholdMissed => 4,
+            Self::NotNow => 75,
             Self::Interrupted => 130,
         }
     }

@@ -5,27 +5,41 @@
 
 mod args;
 mod backend;
+mod check_proxy_args;
 mod command_line;
 mod commands;
+mod compare_args;
+mod emit_args;
+mod engine;
 mod env;
 mod exit;
 mod failure;
+mod gate_args;
 mod hub;
+mod job_summary;
 mod list_args;
 mod memory_args;
 mod open_files;
 mod output;
+mod outputs;
+mod price_args;
 mod progress;
 mod proxy_args;
 mod reachability;
+mod shard_args;
+mod shards;
+mod shared_folders;
 mod signals;
 mod spec_args;
 mod stores;
 mod surroundings;
+mod tap_args;
 mod task_args;
 mod task_files;
 mod task_run_args;
 mod tasks;
+mod terminal_table;
+mod view_args;
 mod words;
 
 use std::ffi::OsString;
@@ -35,6 +49,7 @@ use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory as _, FromArgMatches as _};
 use context_bench::registry::Registry;
 
+pub use engine::{EngineError, EngineHost};
 pub use exit::Exit;
 
 use args::{Cli, Command};
@@ -47,6 +62,14 @@ pub fn arguments() -> clap::Command {
 
 /// Runs the program and returns how it ended. Never calls `exit` itself.
 pub fn run<I>(args: I, registry: &Registry) -> Exit
+where
+    I: IntoIterator<Item = OsString>,
+{
+    run_with(args, registry, None)
+}
+
+/// The same, with an engine for runs that ask for one.
+pub fn run_with<I>(args: I, registry: &Registry, engine: Option<&dyn EngineHost>) -> Exit
 where
     I: IntoIterator<Item = OsString>,
 {
@@ -88,7 +111,8 @@ where
         }
     };
     // Every panic is a bug, which has its own exit code.
-    let done = std::panic::catch_unwind(AssertUnwindSafe(|| call(&cli, registry, &command)));
+    let done =
+        std::panic::catch_unwind(AssertUnwindSafe(|| call(&cli, registry, engine, &command)));
     done.unwrap_or_else(|_| {
         Err(Failure::bug(
             "context-bench panicked; see the message above",
@@ -100,23 +124,37 @@ where
     })
 }
 
-fn call(cli: &Cli, registry: &Registry, command: &str) -> Result<Exit, Failure> {
+fn call(
+    cli: &Cli,
+    registry: &Registry,
+    engine: Option<&dyn EngineHost>,
+    command: &str,
+) -> Result<Exit, Failure> {
     match &cli.command {
-        None => commands::run::main(&cli.run, None, registry, command),
+        None => commands::run::main((&cli.run, None), registry, engine, command),
         Some(Command::Run(args)) => {
-            commands::run::main(&args.run, args.file.as_deref(), registry, command)
+            let asked = (&args.run, args.file.as_deref());
+            commands::run::main(asked, registry, engine, command)
         }
         Some(Command::Memory(args)) => commands::memory::main(args, registry, command),
+        Some(Command::CheckProxy(args)) => commands::check_proxy::main(args),
+        Some(Command::Plan(args)) => commands::plan::main(args, registry),
         Some(Command::Rescore(args)) => commands::rescore::main(args, registry, command),
         Some(Command::Runs(args)) => commands::runs::main(args),
-        Some(Command::Export(args)) => commands::export::main(args, registry),
-        Some(Command::Demo(args)) => commands::demo::main(args, registry),
+        Some(Command::Compare(args)) => commands::compare::main(args, registry),
+        Some(Command::Export(args)) => commands::export::main(args, registry, command),
+        Some(Command::Report(args)) => commands::report::main(args, registry, command),
+        Some(Command::Merge(args)) => commands::merge::main(args, registry, command),
+        Some(Command::Demo(args)) => commands::demo::main(args, registry, command),
         Some(Command::Ls(args)) => commands::ls::main(args, registry),
         Some(Command::Show(args)) => commands::show::main(args, registry),
         Some(Command::Validate(args)) => commands::validate::main(args, registry),
         Some(Command::Score(args)) => commands::score::main(args, registry),
         Some(Command::Render(args)) => commands::render::main(args, registry),
         Some(Command::Fetch(args)) => commands::fetch::main(args, registry),
+        Some(Command::View(args)) => commands::view::main(args, registry),
+        Some(Command::Tap(args)) => commands::tap::main(args),
+        Some(Command::Emit(args)) => commands::emit::main(args),
         Some(Command::Schema) => commands::schema::main(),
         Some(Command::Completions { shell }) => commands::completions::main(*shell),
     }

@@ -59,8 +59,8 @@ pub(crate) struct ScoreArgs {
 /// Flags of `show`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ShowArgs {
-    /// Dataset as NAME[:CONFIG][@SPLIT][=PATH], or task as NAME[@FORMAT] or GROUP::TASK; before
-    /// an ID, a stored run: its id, the first characters of it, or `last`.
+    /// Dataset as NAME[:CONFIG][@SPLIT][=PATH], task as NAME[@FORMAT] or GROUP::TASK, or proxy;
+    /// before an ID, a stored run: its id, the first characters of it, or `last`.
     #[arg(value_name = "NAME|RUN")]
     pub(crate) name: String,
     /// Id of an example of that run; shows what each system was sent and answered, and its scores.
@@ -115,6 +115,8 @@ pub(crate) enum Kind {
     Systems,
     /// Memories.
     Memories,
+    /// Proxies that `--proxy NAME` starts.
+    Proxies,
     /// Evaluators.
     Evaluators,
     /// Metrics.
@@ -133,10 +135,11 @@ pub(crate) enum Kind {
 
 impl Kind {
     /// What plain `ls` lists. Tasks are left out: there are thousands.
-    pub(crate) const ALL: [Self; 6] = [
+    pub(crate) const ALL: [Self; 7] = [
         Self::Datasets,
         Self::Systems,
         Self::Memories,
+        Self::Proxies,
         Self::Evaluators,
         Self::Metrics,
         Self::Outputs,
@@ -147,6 +150,7 @@ impl Kind {
             Self::Datasets => "datasets",
             Self::Systems => "systems",
             Self::Memories => "memories",
+            Self::Proxies => "proxies",
             Self::Evaluators => "evaluators",
             Self::Metrics => "metrics",
             Self::Outputs => "outputs",

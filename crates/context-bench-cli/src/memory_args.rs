@@ -101,19 +101,18 @@ pub(crate) struct MemoryArgs {
 impl MemoryArgs {
     /// What was asked: the run file, overridden by flags.
     pub(crate) fn spec(&self) -> Result<RunSpec, Failure> {
-        let mut spec = spec_args::spec(&self.run, self.file.as_deref())?;
         let kinds = self.qa_types.iter().map(|kind| kind.trim().to_owned());
-        let kinds: Vec<String> = kinds.filter(|kind| !kind.is_empty()).collect();
-        let memory = spec.memory.get_or_insert_with(MemorySpec::default);
-        memory.top_k = self.top_k.or(memory.top_k);
-        memory.budget_tokens = self.budget_tokens.or(memory.budget_tokens);
-        memory.seed = self.run.seed.or(memory.seed);
-        if !kinds.is_empty() {
-            memory.kinds = kinds;
-        }
-        if let Some(model) = &self.embedding_model {
-            memory.embedding_model = Some(model.clone());
-        }
+        let flags = RunSpec {
+            memory: Some(MemorySpec {
+                top_k: self.top_k,
+                budget_tokens: self.budget_tokens,
+                kinds: kinds.filter(|kind| !kind.is_empty()).collect(),
+                embedding_model: self.embedding_model.clone(),
+                seed: self.run.seed,
+            }),
+            ..spec_args::flags(&self.run)?
+        };
+        let mut spec = spec_args::over_file(flags, self.file.as_deref())?;
         if spec.benchmarks.is_empty() {
             spec.benchmarks.push(BenchmarkSpec {
                 dataset: Some(DATASET.to_owned()),

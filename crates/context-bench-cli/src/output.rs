@@ -6,7 +6,7 @@
 //! Colours follow the terminal, `NO_COLOR` and `CLICOLOR_FORCE`; no message depends on them.
 
 use std::fmt::Display;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{PoisonError, RwLock};
 
@@ -15,6 +15,7 @@ use clap::error::{ContextKind, ContextValue};
 use context_bench::chat::{Secret, Secrets};
 use context_bench::mask::Mask;
 use context_bench::planner::Notice;
+use context_bench::report::{LineKind, ReportLine};
 use context_bench_scoring::text::visible::{visible, visible_json};
 use serde_json::Value;
 
@@ -139,6 +140,11 @@ pub(crate) fn width() -> u16 {
     }
 }
 
+/// Whether stdout is a terminal.
+pub(crate) fn is_terminal() -> bool {
+    io::stdout().is_terminal()
+}
+
 /// Where the report goes. A file is opened before the run, so that a path that cannot be written
 /// fails before anything is paid for.
 pub(crate) enum Sink {
@@ -200,6 +206,15 @@ impl Sink {
     /// Writes the report. When the file cannot be written, the report goes to stdout instead, so
     /// that results are never lost.
     pub(crate) fn write(self, report: impl Fn(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+        self.write_or(&report, &report)
+    }
+
+    /// The same, with another report for stdout.
+    pub(crate) fn write_or(
+        self,
+        report: impl Fn(&mut dyn Write) -> io::Result<()>,
+        instead: impl Fn(&mut dyn Write) -> io::Result<()>,
+    ) -> io::Result<()> {
         let (path, partial, file) = match self {
             Self::Stdout => return to_stdout(&report),
             Self::Special { path, file } => (path, None, file),
@@ -228,7 +243,7 @@ impl Sink {
                     "cannot write `{}`: {error}; the report follows on stdout",
                     path.display()
                 ));
-                to_stdout(&report)?;
+                to_stdout(&instead)?;
                 Err(error)
             }
         }
@@ -254,6 +269,30 @@ fn to_stdout(report: &dyn Fn(&mut dyn Write) -> io::Result<()>) -> io::Result<()
 /// Prints text to stdout, without secrets.
 pub(crate) fn stdout(text: &str) -> Result<(), Failure> {
     print(&visible(&without_hidden(text)))
+}
+
+/// Prints the lines of a report to stdout, in colour on a terminal.
+pub(crate) fn lines(lines: &[ReportLine]) -> Result<(), Failure> {
+    let style = |kind: LineKind| match kind {
+        LineKind::Plain => Style::new(),
+        LineKind::Heading => Style::new().bold(),
+        LineKind::Good | LineKind::Added => AnsiColor::Green.on_default(),
+        LineKind::Bad => AnsiColor::Red.on_default().bold(),
+        LineKind::Removed => AnsiColor::Red.on_default(),
+        LineKind::Aside => Style::new().dimmed(),
+    };
+    let mut text = String::new();
+    for line in lines {
+        let style = style(line.kind);
+        // Control characters of the text are written out before ours are added.
+        let shown = visible(&without_hidden(&line.text)).into_owned();
+        text.push_str(&format!("{style}{shown}{style:#}\n"));
+    }
+    if anstream::AutoStream::choice(&io::stdout()) == anstream::ColorChoice::Never {
+        text = anstream::adapter::strip_str(&text).to_string();
+    }
+    to_stdout(&|out| out.write_all(text.as_bytes()))
+        .map_err(|error| Failure::bad_input(format!("cannot write to stdout: {error}")))
 }
 
 /// Prints text with data of rows to stdout: unchanged, except for control characters.

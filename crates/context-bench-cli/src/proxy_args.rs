@@ -1,14 +1,19 @@
-//! `--proxy [NAME=]URL[,key=value,…]` and `--header`: an endpoint with its own settings.
+//! `--proxy [NAME=]URL|PROXY[,key=value,…]` and `--header`: an endpoint or a proxy with its
+//! own settings.
 
+use context_bench::chat::UnknownApi;
+use context_bench::error::Hint as _;
 use context_bench::plan::SystemSpec;
+use context_bench::system::split_command;
 use context_bench_error::suggest;
 use indexmap::IndexMap;
 
 use crate::failure::Failure;
 
 /// The settings of one endpoint.
-const KEYS: [&str; 9] = [
+const KEYS: [&str; 11] = [
     "model",
+    "api",
     "key-env",
     "temperature",
     "max-tokens",
@@ -17,6 +22,7 @@ const KEYS: [&str; 9] = [
     "stream",
     "header",
     "layout",
+    "args",
 ];
 
 /// Reads the value of `--proxy`.
@@ -37,6 +43,13 @@ pub(crate) fn parse(typed: &str) -> Result<SystemSpec, Failure> {
         let number = |what: &str| bad(format!("`{key}` must be {what}, not `{value}`"));
         match key.trim().replace('_', "-").as_str() {
             "model" => system.model = Some(value.to_owned()),
+            "api" => {
+                let unknown = |error: UnknownApi| {
+                    let hint = error.hint().unwrap_or_default();
+                    bad(error.to_string()).hint(hint)
+                };
+                system.api = Some(value.parse().map_err(unknown)?);
+            }
             "key-env" | "api-key-env" => system.api_key_env = Some(value.to_owned()),
             "temperature" => {
                 let value = value.parse().map_err(|_| number("a number"))?;
@@ -62,6 +75,7 @@ pub(crate) fn parse(typed: &str) -> Result<SystemSpec, Failure> {
                 let value = value.parse().map_err(|_| number("system, user or tool"))?;
                 system.layout = Some(value);
             }
+            "args" => system.args = split_command(value)?,
             "header" => {
                 let (name, value) = header(value)?;
                 system.headers.get_or_insert_default().insert(name, value);
@@ -114,6 +128,8 @@ fn header(typed: &str) -> Result<(String, String), Failure> {
 
 #[cfg(test)]
 mod tests {
+    use context_bench::chat::Api;
+
     use super::*;
 
     #[test]
@@ -125,6 +141,9 @@ mod tests {
             ("kompact=http://h:1", Some("kompact"), "http://h:1", None),
             ("my proxy=h:9,model=m", Some("my proxy"), "h:9", Some("m")),
             ("http://h,model=a/b:c", None, "http://h", Some("a/b:c")),
+            ("kompact", None, "kompact", None),
+            ("kompact,model=m", None, "kompact", Some("m")),
+            ("mine=./my.yaml", Some("mine"), "./my.yaml", None),
         ] {
             let system = parse(typed).unwrap_or_default();
             assert_eq!(system.name.as_deref(), name, "{typed}");
@@ -133,6 +152,8 @@ mod tests {
         }
         let full = "a=http://h,key-env=K,temperature=0.5,max_tokens=9,timeout=5,header=x-a: b";
         let system = parse(full).unwrap_or_default();
+        let claude = parse("http://h,api=anthropic,model=m").unwrap_or_default();
+        assert_eq!((system.api, claude.api), (None, Some(Api::Anthropic)));
         assert_eq!(system.api_key_env.as_deref(), Some("K"));
         assert_eq!(
             (system.temperature, system.max_tokens),
@@ -140,7 +161,14 @@ mod tests {
         );
         assert_eq!(system.timeout, Some(5.0));
         assert_eq!(system.headers.unwrap_or_default()["x-a"], "b");
-        for bad in ["http://h,modle=x", "http://h,5", "http://h,timeout=soon"] {
+        let started = parse("a=kompact,args=--disable 'x y'").unwrap_or_default();
+        assert_eq!(started.args, ["--disable", "x y"]);
+        for bad in [
+            "http://h,api=claude",
+            "http://h,modle=x",
+            "http://h,5",
+            "http://h,timeout=soon",
+        ] {
             assert!(parse(bad).is_err(), "{bad}");
         }
     }

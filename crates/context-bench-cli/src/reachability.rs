@@ -3,19 +3,24 @@
 //! A typo should cost a second, not a run full of retries. But one dead endpoint must not keep
 //! other systems, or answers in the store, from being used.
 
-use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use context_bench::chat::{Endpoint, Unreachable};
 use context_bench::store::{Store, SystemEntry};
 use context_bench::{Evaluate, Evaluator, FailureKind, System};
 
 use crate::env;
+use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
 use context_bench::planner::Systems;
 
+/// Pause between two looks at an endpoint that is awaited.
+const AGAIN: Duration = Duration::from_secs(1);
+
 /// The systems and evaluators of a run whose endpoint cannot be reached.
+#[derive(Default)]
 pub(crate) struct UnreachableEndpoints {
     systems: Vec<(Arc<dyn System>, Unreachable)>,
     evaluators: Vec<(Arc<dyn Evaluator>, Unreachable)>,
@@ -25,12 +30,20 @@ pub(crate) struct UnreachableEndpoints {
 
 /// Checks whether every system can start. One that cannot is a mistake that should cost a
 /// second; answers that are stored can be had without it.
-pub(crate) async fn check_ready(
-    systems: &[Arc<dyn System>],
-    has_store: bool,
-) -> Result<(), Failure> {
-    for system in systems {
-        let Err(error) = system.ready().await else {
+pub(crate) async fn check_ready(systems: &Systems, has_store: bool) -> Result<(), Failure> {
+    // Proxies take a while to start: side by side, and only when they are first asked if all
+    // answers may be stored.
+    let mut starting = Vec::new();
+    for (system, planned) in systems.systems.iter().zip(&systems.planned) {
+        if !(has_store && planned.arm.is_some()) {
+            let asked = Arc::clone(system);
+            let ready = tokio::spawn(async move { asked.ready().await });
+            starting.push((system, ready));
+        }
+    }
+    for (system, ready) in starting {
+        // One that panics says so again when it is asked.
+        let Ok(Err(error)) = ready.await else {
             continue;
         };
         let what = format!(
@@ -86,6 +99,39 @@ pub(crate) async fn check(
     }
 }
 
+/// Checks again and again until every endpoint can be reached, or the time is up.
+pub(crate) async fn wait(
+    systems: &Systems,
+    evaluators: &[Arc<dyn Evaluator>],
+    patience: Duration,
+) -> UnreachableEndpoints {
+    let started = Instant::now();
+    let mut is_told = false;
+    loop {
+        let found = check(systems, evaluators).await;
+        let left = patience.saturating_sub(started.elapsed());
+        let first = found.systems.first().map(|(_, problem)| problem);
+        let first = first.or(found.evaluators.first().map(|(_, problem)| problem));
+        let Some(problem) = first.filter(|_| !left.is_zero()) else {
+            return found;
+        };
+        if !is_told {
+            let most = patience.as_secs_f64();
+            output::note(&format!("{problem}; waiting up to {most} s for it"));
+            is_told = true;
+        }
+        tokio::time::sleep(left.min(AGAIN)).await;
+    }
+}
+
+/// An endpoint that is away may be back later: that is no mistake in the command.
+fn not_now(problem: &Unreachable) -> Failure {
+    Failure {
+        exit: Exit::NotNow,
+        ..Failure::from(problem.clone())
+    }
+}
+
 /// Tries each address once and remembers the outcome.
 #[derive(Default)]
 struct Probe(Vec<(String, Option<Unreachable>)>);
@@ -109,8 +155,8 @@ impl Probe {
 impl UnreachableEndpoints {
     /// Fails when the run could show nothing: no system or no judge can be reached, and there is
     /// no store. Call this before a store is created.
-    pub(crate) fn require_some(&self, cache_dir: Option<&Path>) -> Result<(), Failure> {
-        match cache_dir.is_some_and(Store::exists) {
+    pub(crate) fn require_some(&self, has_store: bool) -> Result<(), Failure> {
+        match has_store {
             true => Ok(()),
             false => self.check_stored(|_| false),
         }
@@ -158,11 +204,11 @@ impl UnreachableEndpoints {
             && self.all_systems
             && !systems.any(|(system, _)| is_stored(Some(&**system)))
         {
-            return Err(first.clone().into());
+            return Err(not_now(first));
         }
         match self.evaluators.first() {
             // There is no point in paying for answers that nobody can judge.
-            Some((_, first)) if !is_stored(None) => Err(first.clone().into()),
+            Some((_, first)) if !is_stored(None) => Err(not_now(first)),
             _ => Ok(()),
         }
     }

@@ -5,8 +5,12 @@ use context_bench::Stop;
 
 use crate::output;
 
-/// Lets these signals stop the run until the returned task is aborted.
-pub(crate) fn stop_on_interrupt(stop: Stop) -> tokio::task::JoinHandle<()> {
+/// What is said when calls in flight are finished.
+pub(crate) const FINISHING: &str =
+    "\ninterrupted: finishing the calls in flight; press Ctrl-C again to stop at once";
+
+/// Lets these signals stop the run until the returned task is aborted; `said` is told then.
+pub(crate) fn stop_on_interrupt(stop: Stop, said: &'static str) -> tokio::task::JoinHandle<()> {
     // Listening starts before the task does, so that no signal is missed.
     let interrupts = Interrupts::listen();
     tokio::spawn(async move {
@@ -14,17 +18,16 @@ pub(crate) fn stop_on_interrupt(stop: Stop) -> tokio::task::JoinHandle<()> {
             return;
         };
         interrupts.next().await;
-        output::note(
-            "\ninterrupted: finishing the calls in flight; press Ctrl-C again to stop at once",
-        );
+        output::note(said);
         stop.drain();
         interrupts.next().await;
         stop.abort();
     })
 }
 
+/// Signals that ask the program to end.
 #[cfg(unix)]
-struct Interrupts {
+pub(crate) struct Interrupts {
     interrupt: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
     /// `None` where the process ignores it, as under `nohup`.
@@ -33,7 +36,7 @@ struct Interrupts {
 
 #[cfg(unix)]
 impl Interrupts {
-    fn listen() -> std::io::Result<Self> {
+    pub(crate) fn listen() -> std::io::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
         Ok(Self {
             interrupt: signal(SignalKind::interrupt())?,
@@ -45,7 +48,7 @@ impl Interrupts {
         })
     }
 
-    async fn next(&mut self) {
+    pub(crate) async fn next(&mut self) {
         let hangup = async {
             match &mut self.hangup {
                 Some(hangup) => hangup.recv().await,
@@ -73,16 +76,17 @@ fn ignores_hangup() -> bool {
     ignored.is_none_or(|mask| mask & 1 == 1)
 }
 
+/// Signals that ask the program to end.
 #[cfg(windows)]
-struct Interrupts(tokio::signal::windows::CtrlC);
+pub(crate) struct Interrupts(tokio::signal::windows::CtrlC);
 
 #[cfg(windows)]
 impl Interrupts {
-    fn listen() -> std::io::Result<Self> {
+    pub(crate) fn listen() -> std::io::Result<Self> {
         tokio::signal::windows::ctrl_c().map(Self)
     }
 
-    async fn next(&mut self) {
+    pub(crate) async fn next(&mut self) {
         self.0.recv().await;
     }
 }

@@ -5,25 +5,31 @@ use std::path::Path;
 
 use context_bench::mask;
 use context_bench::plan::{
-    BenchmarkSpec, DataSpec, LikelihoodSpec, LimitSpec, OutputSpec, PromptSpec, PythonSpec,
-    RequestSpec, RunSpec, ScoringSpec, SeedSpec, SystemSpec,
+    ArmSpec, BenchmarkSpec, DataSpec, LikelihoodSpec, LimitSpec, OutputSpec, PromptSpec,
+    PythonSpec, RequestSpec, RunSpec, ScoringSpec, SeedSpec, SystemSpec, TapSpec,
 };
+use context_bench::tap::{CredentialScope, UpstreamEncoding};
 use context_bench::task::tasks::arguments;
 use context_bench::task::tasks::options::Limit;
 use serde_json::{Map, Value};
 
-use crate::args::RunArgs;
+use crate::args::{RunArgs, RunTapArgs};
 use crate::backend;
 use crate::env;
 use crate::failure::Failure;
 use crate::output;
+use crate::outputs;
 use crate::proxy_args;
 use crate::stores;
 use crate::task_args::{PromptArgs, PythonArgs};
 
 /// The spec of a command line: the run file, overridden by flags.
 pub(crate) fn spec(args: &RunArgs, file: Option<&Path>) -> Result<RunSpec, Failure> {
-    let flags = flags(args)?;
+    over_file(flags(args)?, file)
+}
+
+/// A run file, overridden by the spec of flags.
+pub(crate) fn over_file(flags: RunSpec, file: Option<&Path>) -> Result<RunSpec, Failure> {
     let mut spec = match file {
         Some(path) => {
             let read = RunSpec::read(path).inspect_err(|_| {
@@ -50,6 +56,7 @@ pub(crate) fn flags(args: &RunArgs) -> Result<RunSpec, Failure> {
     let task = &args.task;
     let mut spec = RunSpec {
         systems: systems(args)?,
+        sweeps: args.sweep.clone(),
         relay: args.relay.clone(),
         benchmarks: benchmarks(args),
         prompt: task.select.prompt.style,
@@ -65,23 +72,27 @@ pub(crate) fn flags(args: &RunArgs) -> Result<RunSpec, Failure> {
             max_workers: args.max_workers,
             rps: args.rps,
             tpm: args.tpm,
+            shards_at_once: args.shard.shards_at_once,
             example_timeout: args.example_timeout,
             max_time: args.max_time,
             max_error_rate: args.max_error_rate,
+            stop_when_decided: flag(args.stop_when_decided),
         },
+        tap: tap(&args.tap)?,
         seeds: SeedSpec {
             options: args.seed,
             fewshot: args.seed,
+            order: args.seed,
             generation: None,
         },
         python: task.select.prompt.python.spec(),
+        engine: args.engine.clone(),
         cache_dir: args.cache_dir.clone(),
         output: OutputSpec {
-            format: args.output.clone(),
-            file: args.output_file.clone(),
             harness_path: task.output_path.clone(),
             log_samples: flag(task.log_samples),
             text: args.no_text.then_some(false),
+            ..outputs::spec(&args.output, &args.output_file)?
         },
         ..RunSpec::default()
     };
@@ -104,6 +115,36 @@ pub(crate) fn flags(args: &RunArgs) -> Result<RunSpec, Failure> {
 /// A switch can only turn something on; without it the run file decides.
 fn flag(set: bool) -> Option<bool> {
     set.then_some(true)
+}
+
+/// What the tap is told.
+fn tap(args: &RunTapArgs) -> Result<TapSpec, Failure> {
+    let credential = args.tap_credential.as_deref();
+    let encoding = args.tap_encoding.as_deref();
+    Ok(TapSpec {
+        upstream: args.upstream.clone(),
+        arms: arms(&args.arms)?,
+        listen: args.tap_listen.clone(),
+        log: args.tap_log.clone(),
+        credential: credential.map(|which| match which {
+            "arm" => CredentialScope::Arm,
+            _ => CredentialScope::Example,
+        }),
+        exclusive: flag(args.tap_exclusive),
+        unattributed_limit: args.tap_unattributed,
+        encoding: encoding.map(|encoding| match encoding {
+            "passthrough" => UpstreamEncoding::Passthrough,
+            "gzip" => UpstreamEncoding::Gzip,
+            _ => UpstreamEncoding::Identity,
+        }),
+    })
+}
+
+/// The arms of `--arms`.
+fn arms(typed: &[String]) -> Result<Vec<ArmSpec>, Failure> {
+    let words = typed.iter().map(|word| word.trim());
+    let arms: Result<Vec<ArmSpec>, _> = words.map(str::parse).collect();
+    Ok(arms?)
 }
 
 /// Proxies, then built-in systems, then commands.
@@ -173,6 +214,7 @@ fn data(args: &RunArgs) -> Result<DataSpec, Failure> {
         map: args.map.iter().flatten().cloned().collect(),
         limit,
         repeats: args.repeats,
+        shard: args.shard.shard()?,
         skip_bad_lines: flag(args.skip_bad_lines),
         keep_order: flag(args.keep_order),
         ..select.prompt.data()
@@ -213,6 +255,7 @@ fn requests(args: &RunArgs) -> Result<RequestSpec, Failure> {
     let extra_body = args.extra_body.as_deref().map(extra_body).transpose()?;
     Ok(RequestSpec {
         model: args.model.clone(),
+        api: args.api,
         api_key_env: args.api_key_env.clone(),
         system_prompt: args.system_prompt.clone(),
         temperature: args.temperature,
@@ -244,15 +287,19 @@ fn scoring(args: &RunArgs) -> ScoringSpec {
         score_field: args.score_field.clone(),
         threshold: args.threshold,
         baseline: args.baseline.clone(),
+        margin: args.margin,
         judge_url: args.judge_url.clone(),
         judge_model: args.judge_model.clone(),
         tokenizer: args.tokenizer.clone(),
         text_fields: args.text_field.clone(),
+        prices: args.prices.prices.clone(),
         metrics: None,
         bootstrap_iters: args.task.bootstrap_iters,
         pooled_stderr: flag(args.task.pooled_stderr),
         confirm_run_unsafe_code: flag(args.task.confirm_run_unsafe_code),
         allow_unsandboxed_code: flag(args.allow_unsandboxed_code),
+        control: args.control.clone(),
+        ..args.gates.spec()
     }
 }
 
@@ -303,6 +350,7 @@ impl PromptArgs {
             seeds: SeedSpec {
                 options: seed,
                 fewshot: seed,
+                order: seed,
                 generation: None,
             },
             python: self.python.spec(),

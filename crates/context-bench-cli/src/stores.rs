@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use context_bench::store::Store;
+use context_bench::bucket::BucketAddress;
+use context_bench::store::{Store, StoreError};
 
 use crate::failure::Failure;
 use crate::{env, output};
@@ -19,6 +20,10 @@ pub(crate) fn open(cache_dir: Option<&Path>) -> Result<Store, Failure> {
         return Err(Failure::bad_input("no run store given")
             .hint("pass `--cache-dir DIR`, or set `CONTEXT_BENCH_CACHE_DIR`"));
     };
+    if BucketAddress::of_setting(dir)?.is_some() {
+        let path = dir.to_owned();
+        return Err(StoreError::Bucket { path }.into());
+    }
     if !dir.exists() {
         return Err(
             Failure::bad_input(format!("there is no run store at `{}`", dir.display()))

@@ -133,7 +133,7 @@ pub struct Conversation {
 
 impl Conversation {
     /// All turns, in order.
-    pub fn turns(&self) -> impl Iterator<Item = &Turn> {
+    pub fn turns(&self) -> impl DoubleEndedIterator<Item = &Turn> {
         self.sessions.iter().flat_map(|session| &session.turns)
     }
 

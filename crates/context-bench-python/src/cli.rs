@@ -12,6 +12,7 @@ use indexmap::IndexMap;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::engine::Ray;
 use crate::example_dict::read_example;
 use crate::sandbox::launcher;
 
@@ -36,7 +37,7 @@ pub(crate) fn main(
         "runs the code against its tests in a sandbox: timeout=10, python=python3, memory_mb=1024",
         code_execution(settings),
     );
-    py.detach(|| context_bench_cli::run(args, &registry).code())
+    py.detach(|| context_bench_cli::run_with(args, &registry, Some(&Ray)).code())
 }
 
 /// A dataset that calls a loader of the user: `loader(n=…)`, with `config` and `split` if given.

@@ -23,7 +23,7 @@ use crate::metric::{RunMetric, complete};
 use crate::progress::{ProgressCounts, ProgressDisplay};
 use crate::worker_threads::WorkerThreads;
 use crate::{result, task_results};
-use request::EvaluateRequest;
+use request::{EvaluateRequest, NodeReport};
 
 /// How long a run that is given up may take to hand over what it has.
 const GRACE: Duration = Duration::from_secs(1);
@@ -42,11 +42,12 @@ pub(crate) fn evaluate<'py>(
         0 => None,
         n => Some(WorkerThreads::start(py, n)?),
     };
-    let executor = Arc::new(PythonExecutor::new(
+    let executor = PythonExecutor::new(
         Arc::clone(&queue),
         workers.as_ref().map(|workers| Arc::clone(&workers.queue)),
         request.aio.clone().unbind(),
-    ));
+    );
+    let executor = Arc::new(executor.shared(request.salt(py, &spec)?, request.pace()));
     let prepared = request.prepare(py, &executor, spec)?;
     let stop = Stop::new();
     let counts = Arc::new(ProgressCounts::default());
@@ -102,6 +103,13 @@ pub(crate) fn evaluate<'py>(
     closed?;
     match outcome {
         Ok(mut result) => {
+            if prepared
+                .scratch
+                .is_some_and(|units| units.scratch().is_some())
+            {
+                // Nobody asked for a store, and this one is gone now.
+                result.store = None;
+            }
             warnings.extend(stop.is_out_of_time().then(|| OUT_OF_TIME.to_owned()));
             prepared.closing.add(&mut result, &mut warnings);
             finish(py, prepared.metrics.as_deref(), result, warnings)
@@ -122,6 +130,20 @@ pub(crate) fn evaluate<'py>(
             Err(with_partial(py, bad_value(&error), partial))
         }
     }
+}
+
+/// Says what a process would do with a unit: the identities of what it would ask and score with,
+/// and the endpoints that it cannot reach.
+#[pyfunction]
+pub(crate) fn look<'py>(py: Python<'py>, request: EvaluateRequest<'py>) -> PyResult<NodeReport> {
+    let executor = PythonExecutor::new(
+        Arc::new(JobQueue::default()),
+        None,
+        request.aio.clone().unbind(),
+    );
+    let spec = request.spec(py)?;
+    let executor = Arc::new(executor.shared(request.salt(py, &spec)?, request.pace()));
+    request.look(py, &executor, spec)
 }
 
 /// Closes the queue of the calling thread when the run is over, however it ended.
@@ -172,10 +194,8 @@ fn finish<'py>(
         result.config.insert("metrics".into(), json!(names));
     }
     warnings.extend(unknown_scores(metrics, &result));
-    let systems = result.summary.keys().cloned().collect::<Vec<_>>();
-    let rows = std::mem::take(&mut result.rows);
-    let rows = result::rows(py, rows, systems.into_iter())?;
-    match complete(py, metrics, &result.summary, &rows) {
+    let rows = result::take_rows(py, &mut result)?;
+    match complete(py, metrics, &result.summary, &rows.by_system) {
         Ok(summary) if user_metrics.is_some() => result.summary = summary,
         Ok(_) => {}
         Err(error) => {
@@ -216,10 +236,8 @@ fn with_partial(py: Python<'_>, error: PyErr, partial: Option<EvalResult>) -> Py
     let Some(mut partial) = partial else {
         return error;
     };
-    let systems = partial.summary.keys().cloned().collect::<Vec<_>>();
-    let rows = std::mem::take(&mut partial.rows);
-    let parts = result::rows(py, rows, systems.into_iter())
-        .and_then(|rows| result::parts(py, partial, &rows));
+    let rows = result::take_rows(py, &mut partial);
+    let parts = rows.and_then(|rows| result::parts(py, partial, &rows));
     match parts {
         Ok(parts) => attach(py, error, &parts),
         Err(_) => error,

@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use context_bench::chat::Secret;
+use context_bench::chat::{Api, Secret};
 use context_bench::evaluator::{
     CodeExecutionSettings, EvaluatorError, JudgeRule, LlmJudge, LlmJudgeSettings, OfficialJudge,
     OfficialJudgeSettings,
@@ -20,7 +20,7 @@ use pyo3::types::{PyDict, PyString, PyTuple};
 use crate::error::bad_value;
 use crate::example_dict::{DeferredDict, read_example};
 use crate::executor::{CallError, Object, PythonExecutor};
-use crate::proxy::seconds;
+use crate::proxy::{environment_key, seconds};
 use crate::python_object::{describe_type, identity, is_native_method, name_of, not_initialized};
 use crate::{blocking, convert, sandbox};
 
@@ -40,10 +40,12 @@ impl PythonEvaluator {
             Ok(names) => names.extract::<Vec<String>>().unwrap_or_default(),
             Err(_) => Vec::new(),
         };
+        let name = name_of(object, "evaluator", "score")?;
+        let in_run = || executor.identity_in_run("evaluator", &name);
         Ok(Self {
-            name: name_of(object, "evaluator", "score")?,
             score_names: names.into_iter().map(ScoreName::from).collect(),
-            identity: identity(object)?,
+            identity: identity(object)?.or_else(in_run),
+            name,
             object: Arc::new(object.clone().unbind()),
             executor: Arc::clone(executor),
         })
@@ -116,7 +118,7 @@ fn read_scores(returned: &Bound<'_, PyAny>) -> Result<Scores, String> {
     module = "context_bench._native"
 )]
 #[derive(Default)]
-pub(crate) struct NativeEvaluator(OnceLock<EvaluatorKind>);
+pub(crate) struct NativeEvaluator(OnceLock<EvaluatorKind>, OnceLock<(String, Py<PyDict>)>);
 
 #[derive(Clone)]
 enum EvaluatorKind {
@@ -141,6 +143,49 @@ impl NativeEvaluator {
         // Calling `__init__` again changes nothing.
         let made = EvaluatorKind::new(kind, settings)?;
         self.0.get_or_init(|| made);
+        if let Some(settings) = settings {
+            let settings = settings.copy()?.unbind();
+            self.1.get_or_init(|| (kind.to_owned(), settings));
+        }
+        Ok(())
+    }
+
+    /// How it was made and the attributes of a subclass, for copies in other processes.
+    fn __getstate__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
+        let py = slf.py();
+        slf.get().kind()?;
+        let (kind, settings) = match slf.get().1.get() {
+            Some((kind, settings)) => (kind.as_str(), settings.bind(py).copy()?),
+            None => return Err(PyTypeError::new_err("this evaluator cannot be copied")),
+        };
+        // A key of the environment is not pickled; the copy finds it there again.
+        let environment = environment_key(Api::default());
+        let key = settings.get_item("api_key")?;
+        let key = key.and_then(|key| key.extract::<String>().ok());
+        let is_known = key.is_some() && key == environment;
+        if is_known {
+            settings.set_item("api_key", py.None())?;
+        }
+        let attributes = match slf.getattr("__dict__") {
+            Ok(attributes) => attributes,
+            Err(_) => PyDict::new(py).into_any(),
+        };
+        (kind, settings, is_known, attributes).into_pyobject(py)
+    }
+
+    fn __setstate__(
+        slf: &Bound<'_, Self>,
+        state: (String, Bound<'_, PyDict>, bool, Bound<'_, PyDict>),
+    ) -> PyResult<()> {
+        let (kind, settings, has_known_key, attributes) = state;
+        if has_known_key {
+            settings.set_item("api_key", environment_key(Api::default()))?;
+        }
+        slf.get().__init__(&kind, Some(&settings))?;
+        if !attributes.is_empty() {
+            slf.getattr("__dict__")?
+                .call_method1("update", (attributes,))?;
+        }
         Ok(())
     }
 

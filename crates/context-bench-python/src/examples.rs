@@ -51,13 +51,7 @@ pub(crate) fn dataset(
     max: Option<usize>,
     executor: &Arc<PythonExecutor>,
 ) -> PyResult<Dataset> {
-    let iterator = object.try_iter().map_err(|_| {
-        let found = describe_type(object);
-        PyTypeError::new_err(format!(
-            "the dataset must be an iterable of dicts, found {found}\n\
-             hint: pass a list, a generator, or the name of a dataset"
-        ))
-    })?;
+    let iterator = iterator(object)?;
     let len = object.len().ok();
     let examples: Examples = Box::new(PythonExamples {
         executor: Arc::clone(executor),
@@ -75,9 +69,21 @@ pub(crate) fn dataset(
     })
 }
 
-/// A dataset of examples that are all there.
-pub(crate) fn all(object: &Bound<'_, PyAny>) -> PyResult<Dataset> {
-    let items = object.try_iter()?.enumerate();
+fn iterator<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyIterator>> {
+    object.try_iter().map_err(|_| {
+        let found = describe_type(object);
+        PyTypeError::new_err(format!(
+            "the dataset must be an iterable of dicts, found {found}\n\
+             hint: pass a list, a generator, or the name of a dataset"
+        ))
+    })
+}
+
+/// A dataset of examples that are all there, at most `max`.
+pub(crate) fn all(object: &Bound<'_, PyAny>, max: Option<usize>) -> PyResult<Dataset> {
+    let items = iterator(object)?
+        .enumerate()
+        .take(max.unwrap_or(usize::MAX));
     let examples = items
         .map(|(at, item)| example(&item?, at))
         .collect::<PyResult<Vec<_>>>()?;
@@ -151,7 +157,8 @@ fn take(iterator: &Bound<'_, PyIterator>, most: usize, position: usize) -> (Batc
     (batch, None)
 }
 
-fn example(item: &Bound<'_, PyAny>, at: usize) -> PyResult<Example> {
+/// One example of a dataset, in its place.
+pub(crate) fn example(item: &Bound<'_, PyAny>, at: usize) -> PyResult<Example> {
     let Some(mut dict) = read_dict(item)? else {
         let found = describe_type(item);
         return Err(PyTypeError::new_err(format!(

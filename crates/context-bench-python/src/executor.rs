@@ -5,10 +5,13 @@ use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use context_bench::Identity;
+use context_bench::chat::Pace;
 use context_bench::stopwatch::Stopwatch;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
+use serde_json::json;
 use tokio::sync::oneshot;
 
 use crate::error::{PythonException, ends_program};
@@ -35,6 +38,11 @@ pub(crate) struct PythonExecutor {
     dataset_error: Mutex<Option<PyErr>>,
     /// Senders of calls that the end of the run cut off.
     cut_off: Mutex<Vec<Box<dyn Any + Send>>>,
+    /// Makes objects without a `cache_key` the same in all processes of a run, and in no other
+    /// run.
+    salt: Option<String>,
+    /// How fast the endpoints of the run may be asked, when others decide that.
+    pub(crate) pace: Option<Arc<Pace>>,
 }
 
 /// What a call returned, and how long it took.
@@ -82,7 +90,28 @@ impl PythonExecutor {
             fatal: Mutex::new(None),
             dataset_error: Mutex::new(None),
             cut_off: Mutex::new(Vec::new()),
+            salt: None,
+            pace: None,
         }
+    }
+
+    /// Makes the run a part of one that several processes share.
+    pub(crate) fn shared(mut self, salt: Option<String>, pace: Option<Arc<Pace>>) -> Self {
+        self.salt = salt;
+        self.pace = pace;
+        self
+    }
+
+    /// What all processes of the run have in common, if it has several.
+    pub(crate) fn salt(&self) -> Option<&str> {
+        self.salt.as_deref()
+    }
+
+    /// What stands for an object that nothing else identifies, if the run has several processes.
+    pub(crate) fn identity_in_run(&self, kind: &str, name: &str) -> Option<Identity> {
+        let salt = self.salt.as_ref()?;
+        let settings = json!({"run": salt, "kind": kind, "name": name});
+        Some(Identity::new("in_run", 1, settings))
     }
 
     /// Calls a method on a thread that holds the interpreter. A coroutine is awaited on the

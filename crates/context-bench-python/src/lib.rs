@@ -13,8 +13,10 @@
 
 mod blocking;
 mod cli;
+mod comparison;
 mod convert;
 mod datasets;
+mod engine;
 mod error;
 mod evaluate;
 mod evaluator;
@@ -23,6 +25,7 @@ mod examples;
 mod executor;
 mod host;
 mod job_queue;
+mod leases;
 mod memory;
 mod metric;
 mod native_system;
@@ -43,6 +46,7 @@ mod tasks;
 mod text;
 mod tokens;
 mod turns;
+mod units;
 mod worker_threads;
 
 use pyo3::exceptions::PyImportError;
@@ -83,13 +87,18 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<evaluator::NativeEvaluator>()?;
     module.add_class::<metric::NativeMetric>()?;
     module.add_class::<store::NativeStore>()?;
+    module.add_class::<leases::NativeLeases>()?;
+    module.add_class::<units::NativeUnits>()?;
     module.add_class::<prompt::NativePrompt>()?;
     module.add_class::<tasks::NativeTasks>()?;
     module.add_class::<tasks::NativeTask>()?;
     module.add_class::<tasks::NativeRequests>()?;
     module.add_function(wrap_pyfunction!(worker_threads::work, module)?)?;
     module.add_function(wrap_pyfunction!(evaluate::evaluate, module)?)?;
+    module.add_function(wrap_pyfunction!(evaluate::look, module)?)?;
+    module.add_function(wrap_pyfunction!(store::snapshot, module)?)?;
     module.add_function(wrap_pyfunction!(render::render, module)?)?;
+    module.add_function(wrap_pyfunction!(comparison::compare, module)?)?;
     module.add_function(wrap_pyfunction!(row::restore_row, module)?)?;
     module.add_function(wrap_pyfunction!(result::restore_result, module)?)?;
     module.add_function(wrap_pyfunction!(cli::main, module)?)?;

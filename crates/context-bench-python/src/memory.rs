@@ -5,13 +5,13 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use async_trait::async_trait;
 use context_bench::memory::{
-    Ingest, Instances, MemoryAnswer, MemoryProvider, MemoryQuery, MemorySystem, StageTimes, Turn,
-    TurnId,
+    AnswerReply, Ingest, Instances, MemoryAnswer, MemoryProvider, MemoryQuery, MemorySystem, Turn,
 };
+use context_bench::stopwatch::Stopwatch;
 use context_bench::system::SystemError;
 use context_bench::tokens::TokenCounter;
 use context_bench::{CallStats, Identity};
@@ -165,7 +165,10 @@ impl MemorySystem for PythonMemoryInstance {
 
     async fn ingest(&self, turns: &[Turn]) -> Result<Ingest, SystemError> {
         let count = |turn: &Turn| self.counter.try_count(&turn.content()).ok();
+        // Counting is our own work, not the memory's.
+        let pause = Stopwatch::current().map(|watch| watch.pause());
         let tokens: Option<u64> = turns.iter().map(count).sum();
+        drop(pause);
         self.taken_in
             .store(tokens.unwrap_or(UNKNOWN), Ordering::Relaxed);
         let turns = turns.to_vec();
@@ -195,26 +198,12 @@ impl MemorySystem for PythonMemoryInstance {
             )
             .await?;
         let everything = Some(self.taken_in.load(Ordering::Relaxed)).filter(|n| *n != UNKNOWN);
-        let context_tokens = match &reply.context {
-            Some(_) => reply.context_tokens,
-            None => reply.context_tokens.or(everything),
-        };
-        // A time that is none is as good as none told.
-        let time = |seconds: Option<f64>| seconds.and_then(|s| Duration::try_from_secs_f64(s).ok());
-        Ok(MemoryAnswer {
-            answer: reply.answer,
-            context: reply.context,
-            context_tokens,
-            recalled: reply.recalled,
-            times: StageTimes {
-                retrieve: time(reply.retrieve_seconds),
-                answer: time(reply.answer_seconds),
-            },
-            call: Some(wait),
-            usage: reply.usage,
-            details: reply.details,
-            ..MemoryAnswer::default()
-        })
+        let mut answer = MemoryAnswer::from(reply);
+        if answer.context.is_none() {
+            answer.context_tokens = answer.context_tokens.or(everything);
+        }
+        answer.call = Some(wait);
+        Ok(answer)
     }
 
     async fn save(&self) -> Result<Option<Vec<u8>>, SystemError> {
@@ -246,25 +235,6 @@ struct IngestReply {
     details: Map<String, Value>,
 }
 
-#[derive(Deserialize)]
-struct AnswerReply {
-    answer: String,
-    #[serde(default)]
-    context: Option<String>,
-    #[serde(default)]
-    context_tokens: Option<u64>,
-    #[serde(default)]
-    recalled: Option<Vec<TurnId>>,
-    #[serde(default)]
-    usage: Option<Map<String, Value>>,
-    #[serde(default)]
-    retrieve_seconds: Option<f64>,
-    #[serde(default)]
-    answer_seconds: Option<f64>,
-    #[serde(default)]
-    details: Map<String, Value>,
-}
-
 fn read_reply<T: DeserializeOwned>(reply: &Bound<'_, PyAny>) -> PyResult<T> {
     let value = convert::to_value(reply)?;
     serde_json::from_value(value)
@@ -282,7 +252,7 @@ fn turn_dicts<'py>(py: Python<'py>, turns: &[Turn]) -> PyResult<Bound<'py, PyLis
         dict.set_item("role", &turn.role)?;
         match &turn.speaker {
             Some(_) => {
-                dict.set_item("content", turn.line())?;
+                dict.set_item("content", turn.dict_content())?;
                 dict.set_item("text", &turn.text)?;
             }
             None => dict.set_item("content", turn.content())?,

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use context_bench::chat::Pace;
 use context_bench::plan::LikelihoodSpec;
 use context_bench::planner::{BASELINE_READER, GivenSystem};
 use context_bench::registry::{Registry, SystemContext, SystemRef};
@@ -26,6 +27,8 @@ use crate::system::without_endpoint;
     module = "context_bench._native"
 )]
 pub(crate) struct NativeSystem {
+    /// The reference as it was typed.
+    typed: String,
     reference: SystemRef,
     relay: Option<Py<NativeProxy>>,
 }
@@ -39,11 +42,16 @@ impl NativeSystem {
         name: Option<String>,
         relay: Option<Py<NativeProxy>>,
     ) -> PyResult<Self> {
-        let mut reference: SystemRef = reference.parse().map_err(|error| bad_value(&error))?;
+        let typed = reference.to_owned();
+        let mut reference: SystemRef = typed.parse().map_err(|error| bad_value(&error))?;
         if let Some(name) = name {
             reference.label = name;
         }
-        let system = Self { reference, relay };
+        let system = Self {
+            typed,
+            reference,
+            relay,
+        };
         // Wrong names and parameters should fail now, not when a run begins.
         system.direct()?;
         Ok(system)
@@ -54,6 +62,17 @@ impl NativeSystem {
     #[allow(clippy::misnamed_getters, reason = "reports show the label")]
     fn name(&self) -> &str {
         &self.reference.label
+    }
+
+    /// How it is made again in another process.
+    fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> PyResult<((String,), Bound<'py, PyDict>)> {
+        let named = PyDict::new(py);
+        named.set_item("name", &self.reference.label)?;
+        named.set_item(
+            "relay",
+            self.relay.as_ref().map(|relay| relay.clone_ref(py)),
+        )?;
+        Ok(((self.typed.clone(),), named))
     }
 
     /// Processes one example.
@@ -77,6 +96,7 @@ impl NativeSystem {
         &self,
         counter: &Arc<dyn TokenCounter>,
         tasks: Option<&LikelihoodSpec>,
+        pace: Option<Arc<Pace>>,
     ) -> PyResult<GivenSystem> {
         let Some(relay) = self.relay.as_ref().map(Py::get) else {
             return Ok(GivenSystem {
@@ -87,7 +107,7 @@ impl NativeSystem {
         let name = relay.name()?;
         let answerer = match tasks {
             Some(likelihoods) => relay.task_model(name, likelihoods)?,
-            None => relay.given(relay.build(name, None)?)?,
+            None => relay.given(relay.build(name, None, pace)?)?,
         };
         Ok(GivenSystem {
             system: self.build(answerer.system, counter)?,
@@ -98,7 +118,7 @@ impl NativeSystem {
     /// The system for a direct call.
     fn direct(&self) -> PyResult<Arc<dyn System>> {
         let answerer: Arc<dyn System> = match &self.relay {
-            Some(proxy) => proxy.get().build(proxy.get().name()?, None)?,
+            Some(proxy) => proxy.get().build(proxy.get().name()?, None, None)?,
             None => Arc::new(Reader),
         };
         self.build(answerer, &Tokenizer::default().counter())
@@ -140,7 +160,10 @@ pub(crate) fn process<'py>(
 /// The exception of a direct call that failed, with a hint.
 pub(crate) fn call_failed(error: &SystemError) -> PyErr {
     let hint = match error.failure.kind {
-        FailureKind::Unauthorized => Some("set `OPENAI_API_KEY`, or pass `api_key`".into()),
+        FailureKind::Unauthorized => Some(
+            "set `OPENAI_API_KEY` (`ANTHROPIC_API_KEY` with `api=\"anthropic\"`), or pass `api_key`"
+                .into(),
+        ),
         kind => kind.hint().map(in_python_terms),
     };
     let hint = hint.map(|hint: String| format!("\nhint: {hint}"));

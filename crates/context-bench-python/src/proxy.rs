@@ -1,11 +1,11 @@
-//! `OpenAIProxy`: a system behind an OpenAI-compatible endpoint.
+//! `OpenAIProxy`: a system behind an endpoint.
 
 mod config;
 mod systems;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use context_bench::chat::{DEFAULT_MODEL, Endpoint, Secret};
+use context_bench::chat::{Api, DEFAULT_MODEL, Endpoint, Pace, Secret};
 use context_bench::plan::LikelihoodSpec;
 use context_bench::planner::{GivenSystem, Listing, likelihood_settings};
 use context_bench::system::{Conversation as _, Layout, OpenAiProxy, OpenAiProxySettings};
@@ -25,7 +25,7 @@ use crate::{blocking, convert};
 use config::ProxyConfig;
 use systems::{CheckedProxy, CustomMessagesProxy, SENT, answer, read_messages, with_messages};
 
-pub(crate) use config::seconds;
+pub(crate) use config::{environment_key, seconds};
 
 /// An endpoint and how to ask it. Connections are made per run and per process.
 #[pyclass(
@@ -55,7 +55,7 @@ impl NativeProxy {
 
     #[pyo3(signature = (base_url, model=DEFAULT_MODEL, name=None, api_key=None,
         system_prompt=None, build_messages=None, timeout=300.0, extra_body=None,
-        max_retries=3, retry_base_delay=1.0, *, generation=None, layout=None))]
+        max_retries=3, retry_base_delay=1.0, *, generation=None, layout=None, api=None))]
     #[allow(
         clippy::too_many_arguments,
         reason = "the arguments of the Python class"
@@ -74,11 +74,14 @@ impl NativeProxy {
         retry_base_delay: f64,
         generation: Option<&Bound<'_, PyDict>>,
         layout: Option<&str>,
+        api: Option<&str>,
     ) -> PyResult<()> {
+        let api = api.map_or(Ok(Api::default()), config::api)?;
         let key = api_key
             .filter(|key| !key.is_empty())
-            .or_else(config::environment_key);
+            .or_else(|| config::environment_key(api));
         let mut settings = OpenAiProxySettings::new(base_url);
+        settings.api = api;
         settings.model = model.to_owned();
         settings.name = name;
         settings.api_key = key.map(Secret::new);
@@ -160,6 +163,18 @@ impl NativeProxy {
     fn set_layout(&self, layout: &str) -> PyResult<()> {
         let layout = config::layout(layout)?;
         self.change(|settings| settings.layout = layout)
+    }
+
+    /// The format in which the endpoint is asked: `openai`, `responses` or `anthropic`.
+    #[getter]
+    fn api(&self) -> PyResult<&'static str> {
+        Ok(self.config()?.settings.api.as_str())
+    }
+
+    #[setter]
+    fn set_api(&self, api: &str) -> PyResult<()> {
+        let api = config::api(api)?;
+        self.change(|settings| settings.api = api)
     }
 
     /// The time limit of one attempt, in seconds.
@@ -252,7 +267,7 @@ impl NativeProxy {
         let key = settings.api_key.map(|key| key.expose().to_owned());
         arguments.set_item(
             "api_key",
-            key.filter(|key| config::environment_key().as_ref() != Some(key)),
+            key.filter(|key| config::environment_key(settings.api).as_ref() != Some(key)),
         )?;
         arguments.set_item("system_prompt", settings.system_prompt)?;
         let build = build_messages.map(|build| build.clone_ref(py));
@@ -263,6 +278,7 @@ impl NativeProxy {
         arguments.set_item("max_retries", settings.max_retries)?;
         arguments.set_item("retry_base_delay", settings.retry_base_delay.as_secs_f64())?;
         arguments.set_item("layout", settings.layout.as_str())?;
+        arguments.set_item("api", settings.api.as_str())?;
         let attributes = match slf.getattr("__dict__") {
             Ok(attributes) => attributes,
             Err(_) => PyDict::new(py).into_any(),
@@ -368,8 +384,10 @@ impl NativeProxy {
         &self,
         name: String,
         executor: Option<(&Arc<PythonExecutor>, Option<Identity>)>,
+        pace: Option<Arc<Pace>>,
     ) -> PyResult<Arc<dyn System>> {
-        let config = self.config()?;
+        let mut config = self.config()?;
+        config.settings.pace = pace;
         let proxy = config.connect(Some(name))?;
         match (&config.build_messages, executor) {
             (Some(build), Some((executor, key))) => Ok(Arc::new(CustomMessagesProxy {
@@ -387,7 +405,7 @@ impl NativeProxy {
     pub(crate) fn task_model(&self, name: String, spec: &LikelihoodSpec) -> PyResult<GivenSystem> {
         let mut settings = self.config()?.settings;
         settings.name = Some(name);
-        let likelihoods = likelihood_settings(spec, &settings.base_url);
+        let likelihoods = likelihood_settings(spec, settings.api, &settings.base_url);
         let gives_likelihoods = likelihoods.is_some();
         let system = TaskModel::new(settings, likelihoods);
         let system = Arc::new(system.map_err(|error| bad_value(&error))?);
@@ -400,7 +418,7 @@ impl NativeProxy {
     /// A system that asks this endpoint, with what the planner needs to know about it.
     pub(crate) fn given(&self, system: Arc<dyn System>) -> PyResult<GivenSystem> {
         let settings = self.config()?.settings;
-        let endpoint = Endpoint::parse(&settings.base_url);
+        let endpoint = Endpoint::of(settings.api, &settings.base_url);
         Ok(GivenSystem {
             listing: Listing::of(&settings),
             system,

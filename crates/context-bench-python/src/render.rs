@@ -1,6 +1,8 @@
 //! Renders results as text, including what Python code changed in them.
 
-use std::io::Write as _;
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
+use std::path::{Path, PathBuf};
 
 use context_bench::registry::Registry;
 use context_bench::report::{HtmlTable, TableReport};
@@ -16,9 +18,11 @@ use crate::result::NativeResult;
 use crate::row::read_rows;
 
 /// Renders a result: `json`, `jsonl`, `csv`, `markdown`, `table`, `html_table`, or
-/// `overview`, which is no more than a screen.
+/// `overview`, which is no more than a screen. With a path it is written to that file, also as
+/// `parquet`, and nothing is returned.
 #[pyfunction]
-#[pyo3(signature = (format, rows, summary, timing, config, native=None))]
+#[pyo3(signature = (format, rows, summary, timing, config, native=None, path=None))]
+#[expect(clippy::too_many_arguments, reason = "the parts of a result")]
 pub(crate) fn render(
     py: Python<'_>,
     format: &str,
@@ -27,6 +31,7 @@ pub(crate) fn render(
     timing: IndexMap<String, f64>,
     config: &Bound<'_, PyDict>,
     native: Option<&Bound<'_, NativeResult>>,
+    path: Option<PathBuf>,
 ) -> PyResult<String> {
     let mut result = match native {
         Some(native) => EvalResult::clone(&native.get().0),
@@ -47,8 +52,17 @@ pub(crate) fn render(
         .collect::<PyResult<_>>()?;
     let kept: Vec<String> = result.summary.keys().cloned().collect();
     result.counts.retain(|system, _| kept.contains(system));
+    if let Some(comparison) = &mut result.comparison {
+        comparison
+            .systems
+            .retain(|one| kept.contains(&one.system) && kept.contains(&one.baseline));
+    }
     result.timing = timing;
     result.config = convert::to_fields(config)?;
+    if let Some(path) = path {
+        py.detach(move || write_file(format, &result, &path))?;
+        return Ok(String::new());
+    }
     let bytes = py.detach(move || write(format, &result))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
@@ -74,6 +88,26 @@ fn measurement(known: Option<&Measurement>, given: &Bound<'_, PyAny>) -> PyResul
             },
             ..Measurement::default()
         },
+    })
+}
+
+/// Writes a file, which appears whole or not at all.
+fn write_file(format: &str, result: &EvalResult, path: &Path) -> PyResult<()> {
+    let registry = Registry::builtin();
+    let reporter = registry.reporters.get(format);
+    let reporter = reporter.map_err(|error| bad_value(&error))?;
+    let mut partial = path.as_os_str().to_owned();
+    partial.push(format!(".{}.partial", std::process::id()));
+    let written = File::create(&partial).and_then(|file| {
+        let mut out = BufWriter::new(file);
+        reporter.write(result, &mut out)?;
+        out.flush()?;
+        std::fs::rename(&partial, path)
+    });
+    written.map_err(|error| {
+        let _ = std::fs::remove_file(&partial);
+        let reason = format!("cannot write `{}`: {error}", path.display());
+        PyOSError::new_err(reason)
     })
 }
 

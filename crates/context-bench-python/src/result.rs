@@ -4,8 +4,13 @@ use std::sync::Arc;
 
 use context_bench::benchmark::TaskReport;
 use context_bench::dataset::UsedDataset;
+use context_bench::gate::CheckedGate;
+use context_bench::noise::ControlReport;
+use context_bench::stopping::Stopping;
+use context_bench::sweep::SweepReport;
 use context_bench::{
-    Counts, EvalResult, EvalRow, Failure, Measurement, StoreSummary, Summary, Unfinished,
+    ArmWire, Counts, EvalResult, Failure, Measurement, RunComparison, StoreSummary, Summary,
+    Unfinished,
 };
 use indexmap::IndexMap;
 use pyo3::exceptions::PyValueError;
@@ -52,7 +57,13 @@ struct PickledResult {
     counts: IndexMap<String, Counts>,
     datasets: Vec<UsedDataset>,
     tasks: IndexMap<String, TaskReport>,
+    comparison: Option<RunComparison>,
+    stopping: Option<Stopping>,
+    sweeps: Vec<SweepReport>,
+    controls: Vec<ControlReport>,
+    gates: Vec<CheckedGate>,
     provenance: Map<String, Value>,
+    wire: IndexMap<String, ArmWire>,
     gave_up: IndexMap<String, Failure>,
     store: Option<StoreSummary>,
     interrupted: bool,
@@ -76,7 +87,13 @@ impl PickledResult {
             counts: result.counts.clone(),
             datasets: result.datasets.clone(),
             tasks: result.tasks.clone(),
+            comparison: result.comparison.clone(),
+            stopping: result.stopping.clone(),
+            sweeps: result.sweeps.clone(),
+            controls: result.controls.clone(),
+            gates: result.gates.clone(),
             provenance: result.provenance.clone(),
+            wire: result.wire.clone(),
             gave_up: result.gave_up.clone(),
             store: result.store.clone(),
             interrupted: result.interrupted,
@@ -96,7 +113,19 @@ impl From<PickledResult> for EvalResult {
         result.counts = pickled.counts;
         result.datasets = pickled.datasets;
         result.tasks = pickled.tasks;
+        if let Some(comparison) = &pickled.comparison {
+            result.compared.score.clone_from(&comparison.score);
+            result.compared.margin = comparison.margin;
+            result.compared.threshold = comparison.threshold;
+            result.compared.baseline = Some(comparison.baseline.clone());
+        }
+        result.comparison = pickled.comparison;
+        result.stopping = pickled.stopping;
+        result.sweeps = pickled.sweeps;
+        result.controls = pickled.controls;
+        result.gates = pickled.gates;
         result.provenance = pickled.provenance;
+        result.wire = pickled.wire;
         result.gave_up = pickled.gave_up;
         result.store = pickled.store;
         result.interrupted = pickled.interrupted;
@@ -105,15 +134,20 @@ impl From<PickledResult> for EvalResult {
     }
 }
 
-/// Rows as Python objects, grouped by system.
-pub(crate) fn rows(
-    py: Python<'_>,
-    rows: Vec<EvalRow>,
-    systems: impl Iterator<Item = String>,
-) -> PyResult<IndexMap<String, Vec<Py<NativeRow>>>> {
+/// The rows of a result as Python objects.
+pub(crate) struct TakenRows {
+    pub(crate) by_system: IndexMap<String, Vec<Py<NativeRow>>>,
+    /// What a tap saw of every arm: what it is judged to be rests on rows.
+    wire: Map<String, Value>,
+}
+
+/// Takes the rows out of a result.
+pub(crate) fn take_rows(py: Python<'_>, result: &mut EvalResult) -> PyResult<TakenRows> {
+    let wire = result.wire_json();
+    let systems = result.summary.keys().cloned();
     let mut grouped: IndexMap<String, Vec<Py<NativeRow>>> =
         systems.map(|system| (system, Vec::new())).collect();
-    let rows = Arc::new(rows);
+    let rows = Arc::new(std::mem::take(&mut result.rows));
     for (index, row) in rows.iter().enumerate() {
         let handle = Py::new(py, NativeRow::of(Arc::clone(&rows), index))?;
         match grouped.get_mut(&*row.system) {
@@ -121,17 +155,24 @@ pub(crate) fn rows(
             None => drop(grouped.insert(row.system.to_string(), vec![handle])),
         }
     }
-    Ok(grouped)
+    Ok(TakenRows {
+        by_system: grouped,
+        wire,
+    })
 }
 
 /// The parts of a result as a dict; `rows` are inserted unchanged.
 pub(crate) fn parts<'py>(
     py: Python<'py>,
     result: EvalResult,
-    rows: &IndexMap<String, Vec<Py<NativeRow>>>,
+    rows: &TakenRows,
 ) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
-    let handles = rows.values().flatten().map(|row| row.clone_ref(py));
+    let handles = rows
+        .by_system
+        .values()
+        .flatten()
+        .map(|row| row.clone_ref(py));
     dict.set_item("rows", PyList::new(py, handles.collect::<Vec<_>>())?)?;
     let summary = PyDict::new(py);
     let statistics = PyDict::new(py);
@@ -165,8 +206,13 @@ pub(crate) fn parts<'py>(
     dict.set_item("datasets", value(json!(result.datasets))?)?;
     dict.set_item("rules", convert::dict(py, &result.rules())?)?;
     dict.set_item("provenance", convert::dict(py, &result.provenance)?)?;
+    dict.set_item("wire", convert::dict(py, &rows.wire)?)?;
     dict.set_item("gave_up", value(json!(result.gave_up))?)?;
     dict.set_item("store", value(json!(result.store))?)?;
+    dict.set_item("gates", value(json!(result.gates))?)?;
+    dict.set_item("stopping", value(json!(result.stopping))?)?;
+    dict.set_item("sweeps", value(json!(result.sweeps))?)?;
+    dict.set_item("controls", value(json!(result.controls))?)?;
     dict.set_item("interrupted", result.interrupted)?;
     dict.set_item("part_of", result.part_of())?;
     dict.set_item("_native", Bound::new(py, NativeResult(Arc::new(result)))?)?;

@@ -240,6 +240,15 @@ impl NativeRow {
         self.tokens()?.completion
     }
 
+    /// What a tap saw of it; `None` without a tap.
+    #[getter]
+    fn wire<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let facts = self.row().wire.as_deref();
+        facts
+            .map(|facts| convert::to_python(py, &facts.to_json()))
+            .transpose()
+    }
+
     /// Whether the output was reused from an earlier run.
     #[getter]
     fn cached(&self) -> bool {

@@ -65,19 +65,23 @@ impl NativeStore {
     }
 
     /// A run as the parts of a result: its rows, tasks and metrics.
-    fn load<'py>(&self, py: Python<'py>, run: &str) -> PyResult<Bound<'py, PyDict>> {
+    #[pyo3(signature = (run, prices=Vec::new()))]
+    fn load<'py>(
+        &self,
+        py: Python<'py>,
+        run: &str,
+        prices: Vec<PathBuf>,
+    ) -> PyResult<Bound<'py, PyDict>> {
         let around = surroundings::of(py, None)?;
         let mut loaded: EvalResult = self.query(py, |store| {
-            let reopened = ReopenedPlan::open(store, run)?;
+            let reopened = ReopenedPlan::open(store, run)?.priced(&prices)?;
             Ok(reopened.result(&around, true)?)
         })?;
         if let Some(notice) = planner::unfinished(&loaded) {
             warn(py, &notice_text(&notice), FRAMES)?;
         }
         let tasks = task_results::reports(&loaded);
-        let systems = loaded.summary.keys().cloned().collect::<Vec<_>>();
-        let rows = std::mem::take(&mut loaded.rows);
-        let rows = result::rows(py, rows, systems.into_iter())?;
+        let rows = result::take_rows(py, &mut loaded)?;
         let parts = result::parts(py, loaded, &rows)?;
         task_results::insert(&parts, &tasks)?;
         Ok(parts)
@@ -103,6 +107,13 @@ impl NativeStore {
         let record = serde_json::to_value(&record).map_err(|error| bug(&error.to_string()))?;
         convert::to_python(py, &record)
     }
+}
+
+/// Writes the store of a folder into a file of its own, also while a run writes to the store.
+#[pyfunction]
+pub(crate) fn snapshot(py: Python<'_>, dir: PathBuf, to: PathBuf) -> PyResult<()> {
+    let written = py.detach(|| Store::snapshot(&dir, &to));
+    written.map_err(|error| bad_value(&error))
 }
 
 /// An exception that is made without holding the interpreter.

@@ -33,9 +33,11 @@ pub(crate) struct PythonSystem {
 impl PythonSystem {
     /// Checks that an object can be a system.
     pub(crate) fn new(object: &Bound<'_, PyAny>, executor: &Arc<PythonExecutor>) -> PyResult<Self> {
+        let name = name_of(object, "system", "process")?;
+        let in_run = || executor.identity_in_run("system", &name);
         Ok(Self {
-            name: name_of(object, "system", "process")?,
-            identity: identity(object)?,
+            identity: identity(object)?.or_else(in_run),
+            name,
             converses: object.hasattr("process_conversation")?,
             object: Arc::new(object.clone().unbind()),
             executor: Arc::clone(executor),
@@ -167,6 +169,7 @@ impl Conversation for PythonSystem {
                 call: Some(wait),
                 usage: None,
                 remarks: Default::default(),
+                calls: Vec::new(),
             }),
             Err(call_error) => Err(system_error(&call_error).with_call(wait)),
         }
@@ -228,8 +231,10 @@ pub(crate) fn for_run(
         let given = match tasks {
             Some(likelihoods) => proxy.get().task_model(name, likelihoods)?,
             None => {
-                let key = identity(object)?;
-                let system = proxy.get().build(name, Some((executor, key)))?;
+                let in_run = || executor.identity_in_run("system", &name);
+                let key = identity(object)?.or_else(in_run);
+                let pace = executor.pace.clone();
+                let system = proxy.get().build(name, Some((executor, key)), pace)?;
                 proxy.get().given(system)?
             }
         };
@@ -238,7 +243,11 @@ pub(crate) fn for_run(
     if let Ok(native) = object.cast::<NativeSystem>()
         && is_native_method::<NativeSystem>(object, "process")?
     {
-        return Ok(RunSystem::native(native.get().given(counter, tasks)?));
+        return Ok(RunSystem::native(native.get().given(
+            counter,
+            tasks,
+            executor.pace.clone(),
+        )?));
     }
     Ok(RunSystem::python(PythonSystem::new(object, executor)?))
 }

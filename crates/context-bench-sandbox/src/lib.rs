@@ -13,6 +13,7 @@
 
 mod clock;
 mod error;
+mod guard;
 mod interpreter;
 mod job;
 #[cfg(all(
@@ -35,6 +36,7 @@ mod warden;
 mod watch;
 
 pub use error::SandboxError;
+pub use guard::{GuardedProcess, GuardedProgram};
 pub use level::SandboxLevel;
 pub use program::Program;
 pub use settings::{Launcher, Limits, SandboxSettings};
@@ -83,7 +85,7 @@ pub fn run_if_launcher(args: impl IntoIterator<Item = OsString>) -> Option<ExitC
             target_arch = "riscv64"
         )
     ))]
-    return Some(launcher::run(args.next().as_deref()));
+    return Some(launcher::run(args.next().as_deref(), args));
     #[cfg(not(all(
         target_os = "linux",
         any(

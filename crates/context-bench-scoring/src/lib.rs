@@ -13,6 +13,7 @@
 //! | [`official`] | the rules by which the authors of benchmarks score |
 //! | [`model`] | examples, outputs, scores and rows |
 //! | [`evaluator`] | the `Evaluator` trait and every evaluator that asks nobody |
+//! | [`price`] | price books: what calls of models cost, exactly |
 //! | [`metric`] | rows into numbers, per system and across systems |
 //!
 //! ```
@@ -29,6 +30,7 @@ pub mod math;
 pub mod metric;
 pub mod model;
 pub mod official;
+pub mod price;
 pub mod stats;
 pub mod text;
 

@@ -22,7 +22,9 @@
 #![deny(missing_docs)]
 
 pub mod attribution;
+pub mod check;
 pub mod figures;
+mod hex;
 mod http1;
 pub mod record;
 mod relay;

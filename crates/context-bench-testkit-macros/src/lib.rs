@@ -34,7 +34,61 @@ pub fn needs_shared(paths: TokenStream, test: TokenStream) -> TokenStream {
         return test;
     };
     let path = path.trim_matches('"');
-    let reason = format!("shared file `{path}` is not present");
+    ignored(&format!("shared file `{path}` is not present"), test)
+}
+
+/// Ignores a test where the program of a proxy is absent below `target/proxies-venv`, which
+/// `make target/proxies-venv/ready` fills from the registry.
+///
+/// ```ignore
+/// #[needs_proxy("bin/kompact")]
+/// #[test]
+/// fn roles_are_found_to_change() {}
+/// ```
+#[proc_macro_attribute]
+pub fn needs_proxy(path: TokenStream, test: TokenStream) -> TokenStream {
+    if !is_test(test.clone()) {
+        return error("`needs_proxy` stands above `#[test]`");
+    }
+    let path = path.to_string();
+    let path = path.trim_matches('"');
+    match proxies_folder().join(path).exists() {
+        true => test,
+        false => ignored(
+            &format!("`{path}` is not installed: make target/proxies-venv/ready"),
+            test,
+        ),
+    }
+}
+
+/// Ignores a test where moto, which speaks S3, is absent below `target/moto-venv`, which
+/// `make target/moto-venv/ready` fills from the registry.
+#[proc_macro_attribute]
+pub fn needs_moto(_: TokenStream, test: TokenStream) -> TokenStream {
+    if !is_test(test.clone()) {
+        return error("`needs_moto` stands above `#[test]`");
+    }
+    let program =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/moto-venv/bin/moto_server");
+    match program.exists() {
+        true => test,
+        false => ignored("moto is not installed: make target/moto-venv/ready", test),
+    }
+}
+
+/// Where a file of an installed proxy lies, or would.
+#[proc_macro]
+pub fn proxy_path(path: TokenStream) -> TokenStream {
+    let path = path.to_string();
+    let path = proxies_folder().join(path.trim_matches('"'));
+    parsed(&format!("{:?}", path.display().to_string()))
+}
+
+fn proxies_folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/proxies-venv")
+}
+
+fn ignored(reason: &str, test: TokenStream) -> TokenStream {
     let mut ignored = parsed(&format!("#[ignore = {reason:?}]"));
     ignored.extend(test);
     ignored

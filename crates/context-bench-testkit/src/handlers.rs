@@ -114,8 +114,8 @@ pub fn sequence(replies: Vec<Reply>) -> impl Fn(&Request) -> Reply + Send + Sync
     }
 }
 
-/// Status 401 unless the request carries this key as `Authorization: Bearer` or
-/// `api-key`.
+/// Status 401 unless the request carries this key as `Authorization: Bearer`, `api-key` or
+/// `x-api-key`.
 pub fn require_key(
     key: impl Into<String>,
     inner: impl Fn(&Request) -> Reply + Send + Sync + 'static,
@@ -123,6 +123,7 @@ pub fn require_key(
     let key = key.into();
     move |request| {
         let sent = request.bearer().or_else(|| request.headers.get("api-key"));
+        let sent = sent.or_else(|| request.headers.get("x-api-key"));
         match sent {
             Some(sent) if sent == key => inner(request),
             Some(_) => Reply::status(401)

@@ -1,6 +1,6 @@
 //! Loopback servers for the tests and measurements of context-bench: an
-//! OpenAI-compatible endpoint with scripted answers, latency and faults, and a
-//! Hugging Face hub ([`hub::FakeHub`]). Real sockets throughout.
+//! endpoint that speaks chat completions, Responses and Anthropic's Messages with
+//! scripted answers, latency and faults, and a Hugging Face hub ([`hub::FakeHub`]). Real sockets throughout.
 //!
 //! This crate must not depend on the `context-bench` library, so that no test
 //! can be right only because both sides share the same mistake.
@@ -33,20 +33,25 @@ mod headers;
 pub mod hub;
 mod life;
 pub mod likelihood;
+mod messages;
 pub mod parquet;
 mod plan;
+pub mod proxy;
 mod reader;
 mod record;
 mod render;
 mod reply;
 mod request;
+mod responses;
 mod server;
 pub mod shared;
 mod sse;
 mod wire;
 pub mod worked;
 
-pub use context_bench_testkit_macros::{needs_shared, shared_was_present};
+pub use context_bench_testkit_macros::{
+    needs_moto, needs_proxy, needs_shared, proxy_path, shared_was_present,
+};
 pub use fault::Fault;
 pub use headers::Headers;
 pub use record::RecordedRequest;

@@ -309,6 +309,8 @@ fn route(method: &str, path: &str) -> Route {
         ("POST", "/v1/completions" | "/completions" | "/tokenize") => {
             Route::Completion(Shape::Plain)
         }
+        ("POST", "/v1/responses" | "/responses") => Route::Completion(Shape::Responses),
+        ("POST", "/v1/messages" | "/messages") => Route::Completion(Shape::Messages),
         ("GET", "/v1/models" | "/models") => Route::Models,
         (
             _,
@@ -316,6 +318,10 @@ fn route(method: &str, path: &str) -> Route {
             | "/chat/completions"
             | "/v1/completions"
             | "/completions"
+            | "/v1/responses"
+            | "/responses"
+            | "/v1/messages"
+            | "/messages"
             | "/v1/models"
             | "/models",
         ) => Route::WrongMethod,

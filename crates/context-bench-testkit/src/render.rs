@@ -62,7 +62,7 @@ pub(crate) fn plan(reply: &Reply, request: &Request, shape: Shape, close: bool) 
         } => {
             let standard = format!("mock status {code}");
             let message = message.as_deref().unwrap_or(&standard);
-            let body = completion::error(*code, message, error_code.as_deref());
+            let body = completion::error_of(shape, *code, message, error_code.as_deref());
             send(*code, JSON, body.to_string().as_bytes())
         }
         Kind::Raw {

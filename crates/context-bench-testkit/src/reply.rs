@@ -17,6 +17,7 @@ pub struct Reply {
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) retry_after: Option<RetryAfter>,
     pub(crate) usage: Usage,
+    pub(crate) cache: Option<(u64, u64)>,
     pub(crate) finish_reason: Arc<str>,
     pub(crate) model: Option<Arc<str>>,
     pub(crate) stream: StreamScript,
@@ -84,6 +85,7 @@ impl Reply {
             headers: Vec::new(),
             retry_after: None,
             usage: Usage::Words,
+            cache: None,
             finish_reason: "stop".into(),
             model: None,
             stream: StreamScript::default(),
@@ -91,8 +93,8 @@ impl Reply {
         }
     }
 
-    /// A completion with this text: `chat.completion` or `text_completion` JSON
-    /// according to the path, server-sent events if the request asked to stream.
+    /// A completion with this text: `chat.completion` or `text_completion` JSON, a response
+    /// or a message according to the path, server-sent events if the request asked to stream.
     pub fn text(text: impl Into<Arc<str>>) -> Self {
         Self::of(Kind::Text(Some(text.into())))
     }
@@ -102,7 +104,7 @@ impl Reply {
         Self::of(Kind::Json(Arc::new(body)))
     }
 
-    /// A status with an OpenAI-style `{"error": {...}}` body.
+    /// A status with the error body of the API.
     pub fn status(code: u16) -> Self {
         Self::of(Kind::Status {
             code,
@@ -231,6 +233,15 @@ impl Reply {
         self
     }
 
+    /// How many tokens of the prompt were read from a cache and written to it, in the
+    /// members that the API has for them. They are part of the prompt of
+    /// [`Reply::usage`], whatever the API counts in which member.
+    #[must_use]
+    pub fn cached(mut self, read: u64, written: u64) -> Self {
+        self.cache = Some((read, written));
+        self
+    }
+
     /// A completion without `usage`, streamed or not.
     #[must_use]
     pub fn without_usage(mut self) -> Self {
@@ -238,7 +249,7 @@ impl Reply {
         self
     }
 
-    /// The `finish_reason` of a completion, instead of `stop`.
+    /// The `finish_reason` of a completion, instead of `stop`; other APIs say it in their words.
     #[must_use]
     pub fn finish_reason(mut self, reason: impl Into<Arc<str>>) -> Self {
         self.finish_reason = reason.into();
@@ -280,8 +291,8 @@ impl Reply {
         self
     }
 
-    /// In a stream: after this many tokens sends an `{"error": {...}}` event and
-    /// ends the body properly, with no finish chunk and no `[DONE]`.
+    /// In a stream: after this many tokens sends the error event of the API and ends the
+    /// body properly, with no finish chunk and no end marker.
     #[must_use]
     pub fn error_after_tokens(mut self, tokens: usize, message: impl Into<String>) -> Self {
         self.stream.error_after_tokens = Some((tokens, message.into()));

@@ -73,22 +73,27 @@ impl Request {
             .get_or_init(|| serde_json::from_slice(&self.body).unwrap_or(Value::Null))
     }
 
-    /// The `messages` of a chat request; empty if there are none.
+    /// The `messages` of a chat request, or the `input` of a request to Responses; empty if
+    /// there are none.
     pub fn messages(&self) -> &[Value] {
-        self.json()["messages"]
-            .as_array()
+        let members = ["messages", "input"].map(|name| self.json()[name].as_array());
+        members
+            .into_iter()
+            .flatten()
+            .next()
             .map_or(&[], Vec::as_slice)
     }
 
-    /// The text of the last `user` message (its last text part if the content
+    /// The text of the last `user` message that has one (its last text part if the content
     /// is a list), or the `prompt` of a plain completion; empty if there is none.
     pub fn last_user_content(&self) -> &str {
         self.messages()
             .iter()
             .rev()
-            .find(|message| message["role"] == "user")
-            .and_then(|message| texts(&message["content"]).last())
+            .filter(|message| message["role"] == "user")
+            .find_map(|message| texts(&message["content"]).last())
             .or_else(|| texts(&self.json()["prompt"]).last())
+            .or_else(|| self.json()["input"].as_str())
             .unwrap_or("")
     }
 
@@ -115,8 +120,15 @@ impl Request {
                 .map(|text| text.split_whitespace().count() as u64)
                 .sum()
         };
-        let messages: u64 = self.messages().iter().map(|m| words(&m["content"])).sum();
-        messages + words(&self.json()["prompt"])
+        let messages = self.messages().iter().map(|message| {
+            let blocks = message["content"].as_array().map_or(&[][..], Vec::as_slice);
+            let results: u64 = blocks.iter().map(|block| words(&block["content"])).sum();
+            words(&message["content"]) + words(&message["output"]) + results
+        });
+        let apart = ["prompt", "system", "instructions"].map(|name| words(&self.json()[name]));
+        let input = self.json()["input"].as_str();
+        let input = input.map_or(0, |text| text.split_whitespace().count() as u64);
+        messages.sum::<u64>() + apart.iter().sum::<u64>() + input
     }
 
     pub(crate) fn wants_stream_usage(&self) -> bool {

@@ -6,9 +6,7 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
-
-use crate::completion::{self, Completion, Shape};
+use crate::completion::{Completion, Shape, StreamEvent};
 use crate::plan::{End, Plan};
 use crate::reply::{Kind, Reply};
 use crate::request::Request;
@@ -35,14 +33,16 @@ pub(crate) fn plan(
     let mut plan = Plan::whole(reply.delay, head, End::complete(close));
     match &reply.kind {
         Kind::EmptyChoices => {
-            push_json(&mut plan, Duration::ZERO, &completion.no_choices(true));
+            let chunk = StreamEvent::plain(completion.no_choices(true).to_string());
+            push(&mut plan, Duration::ZERO, &chunk);
             push_done(&mut plan);
         }
         Kind::InvalidJson => {
-            push(&mut plan, Duration::ZERO, crate::render::NOT_JSON);
+            let broken = StreamEvent::plain(crate::render::NOT_JSON);
+            push(&mut plan, Duration::ZERO, &broken);
             push_done(&mut plan);
         }
-        _ => push_tokens(&mut plan, reply, request, &completion, text.unwrap_or("")),
+        _ => push_tokens(&mut plan, reply, request, &completion, text),
     }
     if let Kind::Drip {
         bytes_per_chunk,
@@ -80,16 +80,16 @@ fn push_tokens(
     reply: &Reply,
     request: &Request,
     completion: &Completion<'_>,
-    text: &str,
+    text: Option<&str>,
 ) {
-    let tokens = tokens(text);
+    let tokens = tokens(text.unwrap_or(""));
     let script = &reply.stream;
     let cut = match reply.kind {
         Kind::Truncated(_) => Some(tokens.len() / 2),
         _ => script.cut_after_tokens,
     };
-    if completion.shape == Shape::Chat {
-        push_json(plan, Duration::ZERO, &completion.role_chunk());
+    for event in completion.opening() {
+        push(plan, Duration::ZERO, &event);
     }
     // One turn more than there are tokens, so that a fault can follow the last.
     for sent in 0..=tokens.len() {
@@ -100,7 +100,7 @@ fn push_tokens(
         if let Some((after, message)) = &script.error_after_tokens
             && *after == sent
         {
-            push_json(plan, Duration::ZERO, &completion::error(500, message, None));
+            push(plan, Duration::ZERO, &completion.error_event(500, message));
             plan.push(Duration::ZERO, wire::LAST_CHUNK.to_vec());
             return;
         }
@@ -110,16 +110,13 @@ fn push_tokens(
             script.between_tokens
         };
         if let Some(token) = tokens.get(sent) {
-            push_json(plan, pause, &completion.token_chunk(token));
+            push(plan, pause, &completion.token(token));
         }
     }
-    push_json(plan, Duration::ZERO, &completion.finish_chunk());
-    if request.wants_stream_usage()
-        && let Some(chunk) = completion.usage_chunk()
-    {
-        push_json(plan, Duration::ZERO, &chunk);
+    for event in completion.closing(text, request.wants_stream_usage()) {
+        push(plan, Duration::ZERO, &event);
     }
-    push_done(plan);
+    plan.push(Duration::ZERO, wire::LAST_CHUNK.to_vec());
 }
 
 /// Breaks all bytes behind the head into small pieces; other pauses are dropped.
@@ -134,16 +131,14 @@ fn drip(plan: &mut Plan, head_length: usize, bytes_per_chunk: usize, pause: Dura
 }
 
 fn push_done(plan: &mut Plan) {
-    push(plan, Duration::ZERO, "[DONE]");
+    push(plan, Duration::ZERO, &StreamEvent::plain("[DONE]"));
     plan.push(Duration::ZERO, wire::LAST_CHUNK.to_vec());
 }
 
-fn push_json(plan: &mut Plan, pause: Duration, data: &Value) {
-    push(plan, pause, &data.to_string());
-}
-
-fn push(plan: &mut Plan, pause: Duration, data: &str) {
-    let event = format!("data: {data}\n\n");
+fn push(plan: &mut Plan, pause: Duration, event: &StreamEvent) {
+    let name = event.name.as_ref();
+    let name = name.map_or_else(String::new, |name| format!("event: {name}\n"));
+    let event = format!("{name}data: {}\n\n", event.data);
     plan.push(pause, wire::chunk(event.as_bytes()));
 }
 

@@ -15,21 +15,32 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
+use context_bench_scoring::price::RowPrices;
+use indexmap::IndexMap;
+
 pub use self::error::{Error, UnknownScore};
 use self::planned::Planned;
-use self::stored::end_in_store;
-use self::summary::{check_score_fields, declared_scores, fill, summarize};
+use self::stored::{end_in_store, own_run, wire_note, withhold_again};
+use self::summary::{check_score_fields, declared_scores, fill, summarize, take_wire};
 use self::timer::Timer;
+use crate::comparison::ComparisonSettings;
 use crate::dataset::{Dataset, UsedDatasets};
 use crate::evaluator::Evaluator;
-use crate::metric::{Comparison, Metric};
-use crate::model::{EvalRow, Failure, ScoreName};
+use crate::gate::BaselineRun;
+use crate::measures::Measures;
+use crate::metric::{Comparison, Metric, RowCosts};
+use crate::model::{ArmWire, EvalRow, Failure, ScoreName, TextsKept};
 use crate::result::{EvalResult, Unfinished};
+use crate::runner::AskedElsewhere;
 use crate::runner::{
-    self, MaxWorkers, NoProgress, Progress, RunSettings, Stop, UnansweredRows, Wiring,
+    self, MaxWorkers, NoProgress, Progress, RunSettings, Stop, StopWhenDecided, UnansweredRows,
+    Wiring,
 };
-use crate::store::{Origin, RunStatus, Store};
+use crate::shard::DataFacts;
+use crate::stopping::Stopping;
+use crate::store::{Origin, RunStatus, ShardOrigin, Store};
 use crate::system::System;
+use crate::tap::{RunTap, RunWire};
 use crate::tokens::{TextFields, TokenCounter, Tokenizer};
 
 /// Starts describing a run.
@@ -63,6 +74,7 @@ pub struct Evaluate {
     wiring: Wiring,
     metrics: Vec<Arc<dyn Metric>>,
     comparisons: Vec<Arc<dyn Comparison>>,
+    compared: ComparisonSettings,
     max_examples: Option<usize>,
     max_workers: MaxWorkers,
     example_timeout: Option<Duration>,
@@ -75,11 +87,25 @@ pub struct Evaluate {
     store: Option<Store>,
     /// When a stored run is rescored: its rows without an answer.
     unanswered: Option<Arc<UnansweredRows>>,
+    /// When systems were asked in other processes: what became of it.
+    elsewhere: Option<Arc<AskedElsewhere>>,
     /// When a stored run is rescored: which one.
     origin: Option<Origin>,
     given_up: Vec<(String, Failure)>,
     planned: Planned,
+    baseline_run: Option<Box<BaselineRun>>,
+    stop_when: Option<StopWhenDecided>,
+    /// When a stored run is rescored: what it showed while it went on.
+    source_stopping: Option<Stopping>,
     command: String,
+    prices: Option<Arc<RowPrices>>,
+    /// Money, which no list of metrics names: it shows only where a price is known.
+    costs: Option<Arc<dyn Metric>>,
+    /// Which part of a larger run this is, and what it learns of the whole.
+    shard: Option<(ShardOrigin, DataFacts)>,
+    tap: Option<Arc<RunTap>>,
+    /// When a stored run is rescored: what its tap saw.
+    earlier_wire: IndexMap<String, ArmWire>,
 }
 
 impl Default for Evaluate {
@@ -90,6 +116,7 @@ impl Default for Evaluate {
             wiring: Wiring::default(),
             metrics: Vec::new(),
             comparisons: Vec::new(),
+            compared: ComparisonSettings::default(),
             max_examples: None,
             max_workers: MaxWorkers::Fixed(1),
             example_timeout: None,
@@ -101,10 +128,19 @@ impl Default for Evaluate {
             stop: Stop::new(),
             store: None,
             unanswered: None,
+            elsewhere: None,
             origin: None,
             given_up: Vec::new(),
             planned: Planned::default(),
+            baseline_run: None,
+            stop_when: None,
+            source_stopping: None,
             command: String::new(),
+            prices: None,
+            costs: None,
+            shard: None,
+            tap: None,
+            earlier_wire: IndexMap::new(),
         }
     }
 }
@@ -192,6 +228,14 @@ impl Evaluate {
         self
     }
 
+    /// How systems are compared with the baseline. The default compares all with the first one, by
+    /// the score of the first metric that reads one.
+    #[must_use]
+    pub fn compared(mut self, settings: ComparisonSettings) -> Self {
+        self.compared = settings;
+        self
+    }
+
     /// Uses only the first `max` examples.
     #[must_use]
     pub fn max_examples(mut self, max: usize) -> Self {
@@ -222,10 +266,11 @@ impl Evaluate {
         self
     }
 
-    /// Keeps what was asked and answered with every row; the default is not to.
+    /// Keeps what was asked and answered with every row (`true`, or more with
+    /// [`TextsKept::Contexts`]); the default is not to.
     #[must_use]
-    pub fn keep_text(mut self, keep: bool) -> Self {
-        self.wiring.keep_text(keep);
+    pub fn keep_text(mut self, keep: impl Into<TextsKept>) -> Self {
+        self.wiring.keep_text(keep.into());
         self
     }
 
@@ -282,6 +327,16 @@ impl Evaluate {
         self
     }
 
+    /// Calls no system: others did that, and this is what became of it. Their answers are in the
+    /// store, which must be given too.
+    #[must_use]
+    pub fn asked_elsewhere(mut self, asked: AskedElsewhere) -> Self {
+        self.elsewhere = Some(Arc::new(asked));
+        // That was for asking.
+        self.max_time = None;
+        self
+    }
+
     /// Does not ask this evaluator, for this reason; its stored scores still count,
     /// and all others are missing.
     #[must_use]
@@ -290,10 +345,55 @@ impl Evaluate {
         self
     }
 
+    /// Ends the run as soon as every verdict is there.
+    #[must_use]
+    pub(crate) fn stop_when_decided(mut self, settings: StopWhenDecided) -> Self {
+        self.stop_when = Some(settings);
+        self
+    }
+
+    /// Compares with the systems of this result where gates say something about a baseline.
+    #[must_use]
+    pub fn baseline_run(mut self, run: impl Into<BaselineRun>) -> Self {
+        self.baseline_run = Some(Box::new(run.into()));
+        self
+    }
+
     /// The command that started the run, without keys; the store keeps it.
     #[must_use]
     pub fn command(mut self, command: impl Into<String>) -> Self {
         self.command = command.into();
+        self
+    }
+
+    /// What rows cost: metrics and comparisons about money rest on it.
+    #[must_use]
+    pub(crate) fn prices(mut self, prices: Option<Arc<RowPrices>>) -> Self {
+        self.prices = prices;
+        self
+    }
+
+    /// Adds what systems cost to the summary, where that is known.
+    #[must_use]
+    pub(crate) fn costs(mut self, costs: RowCosts) -> Self {
+        self.costs = Some(Arc::new(costs));
+        self
+    }
+
+    /// Says that this is a part of a larger run, whose examples come with
+    /// [`dataset`](Self::dataset).
+    #[must_use]
+    pub(crate) fn shard(mut self, origin: ShardOrigin, facts: DataFacts) -> Self {
+        self.planned.is_part = true;
+        self.shard = Some((origin, facts));
+        self
+    }
+
+    /// The tap that systems of the run share; it ends with the run.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn tap(mut self, tap: Option<Arc<RunTap>>) -> Self {
+        self.tap = tap;
         self
     }
 
@@ -321,6 +421,7 @@ impl Evaluate {
         let config = self.config();
         let provenance = self.provenance();
         let names: Vec<String> = self.systems.iter().map(|s| s.name().to_owned()).collect();
+        let measures = Arc::new(self.measures());
         let stop = self.stop.clone();
         let (started, clock) = (SystemTime::now(), Instant::now());
         let origin = self.origin();
@@ -335,6 +436,14 @@ impl Evaluate {
             .max_time
             .map(|limit| Timer::start(limit, self.stop.clone(), Arc::clone(&self.progress)));
         let dataset = self.dataset.take().unwrap_or_else(|| Vec::new().into());
+        let (dataset, n_shuffled) = match &self.stop_when {
+            Some(stop_when) => {
+                let first = self.max_examples.unwrap_or(usize::MAX);
+                let (dataset, total) = dataset.take(first).shuffled(stop_when.seed);
+                (dataset, Some(total))
+            }
+            None => (dataset, None),
+        };
         let used = UsedDatasets::of(&dataset);
         let mut outcome = runner::run(RunSettings {
             systems: std::mem::take(&mut self.systems),
@@ -351,10 +460,34 @@ impl Evaluate {
             stop: self.stop.clone(),
             reuse: reuse.clone(),
             given_up,
+            stop_when: self.stop_when.clone(),
         })
         .await
         .map_err(Error::Start)?;
+        let is_tapped = self.tap.is_some();
+        let mut wire = match &self.tap {
+            Some(tap) => tap.finish().await,
+            None => RunWire {
+                arms: std::mem::take(&mut self.earlier_wire),
+                ..RunWire::default()
+            },
+        };
         drop(timer);
+        let stopping = self.stop_when.as_ref().map(|settings| {
+            let rows: Vec<usize> = outcome.rows.iter().map(Vec::len).collect();
+            let all = n_shuffled.as_ref().and_then(|all| all.get().copied());
+            let (decisions, asked) = (&outcome.decisions, outcome.n_examples);
+            Stopping::of(settings, &names, &rows, decisions, all, asked)
+        });
+        // A shard that was stopped has not begun all that is its own.
+        let own = self.shard.as_ref().and_then(|(_, facts)| facts.own_rows());
+        for counts in &mut outcome.counts {
+            counts.planned = counts.planned.max(own.unwrap_or(0));
+        }
+        let cut_short = self.cut_short();
+        for counts in &mut outcome.counts {
+            counts.planned = counts.planned.max(cut_short.unwrap_or(0));
+        }
         if self.unanswered.is_some() {
             // An incomplete run stays incomplete: it is a part of what was planned at first.
             for counts in &mut outcome.counts {
@@ -365,16 +498,30 @@ impl Evaluate {
         let mut result = EvalResult {
             config,
             provenance,
-            unfinished: origin.source.and_then(|source| {
+            measures,
+            unfinished: origin.source.clone().and_then(|source| {
                 let (run, how) = (source.run, source.unfinished?);
                 Some(Unfinished { run, how })
             }),
             ..EvalResult::default()
         };
         let (answers, dataset_error) = fill(&mut result, &names, outcome);
+        if let Some(reuse) = reuse.as_ref().filter(|_| is_tapped) {
+            withhold_again(&mut wire, &result, reuse);
+        }
+        take_wire(&mut result, wire, is_tapped);
+        result.stopping = self.source_stopping.take();
+        result.leave_out_what_was_saved();
+        // A verdict is about the scores of its run, and these are others.
+        result.stopping = stopping;
+        result.leave_out_what_was_saved();
         result.datasets = used.list();
-        let is_stopped =
-            stop.is_stopped() && result.counts.values().any(|counts| counts.not_run() > 0);
+        let lacks_rows = result.counts.values().any(|counts| counts.not_run() > 0);
+        // How many examples a shard has shows only when it has read all data.
+        let shard = self.shard.as_ref();
+        let is_unread = shard.is_some_and(|(_, facts)| facts.whole().is_none());
+        let is_ended = stop.is_stopped() || cut_short.is_some();
+        let is_stopped = is_ended && (lacks_rows || is_unread);
         result.interrupted = is_stopped || result.unfinished.is_some();
         // This shows only now; what was paid for is stored and returned nevertheless.
         let mut unknown_score = None;
@@ -385,23 +532,34 @@ impl Evaluate {
             let seen = seen.chain(common.clone()).collect();
             unknown_score = check_score_fields(&self.metrics, &seen).err();
         }
-        summarize(
-            &mut result,
-            &self.metrics,
-            &self.comparisons,
-            stop.is_stopped(),
-        );
+        summarize(&mut result, is_ended);
+        self.put_comparison(&mut result);
         let planned = &self.planned;
         planned.sum_up(&mut result, &answers, started, clock.elapsed());
+        let own = match self.baseline_run.is_some() {
+            true => own_run(reuse.as_ref()).await,
+            false => None,
+        };
+        planned.judge(&mut result, self.baseline_run.as_deref(), own.as_ref());
         if let (Some(reuse), Some(summary)) = (reuse, &mut summary) {
             let status = match (&dataset_error, result.interrupted) {
                 (Some(_), _) => RunStatus::Failed,
                 (None, true) => RunStatus::Interrupted,
                 (None, false) => RunStatus::Finished,
             };
-            end_in_store(&reuse, status, summary).await;
+            let mut notes = Vec::from_iter(wire_note(&result));
+            notes.extend(result.stopping.as_ref().and_then(Stopping::note));
+            notes.extend(self.shard_note(&origin));
+            end_in_store(&reuse, status, notes, summary).await;
         }
         result.store = summary;
+        if let Some((shard, _)) = &self.shard {
+            let run = result.store.as_ref().and_then(|store| store.run.clone());
+            result.unfinished = Some(Unfinished {
+                run: run.unwrap_or_default(),
+                how: shard.described(),
+            });
+        }
         match (dataset_error, unknown_score) {
             (Some(source), _) => Err(Error::Dataset {
                 source,
@@ -413,6 +571,32 @@ impl Evaluate {
             }),
             (None, None) => Ok(result),
         }
+    }
+
+    /// What results of this run are measured by.
+    pub(crate) fn measures(&self) -> Measures {
+        let scores = declared_scores(&self.wiring).unwrap_or_default();
+        Measures {
+            metrics: self.metrics.iter().chain(&self.costs).cloned().collect(),
+            comparisons: self.comparisons.clone(),
+            scores: scores.into_iter().collect(),
+            prices: self.prices.clone(),
+            ..self.planned.measures()
+        }
+    }
+
+    /// Whether every evaluator says which scores it gives.
+    pub(crate) fn declares_scores(&self) -> bool {
+        declared_scores(&self.wiring).is_some()
+    }
+
+    /// Compares systems, if there are several.
+    fn put_comparison(&self, result: &mut EvalResult) {
+        let mut settings = self.compared.clone();
+        let read = || self.metrics.iter().find_map(|metric| metric.score_field());
+        settings.score = settings.score.or_else(|| read().map(str::to_owned));
+        result.comparison = result.compare(&settings);
+        result.compared = settings;
     }
 
     fn check_systems(&self) -> Result<(), Error> {

@@ -33,28 +33,40 @@
     )
 )]
 
+mod aligned;
 #[cfg(feature = "tasks")]
 #[doc(hidden)]
 pub mod benchmark;
 #[cfg(not(feature = "tasks"))]
 #[path = "benchmark/absent.rs"]
 mod benchmark;
+#[doc(hidden)]
+pub mod bucket;
+mod calendar;
 pub mod chat;
+pub mod comparison;
 pub mod dataset;
 mod embedded;
 pub mod error;
 mod evaluate;
 pub mod evaluator;
+mod example_keys;
+pub mod gate;
 mod json;
 #[doc(hidden)]
 pub mod mask;
+mod measures;
 pub mod memory;
+pub mod noise;
 #[cfg(feature = "tasks")]
 #[doc(hidden)]
 pub mod plan;
 #[cfg(feature = "tasks")]
 #[doc(hidden)]
 pub mod planner;
+#[cfg(feature = "tasks")]
+#[doc(hidden)]
+pub mod proxy;
 #[doc(hidden)]
 pub mod registry;
 #[doc(hidden)]
@@ -62,10 +74,15 @@ pub mod reopened_run;
 pub mod report;
 mod result;
 mod runner;
+pub mod shard;
+pub mod stopping;
 #[doc(hidden)]
 pub mod stopwatch;
 pub mod store;
+pub mod sweep;
 pub mod system;
+#[doc(hidden)]
+pub mod tap;
 #[cfg(feature = "tasks")]
 #[doc(hidden)]
 pub mod task;
@@ -79,21 +96,23 @@ use context_bench_scoring::{digest, official, stats, text};
 
 #[cfg(feature = "tasks")]
 pub use benchmark::Benchmark;
+pub use comparison::{ComparisonSettings, RunComparison};
 pub use dataset::{Dataset, UsedDataset};
 pub use evaluate::{Error, Evaluate, UnknownScore, evaluate};
 pub use evaluator::Evaluator;
 pub use memory::MemorySystem;
 pub use metric::{Comparison, Metric};
 pub use model::{
-    CallStats, Counts, Ending, EvalRow, Example, ExampleError, ExampleId, Failure, FailureKind,
-    Identity, Interval, JudgeUsage, Measurement, OPTIONS_APART, Output, Prompt, PromptError,
-    PromptLimit, PromptParts, QUESTION_IN_CONTEXT, RenderedPrompt, Reply, RowText, Score,
-    ScoreName, Scores, Shorten, Source, Summary, TokenUse, Turn, Unit,
+    ArmRole, ArmWire, CallStats, Counts, DOCUMENT_ID, DocumentMark, Ending, EvalRow, Example,
+    ExampleError, ExampleId, Failure, FailureKind, Identity, Interval, JudgeUsage, Measurement,
+    OPTIONS_APART, Output, Prompt, PromptError, PromptLimit, PromptParts, QUESTION_IN_CONTEXT,
+    RenderedPrompt, Reply, RowContexts, RowText, Score, ScoreName, Scores, SentContext, Shorten,
+    Source, Summary, TextsKept, TokenUse, Turn, Unit, UsageShape, WireFacts,
 };
 #[cfg(feature = "tasks")]
 pub use plan::{RunPlan, RunSpec};
-pub use result::{EvalResult, StoreSummary, Unfinished};
-pub use runner::{MaxWorkers, NoProgress, Progress, RunEvent, Stop};
+pub use result::{ArmVerdict, EvalResult, StoreSummary, Unfinished};
+pub use runner::{AskedElsewhere, MaxWorkers, NoProgress, Progress, RunEvent, Stop};
 pub use system::System;
 
 /// The code in the README is compiled and run as a test.

@@ -5,32 +5,45 @@
 //! own: the systems have the identity of those that answered, so the runner finds
 //! their responses in the store; what failed stays failed.
 
+mod row_place;
+mod row_source;
+mod text_search;
+
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use serde::Deserialize as _;
 use serde_json::Value;
 
+use crate::comparison::ContentKey;
 use crate::dataset::{Dataset, DatasetError, UsedDatasets};
 use crate::evaluator::{Evaluator, EvaluatorError};
 use crate::memory;
 use crate::model::Answer;
 use crate::model::{
-    CallStats, Counts, EvalRow, Example, ExampleId, Failure, FailureKind, Identity, Output, Reply,
-    RowText, ScoreName, Scores, TokenUse,
+    CallStats, Counts, DocumentMark, EvalRow, Example, ExampleId, Failure, FailureKind, Identity,
+    Output, Reply, RowText, ScoreName, Scores, TokenUse, UsageShape,
 };
 use crate::result::Unfinished;
 use crate::runner::{
     Outcome, StoredFailure, UnansweredRows, Wiring, is_inapplicable, read_token_scores, unscored,
     without_reasoning,
 };
+use crate::stopping::Stopping;
 use crate::store::{
-    EvaluatorEntry, Origin, SourceRun, Store, StoreError, StoredOutcome, StoredRow, StoredRun,
+    EvaluatorEntry, Key, Origin, SourceRun, Store, StoreError, StoredOutcome, StoredRow, StoredRun,
     SystemEntry,
 };
 use crate::system::{System, SystemError};
 
+pub use row_place::RowPlace;
+pub(crate) use row_source::{FirstPass, StoredRows};
+pub use text_search::TextSearch;
+
+/// Most rows of a system that memory is reserved for; a damaged store may claim any number.
+const MOST_RESERVED: usize = 1 << 24;
 /// Why a row of a stored run has no answer any more.
 const LOST: &str = "the stored answer is damaged, or was removed together with another run";
 /// Why a row of a stored run has no score of one of its evaluators.
@@ -38,6 +51,7 @@ const NO_SCORE: &str = "gave no whole score in that run, or does not apply to th
 
 /// A stored run; see [`Evaluate::reopen`](crate::Evaluate::reopen) and
 /// [`Evaluate::rescore`](crate::Evaluate::rescore).
+#[derive(Clone)]
 pub struct ReopenedRun {
     /// The run.
     pub run: StoredRun,
@@ -74,11 +88,24 @@ impl ReopenedRun {
             let run = source.run;
             return Some(Unfinished { run, how });
         }
-        let how = self.run.status.ending()?;
+        let origin = self.run.origin();
+        let how = match (&origin.shard, &origin.merge) {
+            (Some(shard), _) => shard.described(),
+            (None, Some(merge)) if !merge.is_whole() => {
+                format!("is merged from {}", merge.coverage())
+            }
+            _ => self.run.status.ending()?.to_owned(),
+        };
         Some(Unfinished {
             run: self.run.run.id().to_string(),
-            how: how.to_owned(),
+            how,
         })
+    }
+
+    /// What the run showed while it went on, if it could end early.
+    pub(crate) fn stopping(&self) -> Option<Stopping> {
+        let stored = self.run.config.get(Stopping::MEMBER)?;
+        Stopping::deserialize(stored).ok()
     }
 
     /// The origin of a run that rescores this one.
@@ -93,6 +120,7 @@ impl ReopenedRun {
                 },
                 unfinished: unfinished.map(|unfinished| unfinished.how),
             }),
+            ..Origin::default()
         }
     }
 
@@ -133,10 +161,15 @@ impl ReopenedRun {
     ) -> Result<(Outcome, UsedDatasets), StoreError> {
         let n_systems = self.run.systems.len();
         let names: Vec<Arc<str>> = self.run.systems.iter().map(|s| (*s.name).into()).collect();
-        let mut rows = vec![Vec::new(); n_systems];
+        // Growing step by step would take up to twice the memory.
+        let expected = usize::try_from(self.run.n_rows).unwrap_or_default();
+        let expected = expected.div_ceil(n_systems.max(1)).min(MOST_RESERVED);
+        let mut rows: Vec<Vec<EvalRow>> = Vec::new();
+        rows.resize_with(n_systems, || Vec::with_capacity(expected));
         let mut counts = vec![Counts::default(); n_systems];
         let mut answers = vec![HashMap::new(); n_systems];
         let mut examples = BTreeMap::new();
+        let mut places: Vec<Vec<usize>> = vec![Vec::new(); n_systems];
         for stored in self.store.run_rows(&self.run) {
             let stored = stored?;
             // The store has checked the number of the system.
@@ -144,42 +177,36 @@ impl ReopenedRun {
             else {
                 continue;
             };
-            let mut row = result_row(Arc::clone(name), &stored, wiring);
-            counts[stored.system].add(&row);
-            // Rows with an answer have what they say of memories with it.
-            if row.failure.is_some()
-                && let Some(example) = self.store.example(&stored)?
-            {
-                memory::row::describe(&mut row, &example, None);
-            }
             let holds_answers = wiring.holds_answers(&stored.dataset);
-            if holds_answers || wiring.keeps_text() {
-                let answer = self.answer(&stored)?;
-                if wiring.keeps_text() {
-                    row.text = self.text(&stored, answer.as_ref())?.map(Box::new);
-                }
-                if let Some(mut answer) = answer.filter(|_| holds_answers) {
-                    answer.output = without_reasoning(&answer.output).into_owned();
-                    answers[stored.system].insert(rows.len(), answer);
-                }
+            let (row, answer) = self.whole_row(name, &stored, wiring, holds_answers)?;
+            counts[stored.system].add(&row);
+            if let Some(mut answer) = answer.filter(|_| holds_answers) {
+                answer.output = without_reasoning(&answer.output).into_owned();
+                answers[stored.system].insert(rows.len(), answer);
             }
             rows.push(row);
-            let light = without_scores(stored);
-            examples.entry(light.position).or_insert(light);
+            places[stored.system].push(stored.position);
+            examples
+                .entry(stored.position)
+                .or_insert_with(|| stored.example_at());
         }
         let used = UsedDatasets::of(&Dataset::from(Vec::new()));
-        for row in examples.values() {
-            if let Some(example) = self.store.example(row)? {
+        let n_examples = examples.len();
+        // In the order of positions, so that each can be found.
+        let mut documents: Vec<(usize, DocumentMark)> = Vec::with_capacity(n_examples);
+        for (position, at) in examples {
+            if let Some(example) = self.store.example_of(&at)? {
                 used.note(&example);
+                documents.push((position, DocumentMark::of(&example)));
             }
         }
-        let n_examples = examples.len();
-        // A damaged row is missing above, but it was planned too.
-        let n_rows = usize::try_from(self.run.n_rows).unwrap_or(usize::MAX);
-        let planned = planned
-            .unwrap_or(0)
-            .max(n_examples)
-            .max(n_rows.div_ceil(n_systems.max(1)));
+        for (rows, places) in rows.iter_mut().zip(&places) {
+            for (row, place) in rows.iter_mut().zip(places) {
+                let found = documents.binary_search_by_key(place, |(position, _)| *position);
+                row.document = found.map_or_else(|_| DocumentMark::default(), |at| documents[at].1);
+            }
+        }
+        let planned = self.planned(planned, n_examples);
         for counts in &mut counts {
             counts.planned = planned;
         }
@@ -192,8 +219,84 @@ impl ReopenedRun {
             gave_up: vec![None; n_systems],
             n_examples,
             dataset_error: None,
+            decisions: Vec::new(),
         };
         Ok((outcome, used))
+    }
+
+    /// How many rows each system should have, of which so many examples are there.
+    fn planned(&self, planned: Option<usize>, n_examples: usize) -> usize {
+        // A damaged row cannot be read, but it was planned too.
+        let n_rows = usize::try_from(self.run.n_rows).unwrap_or(usize::MAX);
+        let n_systems = self.run.systems.len().max(1);
+        let planned = planned.unwrap_or(0).max(n_examples);
+        planned.max(n_rows.div_ceil(n_systems))
+    }
+
+    /// A row of the result, with its texts where the wiring keeps them, and its answer where that is
+    /// wanted.
+    fn whole_row(
+        &self,
+        system: &Arc<str>,
+        stored: &StoredRow,
+        wiring: &Wiring,
+        wants_answer: bool,
+    ) -> Result<(EvalRow, Option<Answer>), StoreError> {
+        let mut row = result_row(Arc::clone(system), stored, wiring);
+        // Rows with an answer have what they say of memories with it.
+        if row.failure.is_some()
+            && let Some(example) = self.store.example(stored)?
+        {
+            memory::row::describe(&mut row, &example, None);
+        }
+        if !wants_answer && !wiring.keeps_text() {
+            return Ok((row, None));
+        }
+        let answer = self.answer(stored)?;
+        if wiring.keeps_text() {
+            row.text = self.text(stored, answer.as_ref(), wiring)?.map(Box::new);
+        }
+        Ok((row, answer))
+    }
+
+    /// Per system and row, in the order of [`read_rows`](Self::read_rows): which example it is about,
+    /// with the prompt that it was asked with.
+    pub(crate) fn example_keys(&self) -> Result<Vec<Vec<ContentKey>>, StoreError> {
+        let mut keys = vec![Vec::new(); self.run.systems.len()];
+        for row in self.store.run_rows(&self.run) {
+            let row = row?;
+            if let Some(keys) = keys.get_mut(row.system) {
+                keys.push(of_attempt(*row.example_key.as_bytes(), row.repeat));
+            }
+        }
+        Ok(keys)
+    }
+
+    /// The same by the content of examples alone, for runs that asked in other words: `key` says by
+    /// what of it. An example that cannot be read keeps the key that it has.
+    pub(crate) fn content_keys(
+        &self,
+        key: fn(&Example) -> Key,
+    ) -> Result<Vec<Vec<ContentKey>>, StoreError> {
+        let mut keys = vec![Vec::new(); self.run.systems.len()];
+        let mut known: HashMap<ContentKey, ContentKey> = HashMap::new();
+        for row in self.store.run_rows(&self.run) {
+            let row = row?;
+            let Some(keys) = keys.get_mut(row.system) else {
+                continue;
+            };
+            let asked = *row.example_key.as_bytes();
+            let content = match known.get(&asked) {
+                Some(content) => *content,
+                None => {
+                    let example = self.store.example(&row)?;
+                    let content = example.map(|one| *key(&one).as_bytes());
+                    *known.entry(asked).or_insert(content.unwrap_or(asked))
+                }
+            };
+            keys.push(of_attempt(content, row.repeat));
+        }
+        Ok(keys)
     }
 
     /// What was asked and answered in a row; `None` when it is gone.
@@ -216,12 +319,13 @@ impl ReopenedRun {
         &self,
         row: &StoredRow,
         answer: Option<&Answer>,
+        wiring: &Wiring,
     ) -> Result<Option<RowText>, StoreError> {
         Ok(match answer {
-            Some(answer) => Some(RowText::of(&answer.example, Some(&answer.output))),
+            Some(answer) => Some(wiring.row_text(&answer.example, Some(&answer.output))),
             None => {
                 let example = self.store.example(row)?;
-                example.map(|example| RowText::of(&example, None))
+                example.map(|example| wiring.row_text(&Arc::new(example), None))
             }
         })
     }
@@ -242,12 +346,15 @@ impl ReopenedRun {
                 failure,
                 latency,
                 call,
+                wire,
             } = &mut row.outcome
             {
                 let stored = StoredFailure {
                     failure: failure.clone(),
                     latency: *latency,
                     call: *call,
+                    wire: wire.take(),
+                    is_fresh: false,
                 };
                 failed.push((row.system, row.position, stored));
             }
@@ -285,6 +392,14 @@ impl ReopenedRun {
     }
 }
 
+/// The key of an attempt at an example: each is paired with the same one of another run.
+fn of_attempt(mut key: ContentKey, repeat: u32) -> ContentKey {
+    for (byte, mark) in key.iter_mut().zip(repeat.to_le_bytes()) {
+        *byte ^= mark;
+    }
+    key
+}
+
 /// A row of a result, from one of the store.
 fn result_row(system: Arc<str>, stored: &StoredRow, wiring: &Wiring) -> EvalRow {
     let mut row = EvalRow::new(
@@ -312,7 +427,7 @@ fn result_row(system: Arc<str>, stored: &StoredRow, wiring: &Wiring) -> EvalRow 
             {
                 // A run of an earlier version.
                 row.reply = Some(Box::new(Reply {
-                    tokens: TokenUse::reported(usage),
+                    tokens: TokenUse::reported(UsageShape::Chat, usage),
                     ..Reply::default()
                 }));
             }
@@ -343,9 +458,11 @@ fn result_row(system: Arc<str>, stored: &StoredRow, wiring: &Wiring) -> EvalRow 
             failure,
             latency,
             call: cost,
+            wire,
         } => {
             row.latency = *latency;
             row.call = call(*cost);
+            row.wire.clone_from(wire);
             row.failure = Some(Box::new(failure.clone()));
         }
         StoredOutcome::Lost => {

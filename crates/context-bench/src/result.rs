@@ -3,28 +3,40 @@
 //! The members that users know (rows, summary, timing, config) keep their names
 //! and shapes; what honest reporting adds (counts, statistics) stands beside them.
 
-use std::io::{self, Write};
+mod csv;
+mod json;
+#[cfg(feature = "parquet")]
+mod parquet;
+mod problems;
+mod rows;
+
 use std::sync::Arc;
 
-use indexmap::{IndexMap, IndexSet};
-use serde::ser::{SerializeMap, SerializeSeq};
+use indexmap::IndexMap;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
 use crate::benchmark::TaskReport;
+use crate::comparison::{ComparedRows, ComparisonSettings, RunComparison};
 use crate::dataset::UsedDataset;
 use crate::error::Hint as _;
-use crate::json::AsciiPretty;
+use crate::gate::CheckedGate;
 use crate::mask::Mask;
-use crate::model::{Counts, EvalRow, Failure, Measurement, Summary};
+use crate::measures::Measures;
+use crate::model::{ArmRole, ArmWire, Counts, EvalRow, Failure, Summary};
+use crate::noise::ControlReport;
+use crate::stopping::Stopping;
 use crate::store::StoreError;
-use crate::text::spreadsheet::text_cell;
+use crate::sweep::SweepReport;
+
+pub(crate) use rows::{KeptRows, RowShape, RowSource, Visit};
 
 /// What a run found.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct EvalResult {
-    /// One row per system and example: grouped by system, in dataset order.
+    /// One row per system and example: grouped by system, in dataset order. Empty where rows are
+    /// [streamed](Self::each_row).
     pub rows: Vec<EvalRow>,
     /// Per system: metric key → measurement.
     pub summary: IndexMap<String, Summary>,
@@ -39,6 +51,13 @@ pub struct EvalResult {
     /// Per system: what was found about each benchmark and group, in the schema of
     /// lm-evaluation-harness.
     pub tasks: IndexMap<String, TaskReport>,
+    /// Per system whose calls passed a tap: what it saw of all of them together.
+    pub wire: IndexMap<String, ArmWire>,
+    /// Every system beside the baseline; `None` when there is only one.
+    pub comparison: Option<RunComparison>,
+    /// How they were compared, for whoever compares again with another margin or baseline; not part
+    /// of what is written.
+    pub compared: ComparisonSettings,
     /// How the numbers came about: version, tokenizer, counted fields.
     pub provenance: Map<String, Value>,
     /// Systems that were given up, with the failure that their calls had in common.
@@ -49,6 +68,32 @@ pub struct EvalResult {
     pub interrupted: bool,
     /// The stored run that these results come from, if it did not finish.
     pub unfinished: Option<Unfinished>,
+    /// What the run showed while it went on, if it could end early.
+    pub stopping: Option<Stopping>,
+    /// Curves of the sweeps of the run.
+    pub sweeps: Vec<SweepReport>,
+    /// Systems that ran twice: the difference that noise makes.
+    pub controls: Vec<ControlReport>,
+    /// What became of the gates of the run.
+    pub gates: Vec<CheckedGate>,
+    /// How it was measured, for those who measure a part of it.
+    pub(crate) measures: Arc<Measures>,
+    /// Rows that are not in memory.
+    pub(crate) kept: Option<KeptRows>,
+}
+
+/// Whether an arm does what it is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ArmVerdict {
+    /// A proxy that transforms has changed requests.
+    Engaged,
+    /// A proxy that transforms has changed none: its figures are those of no transform.
+    NotEngaged,
+    /// What is to change nothing has changed nothing.
+    Transparent,
+    /// What is to change nothing has changed requests.
+    NotTransparent,
 }
 
 /// A stored run that did not finish.
@@ -129,6 +174,10 @@ impl EvalResult {
         };
         filtered.summary.retain(|name, _| has_rows(name));
         filtered.counts.retain(|name, _| has_rows(name));
+        filtered.wire.retain(|name, _| has_rows(name));
+        if let Some(comparison) = &mut filtered.comparison {
+            comparison.systems.retain(|one| has_rows(&one.system));
+        }
         filtered.rows = rows;
         filtered
     }
@@ -142,11 +191,20 @@ impl EvalResult {
             counts: self.counts.clone(),
             datasets: self.datasets.clone(),
             tasks: self.tasks.clone(),
+            wire: self.wire.clone(),
+            comparison: self.comparison.clone(),
+            compared: self.compared.clone(),
             provenance: self.provenance.clone(),
             gave_up: self.gave_up.clone(),
             store: self.store.clone(),
             interrupted: self.interrupted,
             unfinished: self.unfinished.clone(),
+            stopping: self.stopping.clone(),
+            sweeps: self.sweeps.clone(),
+            controls: self.controls.clone(),
+            gates: self.gates.clone(),
+            measures: Arc::clone(&self.measures),
+            kept: None,
         }
     }
 
@@ -188,6 +246,61 @@ impl EvalResult {
         &rows[..len]
     }
 
+    /// What an arm is judged by: how many of its requests were compared, and how many went
+    /// out changed.
+    pub fn arm_verdict(&self, system: &str) -> Option<ArmVerdict> {
+        let role = self.wire.get(system)?.role;
+        let shape = self.shape();
+        let (compared, changed) = shape.engagement.get(system).copied().unwrap_or_default();
+        match (role, compared, changed) {
+            (_, 0, _) => None,
+            (ArmRole::Transform, _, 0) => Some(ArmVerdict::NotEngaged),
+            (ArmRole::Transform, _, _) => Some(ArmVerdict::Engaged),
+            (_, _, 0) => Some(ArmVerdict::Transparent),
+            _ => Some(ArmVerdict::NotTransparent),
+        }
+    }
+
+    /// What a tap saw of every arm, with what it is judged to be, as JSON has it.
+    pub fn wire_json(&self) -> Map<String, Value> {
+        let arms = self.wire.iter();
+        arms.map(|(name, arm)| (name.clone(), self.arm_json(name, arm)))
+            .collect()
+    }
+
+    fn arm_json(&self, name: &str, arm: &ArmWire) -> Value {
+        let mut json = json!(arm);
+        if let Value::Object(members) = &mut json {
+            let share = arm.unattributed_share();
+            members.insert("unattributed_share".into(), json!(share));
+            if let Some(verdict) = self.arm_verdict(name) {
+                members.insert("verdict".into(), json!(verdict));
+            }
+        }
+        json
+    }
+
+    /// Every system of the rows beside a baseline; `None` when there is only one system, or no
+    /// baseline of that name.
+    pub fn compare(&self, settings: &ComparisonSettings) -> Option<RunComparison> {
+        let mut systems: Vec<ComparedRows<'_>> = Vec::new();
+        for rows in self.rows.chunk_by(|a, b| a.system == b.system) {
+            let name = &*rows[0].system;
+            match systems.iter().any(|one| one.name == name) {
+                // Rows of a result stand together; what others made of them is not guessed at.
+                true => return None,
+                false => systems.push(ComparedRows::new(name, rows)),
+            }
+        }
+        for name in self.summary.keys() {
+            if !systems.iter().any(|one| one.name == name) && !systems.is_empty() {
+                systems.push(ComparedRows::new(name, &[]));
+            }
+        }
+        systems.sort_by_key(|one| self.summary.get_index_of(one.name));
+        crate::comparison::compare(&systems, settings)
+    }
+
     /// Who answered for a system: a model, the baseline reader, or the system itself.
     pub fn answered_by(&self, system: &str) -> Option<&str> {
         let answered = self.provenance.get("answered_by")?;
@@ -206,247 +319,5 @@ impl EvalResult {
             }
         }
         rules
-    }
-
-    /// Names of all scores in the rows, in order of first appearance.
-    pub fn score_names(&self) -> Vec<Arc<str>> {
-        let mut names: Vec<Arc<str>> = Vec::new();
-        for row in &self.rows {
-            for (name, _) in row.scores.iter().filter(|(_, s)| s.as_evidence().is_none()) {
-                if !names.iter().any(|known| **known == *name.as_str()) {
-                    names.push(name.as_str().into());
-                }
-            }
-        }
-        names
-    }
-
-    /// Strict JSON, indented by two spaces, ASCII only; non-finite numbers are `null`.
-    pub fn to_json(&self) -> String {
-        let mut bytes = Vec::new();
-        // Writing to memory cannot fail, and the text is ASCII.
-        let _ = self.write_json(&mut bytes);
-        String::from_utf8(bytes).unwrap_or_default()
-    }
-
-    /// Writes [`to_json`](Self::to_json) row by row, without holding it in memory.
-    pub fn write_json(&self, out: impl Write) -> io::Result<()> {
-        let mut serializer = serde_json::Serializer::with_formatter(out, AsciiPretty::default());
-        self.serialize(&mut serializer).map_err(io::Error::from)
-    }
-
-    /// Writes one compact JSON object per row and line.
-    pub fn write_jsonl(&self, mut out: impl Write) -> io::Result<()> {
-        let part_of = self.part_of();
-        for row in &self.rows {
-            let mut json = row.to_json();
-            if let Some(who) = self.answered_by(&row.system) {
-                json.insert("answered_by".into(), who.into());
-            }
-            if let Some(part_of) = &part_of {
-                json.insert("part_of".into(), part_of.as_str().into());
-            }
-            serde_json::to_writer(&mut out, &json)?;
-            out.write_all(b"\n")?;
-        }
-        Ok(())
-    }
-
-    /// Writes the rows as CSV: fixed columns, then every score, then every
-    /// metadata entry, then what went wrong.
-    pub fn write_csv(&self, out: impl Write) -> io::Result<()> {
-        let scores = self.score_names();
-        let metadata = self.rows.iter().flat_map(|row| row.metadata().into_iter());
-        let metadata: IndexSet<String> = metadata.map(|(key, _)| key).collect();
-        let has_text = self.rows.iter().any(|row| row.text.is_some());
-        let texts: &[&str] = if has_text { &TEXTS } else { &[] };
-        let part_of = self.part_of();
-        let mut csv = csv::Writer::from_writer(out);
-        let fixed = [
-            "system",
-            "example_id",
-            "dataset",
-            "input_tokens",
-            "output_tokens",
-            "latency",
-        ];
-        let last = ["cached", "error_kind", "error", "unscored", "answered_by"];
-        let header = fixed
-            .into_iter()
-            .chain(scores.iter().map(|name| &**name))
-            .chain(metadata.iter().map(|key| key.as_str()))
-            .chain(last)
-            .chain(texts.iter().copied())
-            .chain(part_of.as_ref().map(|_| "part_of"));
-        csv.write_record(header.map(|name| text_cell(name).into_owned()))?;
-        for row in &self.rows {
-            let mut record = vec![
-                row.system.to_string(),
-                row.example_id.to_string(),
-                row.dataset.to_string(),
-                row.input_tokens.to_string(),
-                row.output_tokens.to_string(),
-                row.latency.to_string(),
-            ];
-            record.extend(scores.iter().map(|name| {
-                let value = row.score(name).filter(|value| value.is_finite());
-                value.map(|value| value.to_string()).unwrap_or_default()
-            }));
-            let own = row.metadata();
-            record.extend(metadata.iter().map(|key| {
-                let value = own.get(key);
-                value
-                    .map(crate::text::stringify::python_str)
-                    .unwrap_or_default()
-                    .into_owned()
-            }));
-            let failure = row.failure.as_deref();
-            let unscored: Vec<String> = row
-                .scores
-                .unscored()
-                .map(|(name, reason)| format!("{name}: {reason}"))
-                .collect();
-            record.push(row.cached.to_string());
-            record.push(
-                failure
-                    .map(|failure| failure.kind.to_string())
-                    .unwrap_or_default(),
-            );
-            record.push(
-                failure
-                    .map(|failure| failure.message.clone())
-                    .unwrap_or_default(),
-            );
-            record.push(unscored.join("; "));
-            let who = self.answered_by(&row.system).unwrap_or_default();
-            record.push(who.to_owned());
-            if has_text {
-                record.extend(texts_of(row));
-            }
-            record.extend(part_of.clone());
-            csv.write_record(record.iter().map(|cell| text_cell(cell).into_owned()))?;
-        }
-        csv.flush()
-    }
-}
-
-/// The last columns of CSV, where rows keep text.
-const TEXTS: [&str; 4] = ["question", "answer", "response", "finish_reason"];
-
-/// The cells of those columns.
-fn texts_of(row: &EvalRow) -> [String; 4] {
-    let cell = |value: Option<&Value>| match value {
-        None | Some(Value::Null) => String::new(),
-        Some(Value::String(text)) => text.clone(),
-        Some(other) => other.to_string(),
-    };
-    let text = row.text.as_deref();
-    let reply = row.reply.as_deref();
-    let ended = reply.and_then(|reply| reply.finish_reason.as_deref());
-    [
-        cell(text.and_then(|text| text.question.as_ref())),
-        cell(text.and_then(|text| text.answer.as_ref())),
-        cell(text.and_then(|text| text.response.as_ref())),
-        ended.unwrap_or_default().to_owned(),
-    ]
-}
-
-/// A number, or `null` when it is missing or not finite.
-fn number(value: Option<f64>) -> Value {
-    value.map_or(Value::Null, Value::from)
-}
-
-fn values_json(summary: &Summary) -> Map<String, Value> {
-    summary
-        .iter()
-        .map(|(name, measurement)| (name.to_owned(), number(measurement.value)))
-        .collect()
-}
-
-fn statistics_json(summary: &Summary) -> Map<String, Value> {
-    let statistic = |measurement: &Measurement| {
-        let mut entry = Map::new();
-        entry.insert("n".into(), json!(measurement.n?));
-        if let Some(examples) = measurement.examples {
-            entry.insert("examples".into(), json!(examples));
-        }
-        if let Some(stderr) = measurement.stderr {
-            entry.insert("stderr".into(), number(Some(stderr)));
-        }
-        if let Some(interval) = measurement.interval {
-            let ends = [interval.low, interval.high].map(|end| number(Some(end)));
-            entry.insert("ci95".into(), json!(ends));
-        }
-        Some(Value::Object(entry))
-    };
-    summary
-        .iter()
-        .filter_map(|(name, measurement)| Some((name.to_owned(), statistic(measurement)?)))
-        .collect()
-}
-
-impl Serialize for EvalResult {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        struct Rows<'a>(&'a [EvalRow]);
-        impl Serialize for Rows<'_> {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                let mut rows = serializer.serialize_seq(Some(self.0.len()))?;
-                for row in self.0 {
-                    rows.serialize_element(&row.to_json())?;
-                }
-                rows.end()
-            }
-        }
-        let per_system = |view: fn(&Summary) -> Map<String, Value>| -> IndexMap<&str, _> {
-            self.summary
-                .iter()
-                .map(|(name, summary)| (name.as_str(), view(summary)))
-                .collect()
-        };
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("rows", &Rows(&self.rows))?;
-        map.serialize_entry("summary", &per_system(values_json))?;
-        map.serialize_entry("timing", &self.timing)?;
-        map.serialize_entry("config", &self.config)?;
-        if !self.counts.is_empty() {
-            let counts = self.counts.iter();
-            let counts: IndexMap<_, _> = counts.map(|(name, one)| (name, one.to_json())).collect();
-            map.serialize_entry("counts", &counts)?;
-        }
-        let statistics = per_system(statistics_json);
-        if statistics.values().any(|entries| !entries.is_empty()) {
-            map.serialize_entry("statistics", &statistics)?;
-        }
-        if !self.datasets.is_empty() {
-            map.serialize_entry("datasets", &self.datasets)?;
-        }
-        if !self.tasks.is_empty() {
-            let tasks = self.tasks.iter();
-            let tasks: IndexMap<_, _> = tasks.map(|(name, one)| (name, &one.results)).collect();
-            map.serialize_entry("tasks", &tasks)?;
-        }
-        let rules = self.rules();
-        if !rules.is_empty() {
-            map.serialize_entry("rules", &rules)?;
-        }
-        if !self.provenance.is_empty() {
-            map.serialize_entry("provenance", &self.provenance)?;
-        }
-        if let Some(store) = &self.store {
-            map.serialize_entry("store", store)?;
-        }
-        if !self.gave_up.is_empty() {
-            map.serialize_entry("gave_up", &self.gave_up)?;
-        }
-        if self.interrupted {
-            map.serialize_entry("interrupted", &true)?;
-        }
-        if let Some(unfinished) = &self.unfinished {
-            map.serialize_entry("unfinished", unfinished)?;
-        }
-        if let Some(part_of) = self.part_of() {
-            map.serialize_entry("part_of", &part_of)?;
-        }
-        map.end()
     }
 }

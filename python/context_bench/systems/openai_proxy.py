@@ -12,13 +12,14 @@ __all__ = ["OpenAIProxy"]
 
 
 class OpenAIProxy(_OpenAIProxy):
-    """A system behind an OpenAI-compatible endpoint.
+    """A system behind an endpoint: OpenAI-compatible unless ``api`` says otherwise.
 
     Args:
         base_url: The address of the endpoint, with or without ``/v1``.
         model: The model to ask for.
         name: The name shown in results; default: ``openai_proxy_<host>``.
-        api_key: The API key; default: the environment variable ``OPENAI_API_KEY``.
+        api_key: The API key; default: the environment variable ``OPENAI_API_KEY``, or
+            ``ANTHROPIC_API_KEY`` with ``api="anthropic"``.
         system_prompt: A system message before all other messages.
         build_messages: A function from an example to messages, instead of the default ones.
         timeout: Time limit of one attempt, in seconds.
@@ -31,6 +32,10 @@ class OpenAIProxy(_OpenAIProxy):
         layout: Where the context goes when there is a question: ``"system"`` (its own message
             before the question), ``"user"`` (in the message of the question) or ``"tool"`` (as
             the result of a tool call).
+        api: The format in which the endpoint is asked: ``"openai"`` (chat completions; the
+            default), ``"responses"`` (OpenAI's Responses) or ``"anthropic"`` (Anthropic's
+            Messages; ``max_tokens`` is 4096 unless given, since the API demands a number).
+            Everything but ``extra_body`` is said in the words of chat completions.
 
     In a run, calls do not hold the interpreter unless ``build_messages`` is given. Changed
     attributes (``proxy.model = "other"``) apply from the next call or run.
@@ -55,6 +60,7 @@ class OpenAIProxy(_OpenAIProxy):
         stop: str | Sequence[str] | None = None,
         seed: int | None = None,
         layout: str | None = None,
+        api: str | None = None,
     ) -> None:
         super().__init__(
             base_url,
@@ -75,4 +81,5 @@ class OpenAIProxy(_OpenAIProxy):
                 "seed": seed,
             },
             layout=layout,
+            api=api,
         )

@@ -1,31 +1,19 @@
 //! The end of a run: writes the report and decides the exit code. Shared by `run`, `rescore` and
 //! `export`.
 
-use std::sync::Arc;
-
+use context_bench::gate::CheckedGate;
 use context_bench::plan::RunPlan;
 use context_bench::planner;
-use context_bench::registry::Registry;
-use context_bench::report::{Reporter, TableReport};
+use context_bench::report::described_gate;
 use context_bench::{Error, EvalResult};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output::{self, Sink};
+use crate::outputs::OpenOutputs;
+use crate::{job_summary, output};
 
-/// The reporter of an output format.
-pub(super) fn reporter(
-    format: Option<&str>,
-    to_file: bool,
-    registry: &Registry,
-) -> Result<Arc<dyn Reporter>, Failure> {
-    let format = format.unwrap_or("table");
-    if format == "table" && !to_file {
-        let width = output::width();
-        return Ok(Arc::new(TableReport { width }));
-    }
-    Ok(Arc::clone(registry.reporters.get(format)?))
-}
+/// Gates that are told about at the end; reports have all of them.
+const SHOWN_GATES: usize = 20;
 
 /// The result of a run and, if it ended early, the reason; only the reason when there is no
 /// result.
@@ -44,8 +32,7 @@ pub(super) fn found(
 /// Writes the report and decides the exit code.
 pub(super) fn finish(
     plan: &RunPlan,
-    reporter: &dyn Reporter,
-    sink: Sink,
+    outputs: OpenOutputs,
     result: &EvalResult,
     broken: Option<Failure>,
     stopped: bool,
@@ -80,11 +67,12 @@ pub(super) fn finish(
     }
     let nothing_ran = result.rows.iter().all(|row| !row.is_completed());
     if nothing_ran && !result.gave_up.is_empty() && result.gave_up.len() == result.summary.len() {
-        sink.discard();
+        outputs.discard();
         return Ok(Exit::BadInput);
     }
     output::notices(&planner::remarks(plan, result));
-    let written = sink.write(|out| reporter.write(result, out));
+    let written = outputs.write(result);
+    job_summary::append(result);
     if let Some(failure) = broken {
         output::error(&failure);
         return Ok(failure.exit);
@@ -104,11 +92,35 @@ pub(super) fn finish(
     if stopped {
         return Ok(Exit::Interrupted);
     }
+    let gates = failed_gates(&result.gates);
     let incomplete = is_partly_stored(result) || planner::nothing_scored(result).is_some();
     Ok(match verdict(plan, result) {
         Exit::Done if incomplete => Exit::RowsFailed,
+        Exit::Done => gates,
         exit => exit,
     })
+}
+
+/// Says which gates did not pass, and what that means for the exit code.
+pub(super) fn failed_gates(gates: &[CheckedGate]) -> Exit {
+    let failed: Vec<&CheckedGate> = gates.iter().filter(|gate| !gate.is_passed()).collect();
+    if failed.is_empty() {
+        return Exit::Done;
+    }
+    let all = gates.len();
+    let mut what = format!("{} of {all} gates did not pass", failed.len());
+    for gate in failed.iter().take(SHOWN_GATES) {
+        what += &format!("\n  {}", described_gate(gate));
+    }
+    if let Some(more) = failed.len().checked_sub(SHOWN_GATES).filter(|n| *n > 0) {
+        what += &format!("\n  and {more} more");
+    }
+    output::error(&Failure {
+        what,
+        hint: None,
+        exit: Exit::ThresholdMissed,
+    });
+    Exit::ThresholdMissed
 }
 
 /// Whether a store was asked for but does not hold the whole run.

@@ -6,6 +6,7 @@ use context_bench::dataset::catalog::{
     CacheState, Config, DatasetCatalog, HubAccess, Rule, Spec, Standing,
 };
 use context_bench::planner;
+use context_bench::proxy::ProxyCatalog;
 use context_bench::registry::Registry;
 use serde_json::{Map, Value, json};
 
@@ -13,11 +14,15 @@ use super::ls_tasks;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::list_args::{Kind, ListFormat, LsArgs};
-use crate::{hub, output, tasks, words};
+use crate::{env, hub, output, tasks, words};
 
 pub(crate) fn main(args: &LsArgs, registry: &Registry) -> Result<Exit, Failure> {
     if let Some(kind @ (Kind::Tasks | Kind::Groups | Kind::Tags | Kind::Subtasks)) = args.kind {
         return ls_tasks::main(kind, args, registry);
+    }
+    let proxies = ProxyCatalog::new(&args.include_path)?;
+    if args.kind == Some(Kind::Proxies) {
+        return show(vec![(Kind::Proxies, proxy_entries(&proxies, true))], args);
     }
     let registry = &tasks::included(registry, &args.include_path)?;
     let kinds = match args.kind {
@@ -29,10 +34,15 @@ pub(crate) fn main(args: &LsArgs, registry: &Registry) -> Result<Exit, Failure> 
         let details = args.kind == Some(Kind::Datasets);
         let entries = match kind {
             Kind::Datasets => dataset_entries(registry, details)?,
+            Kind::Proxies => proxy_entries(&proxies, false),
             _ => names(kind, registry),
         };
         listing.push((kind, entries));
     }
+    show(listing, args)
+}
+
+fn show(listing: Vec<(Kind, Vec<Entry>)>, args: &LsArgs) -> Result<Exit, Failure> {
     match args.output {
         ListFormat::Table => {
             let sections: Vec<_> = listing
@@ -80,9 +90,35 @@ fn names(kind: Kind, registry: &Registry) -> Vec<Entry> {
         Kind::Evaluators => registry.evaluators.describe().map(entry).collect(),
         Kind::Metrics => registry.metrics.describe().map(entry).collect(),
         Kind::Outputs => registry.reporters.describe().map(entry).collect(),
-        // `ls_tasks` lists these.
-        Kind::Tasks | Kind::Groups | Kind::Tags | Kind::Subtasks => Vec::new(),
+        // `proxy_entries` and `ls_tasks` list these.
+        Kind::Proxies | Kind::Tasks | Kind::Groups | Kind::Tags | Kind::Subtasks => Vec::new(),
     }
+}
+
+/// Proxies that can be started; with whether they are installed when only they are listed.
+fn proxy_entries(proxies: &ProxyCatalog, details: bool) -> Vec<Entry> {
+    let entries = proxies.iter().map(|profile| {
+        let mut entry = Entry::new(&profile.proxy, &profile.about);
+        let installed = profile.installed(&env::get("PATH").unwrap_or_default());
+        let state = match &installed {
+            Some(Some(version)) => format!("installed, {version}"),
+            Some(None) => "installed".to_owned(),
+            None => match &profile.install {
+                Some(install) => format!("not installed: {install}"),
+                None => "not installed".to_owned(),
+            },
+        };
+        if details {
+            entry.columns.insert(0, state);
+        }
+        let told = &mut entry.details;
+        told.insert("installed".into(), installed.is_some().into());
+        told.insert("version".into(), installed.flatten().into());
+        told.insert("install".into(), profile.install.clone().into());
+        told.insert("tried".into(), json!(profile.tried));
+        entry
+    });
+    entries.collect()
 }
 
 /// Registered datasets, then the catalog; with details when only datasets are listed.

@@ -22,6 +22,9 @@ pub(crate) fn main(args: &MemoryArgs, registry: &Registry, command: &str) -> Res
         quiet: args.run.quiet,
         dry_run: args.run.dry_run,
         command,
+        charted: false,
+        shard: Some(&args.run.shard),
+        engine: None,
     };
     run::run(&spec, &invocation, registry)
 }

@@ -3,6 +3,7 @@
 
 use std::cell::RefCell;
 use std::io::Write;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use context_bench::plan::{RequestSpec, RunSpec};
@@ -36,7 +37,7 @@ enum Format {
 pub(crate) fn main(args: &RenderArgs, registry: &Registry) -> Result<Exit, Failure> {
     let spec = spec_args::spec(&args.run, args.file.as_deref())?;
     // The output settings of a run file are about results, not requests.
-    let format = match args.run.output.as_deref() {
+    let format = match args.run.output.first().map(String::as_str) {
         None | Some("text") => Format::Text,
         Some("jsonl") => Format::Jsonl,
         Some(other) => {
@@ -71,7 +72,7 @@ fn requests(
     let requests = planner::requests(spec, args.id.as_deref(), &around);
     let requests = requests.inspect_err(|error| tasks::notice(error.notices()))?;
     tasks::notice(&requests.notices);
-    let sink = output::Sink::open(args.run.output_file.as_deref())?;
+    let sink = output::Sink::open(args.run.output_file.first().map(PathBuf::as_path))?;
     let written = match &sink {
         // Printed one by one: there may be many, and the first should appear soon.
         output::Sink::Stdout => {
@@ -235,7 +236,7 @@ fn prompts(
         .flatten()
         .flat_map(|task| task.warnings.clone());
     tasks::warn(&remarks.collect::<Vec<_>>());
-    let sink = output::Sink::open(args.run.output_file.as_deref())?;
+    let sink = output::Sink::open(args.run.output_file.first().map(PathBuf::as_path))?;
     let mut documents = Vec::new();
     for ((leaf, task), key) in leaves.iter().zip(&built).zip(tree.keys()) {
         let rendered = match task {

@@ -10,8 +10,8 @@ use super::{finish, run};
 use crate::args::{RescoreArgs, RunArgs};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output::{self, Sink};
-use crate::{progress, signals, spec_args, stores, surroundings, task_files, tasks};
+use crate::outputs::{self, Outputs};
+use crate::{output, progress, signals, spec_args, stores, surroundings, task_files, tasks};
 
 pub(crate) fn main(
     args: &RescoreArgs,
@@ -23,7 +23,7 @@ pub(crate) fn main(
     let started = SystemTime::now();
     let over = spec_args::flags(flags)?;
     let out = &over.output;
-    let reporter = finish::reporter(out.format.as_deref(), out.file.is_some(), registry)?;
+    let outputs = Outputs::new(&outputs::of_spec(out), registry, command)?;
     let folder = stores::folder(flags.cache_dir.as_deref());
     let store = stores::open(folder.as_deref())?;
     let reopened = ReopenedPlan::open_source(&store, &args.run_id)?;
@@ -31,17 +31,18 @@ pub(crate) fn main(
     tasks::notice(&rescoring.notices);
     output::notices(planner::nothing_kept(&store).as_slice());
     let files = task_files::open(out)?;
-    let sink = Sink::open(out.file.as_deref())?;
+    let texts = outputs.texts(!flags.no_text);
+    let outputs = outputs.open()?;
     let stop = Stop::new();
     let rescored = rescoring
         .evaluate
         .progress(progress::display(flags.quiet))
         .stop(stop.clone())
-        .keep_text(reporter.writes_rows() && !flags.no_text)
+        .keep_text(texts)
         .command(command);
     let runtime = run::runtime()?;
     let result = runtime.block_on(async {
-        let signals = signals::stop_on_interrupt(stop.clone());
+        let signals = signals::stop_on_interrupt(stop.clone(), signals::FINISHING);
         let result = rescored.run().await;
         signals.abort();
         result
@@ -49,12 +50,12 @@ pub(crate) fn main(
     let (result, broken) = match finish::found(result) {
         Ok(found) => found,
         Err(failure) => {
-            sink.discard();
+            outputs.discard();
             return Err(failure);
         }
     };
     let plan = &rescoring.manifest.plan;
-    let exit = finish::finish(plan, &*reporter, sink, &result, broken, stop.is_stopped())?;
+    let exit = finish::finish(plan, outputs, &result, broken, stop.is_stopped())?;
     files.write(started, &result.tasks)?;
     // Rescoring an incomplete run gives an incomplete result, even if every row was scored.
     let lacking = result.part_of().is_some()

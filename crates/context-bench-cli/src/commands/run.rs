@@ -4,28 +4,32 @@
 //! before everything has been checked.
 
 use std::path::Path;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use context_bench::error::Hint as _;
 use context_bench::plan::{RunSpec, Workers};
-use context_bench::planner::{self, PlannedRun};
+use context_bench::planner::{self, PlannedRun, Surroundings};
 use context_bench::registry::Registry;
 use context_bench::store::Store;
-use context_bench::{EvalResult, MaxWorkers, Stop};
+use context_bench::{EvalResult, MaxWorkers, Stop, TextsKept};
 
 use super::{dry_run, finish};
 use crate::args::RunArgs;
+use crate::engine::{self, EngineHost};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output::{self, Sink};
+use crate::outputs::{self, Outputs};
+use crate::reachability::UnreachableEndpoints;
+use crate::shard_args::ShardArgs;
 use crate::{
-    open_files, progress, reachability, signals, spec_args, surroundings, task_files, tasks,
+    open_files, output, progress, reachability, shards, signals, spec_args, stores, surroundings,
+    task_files, tasks,
 };
 
 pub(crate) fn main(
-    args: &RunArgs,
-    file: Option<&Path>,
+    (args, file): (&RunArgs, Option<&Path>),
     registry: &Registry,
+    engine: Option<&dyn EngineHost>,
     command: &str,
 ) -> Result<Exit, Failure> {
     let spec = spec_args::spec(args, file)?;
@@ -36,6 +40,9 @@ pub(crate) fn main(
         quiet: args.quiet,
         dry_run: args.dry_run,
         command,
+        charted: false,
+        shard: Some(&args.shard),
+        engine,
     };
     run(&spec, &invocation, registry)
 }
@@ -58,6 +65,12 @@ pub(crate) struct Invocation<'a> {
     pub(crate) dry_run: bool,
     /// The command line, without secrets.
     pub(crate) command: &'a str,
+    /// Whether the table of a terminal comes with a chart.
+    pub(crate) charted: bool,
+    /// How a shard works, if it is one.
+    pub(crate) shard: Option<&'a ShardArgs>,
+    /// What asks systems in other processes, if this program can.
+    pub(crate) engine: Option<&'a dyn EngineHost>,
 }
 
 /// Runs a spec.
@@ -89,10 +102,19 @@ async fn plan_and_run(
 ) -> Result<Exit, Failure> {
     let started = SystemTime::now();
     let out = &spec.output;
-    let reporter = finish::reporter(out.format.as_deref(), out.file.is_some(), registry)?;
-    let planned = planner::plan(spec, &surroundings::of(registry, invocation.quiet));
-    let planned = planned.inspect_err(|error| tasks::notice(error.notices()))?;
+    let mut outputs = Outputs::new(&outputs::of_spec(out), registry, invocation.command)?;
+    if invocation.charted {
+        outputs.add_chart();
+    }
+    let around = surroundings::of(registry, invocation.quiet);
+    let planned = planner::plan(spec, &around);
+    let mut planned = planned.inspect_err(|error| tasks::notice(error.notices()))?;
     tasks::notice(&planned.notices);
+    if planned.plan().scoring.baseline_run.is_some() {
+        let folder = spec.cache_dir.as_deref().filter(|dir| Store::exists(dir));
+        let store = folder.map(|dir| stores::open(Some(dir))).transpose()?;
+        planned.read_baseline(store.as_ref(), &around)?;
+    }
     let plan = planned.plan().clone();
     if !plan.harness.has_tasks && planned.examples.known_len() == Some(0) {
         output::notices(&planner::examples_read(&planned.skipped, &planned.repeated));
@@ -101,38 +123,47 @@ async fn plan_and_run(
     if invocation.dry_run {
         return dry_run::show(planned, spec);
     }
+    engine::check(&planned, invocation.engine)?;
     let files = task_files::open(out)?;
-    let sink = Sink::open(out.file.as_deref())?;
     let stop = Stop::new();
     let contents = ReportContents {
-        texts: reporter.writes_rows() && out.text.unwrap_or(true),
-        all_metrics: !matches!(out.format.as_deref(), None | Some("table")),
+        texts: outputs.texts(out.text.unwrap_or(true)),
+        all_metrics: !outputs.only_table() || !plan.scoring.gates.is_empty(),
     };
-    let outcome = match execute(planned, spec, invocation, contents, stop.clone()).await {
+    let outputs = outputs.open()?;
+    let outcome = match execute(planned, &around, spec, invocation, contents, stop.clone()).await {
         Ok(outcome) => outcome,
         Err(failure) => {
-            sink.discard();
+            outputs.discard();
             return Err(failure);
         }
     };
     let (result, broken) = match outcome.found {
+        // With few examples and many shards, one may get none.
+        Ok((result, None))
+            if spec.data.shard.is_some() && result.rows.is_empty() && !stop.is_stopped() =>
+        {
+            outputs.discard();
+            output::note("this shard has no examples");
+            return Ok(outcome.store_failed.unwrap_or(Exit::Done));
+        }
         Ok((result, None))
             if result.config["num_examples"] == 0
                 && !stop.is_stopped()
                 && !plan.harness.has_tasks =>
         {
-            sink.discard();
+            outputs.discard();
             return Err(planner::nothing_loaded().into());
         }
         Ok(all) => all,
         Err(failure) => {
-            sink.discard();
+            outputs.discard();
             return Err(failure);
         }
     };
     let interrupted = stop.is_stopped() && !stop.is_out_of_time();
     let nothing_ran = result.rows.iter().all(|row| !row.is_completed());
-    let exit = finish::finish(&plan, &*reporter, sink, &result, broken, interrupted)?;
+    let exit = finish::finish(&plan, outputs, &result, broken, interrupted)?;
     // Without a single answer, result files would only be misleading.
     if !nothing_ran && let Err(failure) = files.write(started, &result.tasks) {
         output::error(&failure);
@@ -140,9 +171,16 @@ async fn plan_and_run(
     }
     let lacking =
         !planner::without_values(&result).is_empty() || finish::lacks_documents(&plan, &result);
+    // What is missing because the time was up is no failure: the same command goes on.
+    let is_cut = stop.is_out_of_time() && result.interrupted;
     // A store that was asked for but did not work is a failure even if there are results.
+    let exit = match (exit, outcome.store_failed) {
+        (Exit::Done, Some(failed)) => failed,
+        (Exit::Done, None) if lacking => Exit::RowsFailed,
+        (exit, _) => exit,
+    };
     Ok(match exit {
-        Exit::Done if outcome.store_failed || lacking => Exit::RowsFailed,
+        Exit::RowsFailed if is_cut && outcome.store_failed.is_none() => Exit::NotNow,
         exit => exit,
     })
 }
@@ -151,7 +189,7 @@ async fn plan_and_run(
 #[derive(Clone, Copy)]
 struct ReportContents {
     /// The question and answer of each row.
-    texts: bool,
+    texts: TextsKept,
     /// Metrics that the table for terminals leaves out.
     all_metrics: bool,
 }
@@ -159,24 +197,55 @@ struct ReportContents {
 /// What a run led to.
 struct RunOutcome {
     found: Result<(EvalResult, Option<Failure>), Failure>,
-    /// Whether a store was asked for and could not be used.
-    store_failed: bool,
+    /// How the program ends, if a store was asked for and could not be used.
+    store_failed: Option<Exit>,
 }
 
 /// Checks that the endpoints are there, and runs.
 async fn execute(
-    planned: PlannedRun,
+    mut planned: PlannedRun,
+    around: &Surroundings,
     spec: &RunSpec,
     invocation: &Invocation<'_>,
     contents: ReportContents,
     stop: Stop,
 ) -> Result<RunOutcome, Failure> {
-    let has_store = spec.cache_dir.as_deref().is_some_and(Store::exists);
-    reachability::check_ready(&planned.systems.systems, has_store).await?;
-    let unreachable = reachability::check(&planned.systems, &planned.evaluators).await;
-    unreachable.require_some(spec.cache_dir.as_deref())?;
-    let (store, store_failed) = open_store(spec.cache_dir.as_deref());
+    let dir = spec.cache_dir.as_deref();
+    let folder = match &planned.shard {
+        Some(shard) => Some(shards::open(shard, dir, invocation.shard)?),
+        None => None,
+    };
+    let has_store = match &folder {
+        Some(folder) => folder.known > 0,
+        None => dir.is_some_and(Store::exists),
+    };
+    let patience = invocation.shard.and_then(|args| args.wait_ready);
+    let patience = Duration::from_secs_f64(patience.unwrap_or_default());
+    let mut unreachable = UnreachableEndpoints::default();
+    // What is asked elsewhere need not be reached from here.
+    if planned.engine.is_none() {
+        unreachable = reachability::wait(&planned.systems, &planned.evaluators, patience).await;
+        unreachable.require_some(has_store)?;
+        reachability::check_ready(&planned.systems, has_store).await?;
+    }
+    let (store, mut store_failed) = match &folder {
+        Some(folder) => (Some(folder.store.clone()), None),
+        None => open_store(dir),
+    };
     output::notices(&planned.systems.unlisted_models(store.as_ref()).await);
+    let asking = engine::Asking {
+        host: invocation.engine,
+        spec,
+        around,
+        stop: &stop,
+        shows_progress: !invocation.quiet,
+    };
+    let settled = engine::ask(&mut planned, store.as_ref(), &asking)?;
+    // What was dealt with is still summed up when the engine was stopped.
+    let stop = match &settled {
+        Some(_) if stop.is_stopped() => Stop::new(),
+        _ => stop,
+    };
     let systems = planned.systems.systems.clone();
     let (skipped, repeated) = (planned.skipped.clone(), planned.repeated.clone());
     let mut run = unreachable.give_up(planned.evaluate(), &systems, store.as_ref())?;
@@ -193,12 +262,23 @@ async fn execute(
         }
         None => {}
     }
-    let signals = signals::stop_on_interrupt(stop);
-    let done = run.run().await;
+    if let Some(settled) = &settled {
+        let (store, elsewhere) = (settled.store.clone(), settled.elsewhere.clone());
+        run = run.store(store).asked_elsewhere(elsewhere);
+    }
+    let signals = signals::stop_on_interrupt(stop, signals::FINISHING);
+    let mut done = run.run().await;
     signals.abort();
+    if let Some(folder) = folder {
+        store_failed = shards::finish(folder, dir, &mut done);
+    }
     output::notices(&planner::examples_read(&skipped, &repeated));
     let mut found = finish::found(done);
     if let Ok((result, _)) = &mut found {
+        if settled.is_some_and(|settled| settled.scratch().is_some()) {
+            // Nobody asked for a store, and this one is gone now.
+            result.store = None;
+        }
         planner::note_skipped(result, &skipped);
     }
     Ok(RunOutcome {
@@ -207,11 +287,11 @@ async fn execute(
     })
 }
 
-/// Opens the store if one is asked for, and says whether that failed. Without a store the run
-/// goes on in memory.
-fn open_store(cache_dir: Option<&Path>) -> (Option<Store>, bool) {
+/// Opens the store if one is asked for, and says how the program ends if that failed. Without a
+/// store the run goes on in memory.
+fn open_store(cache_dir: Option<&Path>) -> (Option<Store>, Option<Exit>) {
     let Some(dir) = cache_dir else {
-        return (None, false);
+        return (None, None);
     };
     match Store::open(dir) {
         Ok(opened) => {
@@ -219,7 +299,7 @@ fn open_store(cache_dir: Option<&Path>) -> (Option<Store>, bool) {
                 output::warning(note);
             }
             output::notices(planner::nothing_kept(&opened.store).as_slice());
-            (Some(opened.store), false)
+            (Some(opened.store), None)
         }
         Err(error) => {
             output::warning(&format!(
@@ -228,7 +308,7 @@ fn open_store(cache_dir: Option<&Path>) -> (Option<Store>, bool) {
             if let Some(hint) = error.hint() {
                 output::hint(&hint);
             }
-            (None, true)
+            (None, Some(Exit::RowsFailed))
         }
     }
 }

@@ -1,10 +1,14 @@
 //! `show NAME`: the description of a dataset, one of its examples, and the messages that a system
 //! would get for it.
 
+use std::path::Path;
+use std::sync::Arc;
+
 use context_bench::Example;
 use context_bench::dataset::catalog::{Config, LoadSettings};
 use context_bench::dataset::{DatasetRef, DatasetTarget};
 use context_bench::planner;
+use context_bench::proxy::{ProxyCatalog, ProxyProfile};
 use context_bench::registry::{DatasetRequest, Registry};
 use context_bench::system::{self, Layout};
 use context_bench::task::TaskIndex;
@@ -36,6 +40,13 @@ pub(crate) fn main(args: &ShowArgs, registry: &Registry) -> Result<Exit, Failure
         ))
         .hint("`show RUN ID` shows one example of a run, `runs show RUN` shows the run"));
     }
+    if let Some(profile) = proxy(args)? {
+        match args.output {
+            ListFormat::Table => output::data(&profile.to_yaml())?,
+            ListFormat::Json => output::json(&json!(profile))?,
+        }
+        return Ok(Exit::Done);
+    }
     let task_index = tasks::task_index(registry, &args.include_path)?;
     let mut registry = registry.clone();
     registry.catalog = task_index.datasets.clone();
@@ -66,6 +77,22 @@ pub(crate) fn main(args: &ShowArgs, registry: &Registry) -> Result<Exit, Failure
         ListFormat::Json => output::json(&view.json(&example))?,
     }
     Ok(Exit::Done)
+}
+
+/// The proxy that a name means, or the path of a profile.
+fn proxy(args: &ShowArgs) -> Result<Option<Arc<ProxyProfile>>, Failure> {
+    if ProxyProfile::is_file(Path::new(&args.name)) {
+        return Ok(Some(Arc::new(ProxyProfile::read(Path::new(&args.name))?)));
+    }
+    let name = args.name.as_str();
+    // Files of the user may be thousands: they are looked through only for a name like one.
+    match DatasetRef::parse(name).is_ok() && name.contains(['/', ':', '@', '=']) {
+        true => Ok(None),
+        false => {
+            let catalog = ProxyCatalog::new(&args.include_path)?;
+            Ok(catalog.iter().find(|one| one.proxy == name).cloned())
+        }
+    }
 }
 
 /// Whether a name means a task: it is not a dataset, or is spelled as only tasks are.

@@ -169,7 +169,7 @@ fn sent(row: &ShownRow, most: usize) -> String {
                     serde_json::from_str(&request.body).unwrap_or_default();
                 for (name, value) in &body {
                     match (name.as_str(), value) {
-                        ("messages", Value::Array(messages)) => {
+                        ("messages" | "input", Value::Array(messages)) => {
                             for message in messages {
                                 text += &message_line(message, most);
                             }
@@ -205,8 +205,11 @@ fn sent(row: &ShownRow, most: usize) -> String {
 
 /// A message of a request.
 fn message_line(message: &Value, most: usize) -> String {
-    let role = message["role"].as_str().unwrap_or("?");
+    // What stands among the messages of Responses has a type and no role.
+    let role = message["role"].as_str().or(message["type"].as_str());
+    let role = role.unwrap_or("?");
     let content = match &message["content"] {
+        Value::Null if message.get("tool_calls").is_none() => message.to_string(),
         Value::Null => message["tool_calls"].to_string(),
         content => words::plain(content),
     };

@@ -1,7 +1,7 @@
 //! Attacks on the program, as one command: `make attack`.
 //!
 //! Each field is a file of its own: it damages stores, kills runs, lets programs try
-//! to get out, plants keys, sends bombs, and tells a [`Siege`] what it tried and
+//! to get out, plants keys, breaks proxies, sends bombs, and tells a [`Siege`] what it tried and
 //! whether that held. `cargo test` runs a part of it (`--whole` for all); one thing
 //! that gave way is a failure, with what was tried and what came of it.
 //!
@@ -28,6 +28,7 @@ mod sandbox;
 mod secrets;
 mod siege;
 mod stores;
+mod tap;
 mod templates;
 mod terminals;
 
@@ -36,11 +37,12 @@ use std::process::ExitCode;
 use siege::{Attack, Siege};
 
 /// What is attacked, in the order of the table.
-const FIELDS: [(&str, Attack); 7] = [
+const FIELDS: [(&str, Attack); 8] = [
     ("stores", stores::attack),
     ("kills", kills::attack),
     ("sandbox", sandbox::attack),
     ("secrets", secrets::attack),
+    ("tap", tap::attack),
     ("templates", templates::attack),
     ("hub", hub::attack),
     ("terminals", terminals::attack),

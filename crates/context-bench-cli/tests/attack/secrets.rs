@@ -138,6 +138,12 @@ pub(crate) fn base(data: &Path, names: &[&str]) -> Vec<(&'static str, String)> {
         [] | ["run"] => run(),
         ["render"] => run().into_iter().take(2).collect(),
         ["rescore"] => vec![("cache-dir", "store".to_owned())],
+        // It must not begin to listen: it would never end.
+        ["tap"] => vec![
+            ("upstream", "http://127.0.0.1:9".to_owned()),
+            ("log", "no folder/run.jsonl".to_owned()),
+            ("api-key-env", "NOT_SET".to_owned()),
+        ],
         ["runs", ..] | ["export"] => vec![("cache-dir", "store".to_owned())],
         _ => Vec::new(),
     }

@@ -21,6 +21,23 @@ fn stronger_compression_costs_quality() {
         assert_eq!(counts["scored"], 110, "{system}");
     }
     assert_eq!(result["summary"].as_object().unwrap().len(), 7);
+    let comparison = &result["comparison"];
+    assert_eq!(comparison["baseline"], "passthrough");
+    let verdict = |system: &str| {
+        let systems = comparison["systems"].as_array().unwrap();
+        let found = systems.iter().find(|one| one["system"] == system).unwrap();
+        found["verdict"].as_str().unwrap().to_owned()
+    };
+    for system in [
+        "extractive 2%",
+        "truncate 50%",
+        "truncate 25%",
+        "truncate 10%",
+    ] {
+        assert_eq!(verdict(system), "worse", "{system}");
+    }
+    // It gives the very same answers: nothing is shown, in either direction.
+    assert_eq!(verdict("dedup"), "inconclusive");
 }
 
 #[test]

@@ -1,5 +1,5 @@
 # Makes the last run of a store one of an earlier version, which kept no spec and no plan.
-# The checksum is that of `store/run.rs`.
+# The checksum is that of `store/run_table.rs`.
 import hashlib, json, sqlite3, struct, sys
 
 db = sqlite3.connect(sys.argv[1])
@@ -17,7 +17,7 @@ whole = lambda number: sha.update(struct.pack("<q", number))
 sized = lambda data: sha.update(struct.pack("<Q", len(data)) + data)
 text = lambda data: (whole(1), sized(data.encode()))
 sized(b"runs")
-whole(number), text(run), whole(created), whole(1), whole(finished)
+text(run), whole(created), whole(1), whole(finished)
 text(status), text(command), text(config)
 own = "SELECT m.name, s.key FROM run_systems m JOIN systems s ON s.id = m.system"
 systems = db.execute(f"{own} WHERE m.run = ? ORDER BY m.number", (number,)).fetchall()

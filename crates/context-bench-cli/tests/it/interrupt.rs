@@ -144,7 +144,8 @@ fn hung_up(nohup: bool) -> (Option<i32>, serde_json::Value, String) {
     let cache = folder.path().join("cache");
     let script = match nohup {
         true => "trap '' HUP; exec \"$@\"",
-        false => "exec \"$@\"",
+        // The tests themselves may run under `nohup`.
+        false => "exec env --default-signal=HUP \"$@\"",
     };
     let mut command = Command::new("sh");
     command.args(["-c", script, "sh", env!("CARGO_BIN_EXE_context-bench")]);

@@ -108,6 +108,6 @@ fn what_is_wrong_with_a_judge_is_said_before_anything_is_sent() {
     .is_error(&["two evaluators yield the score `a`", "llm_judge:score=NAME"]);
     with(&["--evaluator", "llm_judge"]).is_error(&["no endpoint to ask", "--judge-url"]);
     with(&["--evaluator", "llm_judge:url=http://127.0.0.1:1"])
-        .is_error(&["cannot connect", "127.0.0.1:1"]);
+        .is_not_now(&["cannot connect", "127.0.0.1:1"]);
     assert_eq!(server.request_count(), 0);
 }

@@ -31,7 +31,7 @@ fn conversation(id: &str, sessions: &[&[&str]], qa: &Value) -> Value {
 }
 
 /// A folder with two conversations and seven questions.
-fn locomo() -> (tempfile::TempDir, PathBuf) {
+pub(crate) fn locomo() -> (tempfile::TempDir, PathBuf) {
     let first = conversation(
         "conv-1",
         &[
@@ -83,7 +83,7 @@ fn dataset(path: &Path) -> String {
     format!("locomo={}", path.display())
 }
 
-fn memory(path: &Path, args: &[&str]) -> Done {
+pub(crate) fn memory(path: &Path, args: &[&str]) -> Done {
     let dataset = dataset(path);
     run(&[&["memory", "--dataset", &dataset], args].concat())
 }
@@ -92,7 +92,7 @@ const SYSTEMS: [&str; 8] = [
     "--system", "none", "--system", "bm25", "--system", "hybrid", "--system", "oracle",
 ];
 
-fn value(result: &Value, system: &str, key: &str) -> f64 {
+pub(crate) fn value(result: &Value, system: &str, key: &str) -> f64 {
     let value = &result["summary"][system][key];
     value
         .as_f64()

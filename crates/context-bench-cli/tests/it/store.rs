@@ -544,7 +544,7 @@ fn limits_of_time_and_rate_are_kept() {
         "json",
     ];
     let done = run(&[&base[..], &["--max-time", "1", "--max-workers", "2"]].concat());
-    assert_eq!(done.code, 3, "{done}");
+    assert_eq!(done.code, 75, "{done}");
     let counts = &done.json()["counts"]["p"];
     assert!(counts["scored"].as_u64().unwrap() < 50, "{counts}");
     assert_eq!(counts["planned"], 400);
@@ -597,7 +597,7 @@ fn waiting_for_our_own_rate_is_never_too_late_and_ends_with_the_run() {
     assert_eq!(paced.code, 0, "{paced}");
     assert_eq!(paced.json()["counts"]["p"]["scored"], 20, "{paced}");
     let stopped = run(&[&base[..], &["--rps", "0.2", "--max-time", "1"]].concat());
-    assert_eq!(stopped.code, 3, "{stopped}");
+    assert_eq!(stopped.code, 75, "{stopped}");
     let counts = &stopped.json()["counts"]["p"];
     assert_eq!(
         (&counts["planned"], &counts["failed"]),
@@ -796,7 +796,7 @@ fn what_is_stored_needs_no_endpoint() {
     );
     // Another model has no answers here: the address is all that matters then.
     let other = run(&[&base[..], &["--model", "other"]].concat());
-    other.is_error(&["cannot connect"]);
+    other.is_not_now(&["cannot connect"]);
     // Answers that no judge has seen stay unscored, and nothing is tried.
     let judged = run(&[&base[..], &["-n", "6", "--judge-model", "other"]].concat());
     assert_eq!(judged.json()["counts"]["p"]["unscored"], 6, "{judged}");

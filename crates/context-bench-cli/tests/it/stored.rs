@@ -118,7 +118,7 @@ fn a_run_that_ended_early_says_how_far_it_came() {
     let cache = folder.path().join("cache");
     let args = ["--proxy", &server.url(), "--dataset", arg(&path)];
     let done = run(&[&args[..], &["--cache-dir", arg(&cache), "--max-time", "3"]].concat());
-    assert_eq!(done.code, 3, "{done}");
+    assert_eq!(done.code, 75, "{done}");
     let listed = run(&["runs", "--cache-dir", arg(&cache)]);
     assert!(listed.stdout.contains(" of 60 scored"), "{listed}");
     assert!(!listed.stdout.contains("60 of 60"), "{listed}");

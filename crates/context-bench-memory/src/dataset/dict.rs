@@ -163,26 +163,26 @@ fn question(
     })
 }
 
+impl Turn {
+    /// The `content` of the turn in a map: with time and name where the data names speakers. A
+    /// chat of a user with an assistant has nothing to say about who speaks.
+    pub fn dict_content(&self) -> String {
+        let Some(speaker) = self.speaker.as_deref() else {
+            return self.text.clone();
+        };
+        let mut content = String::new();
+        if let Some(time) = &self.time {
+            content += &format!("[{time}] ");
+        }
+        if !speaker.starts_with("Speaker_") {
+            content += &format!("{speaker}: ");
+        }
+        content + &self.content()
+    }
+}
+
 fn turn_map(turn: &Turn) -> Value {
-    let mut content = String::new();
-    if let Some(time) = &turn.time {
-        content += &format!("[{time}] ");
-    }
-    if let Some(speaker) = turn.speaker.as_deref()
-        && !speaker.starts_with("Speaker_")
-    {
-        content += &format!("{speaker}: ");
-    }
-    content += &turn.text;
-    if let Some(picture) = &turn.picture {
-        let space = if turn.text.is_empty() { "" } else { " " };
-        content += &format!("{space}[shares {picture}]");
-    }
-    // A chat of a user with an assistant has nothing to say about who speaks.
-    let content = match &turn.speaker {
-        Some(_) => content,
-        None => turn.text.clone(),
-    };
+    let content = turn.dict_content();
     let mut map = json!({
         "role": turn.role,
         "content": content,

@@ -3,13 +3,16 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use context_bench::chat::{Endpoint, Pace};
 use context_bench::dataset::{RepeatedIds, Skipped};
 use context_bench::memory::MemoryProvider as _;
 use context_bench::plan::{BenchmarkSpec, OutputSpec, RunPlan, RunSpec, SystemSpec, Workers};
-use context_bench::planner::{self, Given, GivenExamples, Notice};
+use context_bench::planner::{
+    self, Given, GivenExamples, Notice, PlannedRun, SettledUnits, Surroundings,
+};
 use context_bench::store::Store;
 use context_bench::tokens::{TokenCounter, Tokenizer};
-use context_bench::{EvalResult, Evaluate, Metric};
+use context_bench::{EvalResult, Evaluate, Example, Metric, Stop};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -17,13 +20,17 @@ use super::FRAMES;
 use crate::error::{bad_value, bug, with_hint};
 use crate::evaluator::NativeEvaluator;
 use crate::executor::PythonExecutor;
+use crate::leases::NativeLeases;
 use crate::memory::PythonMemory;
 use crate::metric::RunMetric;
 use crate::native_system::NativeSystem;
 use crate::notices::{notice_text, store_warnings, warn, warn_of_unlisted_models};
 use crate::proxy::NativeProxy;
 use crate::system::UnstorableAnswers;
-use crate::{convert, evaluator, examples, surroundings, system, task_results, tokens};
+use crate::units::NativeUnits;
+use crate::{
+    blocking, convert, engine, evaluator, examples, surroundings, system, task_results, tokens,
+};
 
 /// The most worker threads for Python code with `max_workers="auto"`.
 const AUTO_THREADS: usize = 32;
@@ -54,6 +61,53 @@ pub(crate) struct EvaluateRequest<'py> {
     tokenizer: Option<Bound<'py, PyAny>>,
     pub(super) display: Option<Bound<'py, PyAny>>,
     pub(super) aio: Bound<'py, PyAny>,
+    /// In runs of several processes: what they all have in common.
+    salt: Option<String>,
+    /// In runs of several processes: the requests that this one may make.
+    leases: Option<Bound<'py, NativeLeases>>,
+    /// Who asks systems in other processes.
+    executor: Option<Bound<'py, PyAny>>,
+    /// In such a process: what it is to ask about.
+    unit: Option<UnitRequest<'py>>,
+}
+
+/// What a process says about itself: identities of what it would use, and endpoints that it cannot
+/// reach.
+pub(super) type NodeReport = (Vec<(String, String)>, Vec<String>);
+
+/// A unit of a run, as the driver hands it out.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct UnitRequest<'py> {
+    /// What the driver decided, as JSON.
+    plan: String,
+    /// The examples; none for a look whether everything is there.
+    data: Option<Vec<u8>>,
+    /// Dicts of examples that travel as they are, by place.
+    dicts: Vec<Option<Bound<'py, PyAny>>>,
+}
+
+impl UnitRequest<'_> {
+    fn plan(&self) -> PyResult<RunPlan> {
+        serde_json::from_str(&self.plan).map_err(|error| bug(&error.to_string()))
+    }
+
+    fn examples(&self) -> PyResult<Vec<Example>> {
+        let Some(data) = &self.data else {
+            return Ok(Vec::new());
+        };
+        let mut failure = None;
+        let apart = |place: usize| {
+            let dict = self.dicts.get(place)?.as_ref()?;
+            let made = examples::example(dict, place);
+            made.map_err(|error| failure = Some(error)).ok()
+        };
+        let examples = planner::unit_examples(data, apart);
+        match failure {
+            Some(error) => Err(error),
+            None => examples.map_err(|error| bad_value(&error)),
+        }
+    }
 }
 
 /// A run that is ready to begin.
@@ -64,6 +118,8 @@ pub(super) struct PreparedRun {
     /// Warnings for the user.
     pub(super) warnings: Vec<String>,
     pub(super) closing: ClosingWarnings,
+    /// The folder of a store that nobody asked for, until the run is over.
+    pub(super) scratch: Option<SettledUnits>,
 }
 
 /// What is needed to warn the user when the run is over.
@@ -95,6 +151,19 @@ struct SystemNotes {
 }
 
 impl<'py> EvaluateRequest<'py> {
+    /// How fast endpoints may be asked, when a quota outside decides that.
+    pub(super) fn pace(&self) -> Option<Arc<Pace>> {
+        self.leases.as_ref().map(|leases| leases.get().pace())
+    }
+
+    /// What all processes of a run have in common, if it has several.
+    pub(super) fn salt(&self, py: Python<'py>, spec: &RunSpec) -> PyResult<Option<String>> {
+        match &self.salt {
+            None if self.executor.is_some() || spec.engine.is_some() => engine::salt(py).map(Some),
+            salt => Ok(salt.clone()),
+        }
+    }
+
     /// The spec, without the objects.
     pub(super) fn spec(&self, py: Python<'py>) -> PyResult<RunSpec> {
         if let Ok(path) = self.spec.extract::<PathBuf>() {
@@ -158,6 +227,8 @@ impl<'py> EvaluateRequest<'py> {
         mut spec: RunSpec,
     ) -> PyResult<PreparedRun> {
         let mut around = surroundings::of(py, self.index.clone())?;
+        // What workers plan: they add the objects themselves.
+        let asked = spec.clone();
         let given = &mut around.given;
         let counter = self.counter(&spec, executor)?;
         let mut notes = match spec.memory {
@@ -168,7 +239,15 @@ impl<'py> EvaluateRequest<'py> {
         let metrics = self.add_metrics(&mut spec, all_scores_known)?;
         self.add_data(&mut spec, given, executor)?;
         given.counter = Some(counter);
-        let planned = match py.detach(|| planner::plan(&spec, &around)) {
+        given.pace = self.pace();
+        let planned = match &self.unit {
+            Some(unit) => {
+                let (plan, examples) = (unit.plan()?, unit.examples()?);
+                py.detach(|| planner::plan_unit(&spec, &plan, examples, &around))
+            }
+            None => py.detach(|| planner::plan(&spec, &around)),
+        };
+        let mut planned = match planned {
             Ok(planned) => planned,
             Err(error) => {
                 for notice in Notice::shown(error.notices()) {
@@ -191,8 +270,12 @@ impl<'py> EvaluateRequest<'py> {
             unstorable: notes.unstorable,
         };
         let store = open_store(py, &spec, &notes.unidentified, &mut warnings);
+        py.detach(|| planned.read_baseline(store.as_ref(), &around))
+            .map_err(|error| bad_value(&error))?;
         warn_of_unlisted_models(py, &planned.systems, store.as_ref(), &mut warnings)?;
         let keep_text = spec.output.text.unwrap_or(true);
+        let known = (store.as_ref(), &around, executor.salt());
+        let settled = self.ask_elsewhere(py, &mut planned, &asked, known, &mut warnings)?;
         let mut evaluate = planned.evaluate().keep_text(keep_text);
         for metric in metrics.iter().flatten() {
             if let RunMetric::Native(tracked) = metric {
@@ -209,12 +292,81 @@ impl<'py> EvaluateRequest<'py> {
         if let Some(store) = store {
             evaluate = evaluate.store(store);
         }
+        if let Some(settled) = &settled {
+            let (store, elsewhere) = (settled.store.clone(), settled.elsewhere.clone());
+            evaluate = evaluate.store(store).asked_elsewhere(elsewhere);
+        }
         Ok(PreparedRun {
             evaluate,
             metrics,
             warnings,
             closing,
+            scratch: settled,
         })
+    }
+
+    /// Lets an engine ask the systems of a run, if it has one.
+    fn ask_elsewhere(
+        &self,
+        py: Python<'py>,
+        planned: &mut PlannedRun,
+        asked: &RunSpec,
+        (store, around, salt): (Option<&Store>, &Surroundings, Option<&str>),
+        warnings: &mut Vec<String>,
+    ) -> PyResult<Option<SettledUnits>> {
+        let engine = match (&self.executor, planned.engine.take()) {
+            (Some(executor), _) => executor.clone(),
+            (None, Some(cluster)) => engine::of(py, &cluster)?,
+            (None, None) => return Ok(None),
+        };
+        let units = planned.hand_out(asked, store.cloned(), around);
+        let units = units.map_err(|error| bad_value(&error))?;
+        let stop = Stop::new();
+        let units = Bound::new(
+            py,
+            NativeUnits::new(units, stop.clone(), salt.unwrap_or_default().to_owned()),
+        )?;
+        let objects = (&self.systems, &self.evaluators, &self.tokenizer);
+        engine.call_method1("_ask", (&units, objects, self.display.is_some()))?;
+        if stop.is_out_of_time() {
+            warnings.push(planner::OUT_OF_TIME.to_owned());
+        }
+        let settled = units.get().take()?.settle(planned, stop.is_stopped());
+        settled.map(Some).map_err(|error| bad_value(&error))
+    }
+
+    /// What a process says about itself before it gets a unit: what it would ask, and which
+    /// endpoints it cannot reach.
+    pub(super) fn look(
+        &self,
+        py: Python<'py>,
+        executor: &Arc<PythonExecutor>,
+        mut spec: RunSpec,
+    ) -> PyResult<NodeReport> {
+        let mut around = surroundings::of(py, self.index.clone())?;
+        let counter = self.counter(&spec, executor)?;
+        self.add_systems(&mut spec, &mut around.given, executor, &counter)?;
+        self.add_evaluators(&mut spec, &mut around.given, executor)?;
+        around.given.counter = Some(counter);
+        let plan = self.unit.as_ref().map(UnitRequest::plan).transpose()?;
+        let plan = plan.ok_or_else(|| bug("a look without a unit"))?;
+        let planned = py.detach(|| planner::plan_unit(&spec, &plan, Vec::new(), &around));
+        let planned = planned.map_err(|error| bad_value(&error))?;
+        let reaching = async {
+            let mut unreachable = Vec::new();
+            for (endpoint, _) in planned.systems.endpoints() {
+                unreachable.extend(reach(endpoint).await);
+            }
+            for url in planned.evaluators.iter().filter_map(|one| one.endpoint()) {
+                if let Ok(endpoint) = Endpoint::parse(&url) {
+                    unreachable.extend(reach(&endpoint).await);
+                }
+            }
+            unreachable.dedup();
+            unreachable
+        };
+        let unreachable = blocking::wait(py, reaching)?;
+        Ok((planned.identities(), unreachable))
     }
 
     fn add_systems(
@@ -331,7 +483,11 @@ impl<'py> EvaluateRequest<'py> {
         if let Some(dataset) = &self.dataset {
             let dataset = match spec.memory {
                 // Planning looks at all conversations, while this thread can serve nobody.
-                Some(_) => examples::all(dataset)?,
+                Some(_) => examples::all(dataset, None)?,
+                // An engine is given all of them before the run begins.
+                None if self.executor.is_some() || spec.engine.is_some() => {
+                    examples::all(dataset, self.max_examples)?
+                }
                 None => examples::dataset(dataset, self.max_examples, executor)?,
             };
             given
@@ -350,6 +506,20 @@ impl<'py> EvaluateRequest<'py> {
         }
         Ok(())
     }
+}
+
+/// Why an endpoint cannot be reached. Behind an outgoing proxy the host itself need not be.
+async fn reach(endpoint: &Endpoint) -> Option<String> {
+    let names = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"];
+    let set = |name: String| std::env::var(name).is_ok_and(|value| !value.is_empty());
+    let mut proxies = names.iter();
+    if !endpoint.is_loopback()
+        && proxies.any(|name| set((*name).to_owned()) || set(name.to_lowercase()))
+    {
+        return None;
+    }
+    let reached = endpoint.check_reachable().await;
+    reached.err().map(|problem| problem.to_string())
 }
 
 fn has_tasks(spec: &RunSpec) -> bool {

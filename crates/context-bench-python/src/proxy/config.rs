@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use context_bench::System as _;
+use context_bench::chat::{Api, UnknownApi};
 use context_bench::system::{Layout, OpenAiProxy, OpenAiProxySettings, UnknownLayout};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -75,6 +76,10 @@ pub(super) fn layout(name: &str) -> PyResult<Layout> {
         .map_err(|error: UnknownLayout| bad_value(&error))
 }
 
+pub(super) fn api(name: &str) -> PyResult<Api> {
+    name.parse().map_err(|error: UnknownApi| bad_value(&error))
+}
+
 pub(super) fn retries(n: i64) -> PyResult<u32> {
     u32::try_from(n).map_err(|_| {
         let what = format!("`max_retries` cannot be {n}\nhint: 0 means a single attempt");
@@ -82,9 +87,9 @@ pub(super) fn retries(n: i64) -> PyResult<u32> {
     })
 }
 
-/// The API key in the environment.
-pub(super) fn environment_key() -> Option<String> {
-    std::env::var("OPENAI_API_KEY")
+/// The key of an API in the environment.
+pub(crate) fn environment_key(api: Api) -> Option<String> {
+    std::env::var(api.key_variable())
         .ok()
         .filter(|key| !key.is_empty())
 }

@@ -40,7 +40,8 @@ pub(super) fn reduce<'py>(
         }
         None => String::new(),
     };
-    let rest = (failure, handle.unscored(py)?, row.cached, reply, text);
+    let wire = serde_json::to_string(&row.wire).unwrap_or_default();
+    let rest = (failure, handle.unscored(py)?, row.cached, reply, text, wire);
     Ok((restore, (fields, rest).into_pyobject(py)?))
 }
 
@@ -57,12 +58,13 @@ pub(crate) fn restore_row<'py>(
         bool,
         String,
         String,
+        String,
     ),
 ) -> PyResult<Bound<'py, NativeRow>> {
     let py = fields.py();
     let handle = py.get_type::<NativeRow>().call1(fields.clone())?;
     let handle = handle.cast_into::<NativeRow>()?;
-    let (failure, unscored, cached, reply, text) = rest;
+    let (failure, unscored, cached, reply, text, wire) = rest;
     let mut row = handle.get().current(py)?;
     row.failure = failure.map(|(kind, message, traceback)| {
         let mut failure = Failure::new(failure_kind(&kind), message);
@@ -75,6 +77,7 @@ pub(crate) fn restore_row<'py>(
     }
     row.cached = cached;
     row.reply = serde_json::from_str(&reply).unwrap_or_default();
+    row.wire = serde_json::from_str(&wire).unwrap_or_default();
     if row.added.as_deref() == Some(&own_metadata(&row)) {
         row.added = None;
     }
@@ -87,6 +90,7 @@ pub(crate) fn restore_row<'py>(
             answer,
             response,
             reasoning,
+            contexts: None,
         })
     });
     Bound::new(py, NativeRow::of(Arc::new(vec![row]), 0))

@@ -2,19 +2,21 @@
 //!
 //! Started with `namespaces`, it makes new user and process namespaces and starts
 //! itself again with `inside`; started so, or with `restrict`, it reads its job, applies
-//! it and executes Python. Started with `warden` it waits for our end. It is a fresh process with one thread, so all of this is
+//! it and executes Python. Started with `warden` it waits for our end, with `guard` it runs a
+//! program that ends with us. It is a fresh process with one thread, so all of this is
 //! ordinary safe code. It says `ready` with the key of its job before it becomes
 //! Python; without that nothing that follows is believed.
 
 mod files;
 mod filter;
+mod guard;
 mod limits;
 mod namespaces;
 mod syscalls;
 mod user;
 mod warden;
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -47,12 +49,13 @@ impl<T, E: Display> AtStep<T> for Result<T, E> {
 }
 
 /// Runs the launcher; comes back only when something failed.
-pub(super) fn run(stage: Option<&OsStr>) -> ExitCode {
+pub(super) fn run(stage: Option<&OsStr>, words: impl Iterator<Item = OsString>) -> ExitCode {
     let done = match stage.and_then(OsStr::to_str) {
         Some("namespaces") => own_session().and_then(|()| namespaces::enter()),
         Some("restrict") => own_session().and_then(|()| restrict()),
         Some(namespaces::INSIDE) => restrict(),
         Some(super::warden::STAGE) => warden::run(),
+        Some(super::guard::STAGE) => guard::run(words),
         _ => Err(FailedStep {
             step: "arguments",
             reason: "this is for the sandbox only".into(),

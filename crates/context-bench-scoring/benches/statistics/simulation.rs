@@ -36,7 +36,7 @@ impl Law {
 
 /// How many of the intervals hold the truth: n, law, size of clusters, share of a cluster that goes
 /// the same way.
-const COVERAGE: [(usize, Law, usize, f64); 13] = [
+const COVERAGE: [(usize, Law, usize, f64); 14] = [
     (40, Law::PassOrFail(0.1, 0.1), 1, 0.0),
     (100, Law::PassOrFail(0.1, 0.1), 1, 0.0),
     (100, Law::PassOrFail(0.05, 0.05), 1, 0.0),
@@ -50,6 +50,8 @@ const COVERAGE: [(usize, Law, usize, f64); 13] = [
     (3000, Law::PassOrFail(0.06, 0.04), 10, 0.5),
     (50, Law::Exponential, 1, 0.0),
     (200, Law::Exponential, 1, 0.0),
+    // From 20,000 on neighbours are put into cells.
+    (25_000, Law::Exponential, 1, 0.0),
 ];
 
 pub(super) fn coverage() {

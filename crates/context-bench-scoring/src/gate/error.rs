@@ -81,6 +81,14 @@ pub enum GateProblem {
         /// Those that there are.
         known: Vec<String>,
     },
+    /// A system that the run does not have.
+    #[error("there is no system `{name}`")]
+    System {
+        /// Its name.
+        name: String,
+        /// Those that there are.
+        known: Vec<String>,
+    },
     /// A dataset, task or group that the run does not have.
     #[error("there is no dataset, task or group `{name}`")]
     Benchmark {
@@ -122,9 +130,9 @@ impl Hint for GateError {
                 "write `{function}(f1)`, or `{function}(f1 - baseline)` for the paired difference"
             )),
             GateProblem::WhichBaseline => Some("name it: `baseline(f1)`".into()),
-            GateProblem::Metric { name, known } | GateProblem::Benchmark { name, known } => {
-                near(name, known)
-            }
+            GateProblem::Metric { name, known }
+            | GateProblem::Benchmark { name, known }
+            | GateProblem::System { name, known } => near(name, known),
             GateProblem::Number { .. } | GateProblem::Unexpected { .. } | GateProblem::TooDeep => {
                 None
             }

@@ -36,8 +36,7 @@ pub(super) fn parse(text: &str) -> Result<GateRule, GateError> {
         if rule.benchmarks.is_empty() && parser.take_word("on") {
             rule.benchmarks = parser.names("the name of a dataset, task or group")?;
         } else if rule.systems.is_empty() && parser.take_word("for") {
-            let names = parser.names("the name of a system")?;
-            rule.systems = names.into_iter().map(|name| name.0).collect();
+            rule.systems = parser.names("the name of a system")?;
         } else {
             break;
         }
@@ -51,7 +50,8 @@ pub(super) fn parse(text: &str) -> Result<GateRule, GateError> {
     let shift = |name: &mut FigureName| name.at -= before;
     each_figure(&mut rule.left, &mut { shift });
     each_figure(&mut rule.right, &mut { shift });
-    rule.benchmarks.iter_mut().for_each(|name| name.1 -= before);
+    let names = rule.benchmarks.iter_mut().chain(&mut rule.systems);
+    names.for_each(|name| name.1 -= before);
     Ok(rule)
 }
 

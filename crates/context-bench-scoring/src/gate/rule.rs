@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use super::error::{GateError, GateProblem};
 use super::expression::{Expression, FigureName};
-use super::figures::GateFigures;
+use super::figures::{FigureOf, GateFigures};
 use super::outcome::{GateOutcome, GateState};
 use super::parser::parse;
 use super::token::error;
@@ -25,7 +25,8 @@ pub struct GateRule {
     pub(super) right: Expression,
     /// With the byte at which each is named.
     pub(super) benchmarks: Vec<(String, usize)>,
-    pub(super) systems: Vec<String>,
+    /// With the byte at which each is named.
+    pub(super) systems: Vec<(String, usize)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,7 +75,50 @@ impl GateRule {
 
     /// Whether it is about a system: about all, unless it names some.
     pub fn applies_to(&self, system: &str) -> bool {
-        self.systems.is_empty() || self.systems.iter().any(|one| one == system)
+        self.systems.is_empty() || self.systems.iter().any(|one| one.0 == system)
+    }
+
+    /// The systems that it names; none for all but the baseline.
+    pub fn systems(&self) -> Vec<&str> {
+        self.systems.iter().map(|one| one.0.as_str()).collect()
+    }
+
+    /// Whether it says something about the baseline.
+    pub fn needs_baseline(&self) -> bool {
+        self.figures().iter().any(|one| one.of != FigureOf::System)
+    }
+
+    /// Checks the names in it before there are figures. Without `metrics` any metric may turn up.
+    ///
+    /// # Errors
+    ///
+    /// If it names something that there is not, with names that may have been meant.
+    pub fn check_names(
+        &self,
+        metrics: Option<&[String]>,
+        benchmarks: &[String],
+        systems: &[String],
+    ) -> Result<(), GateError> {
+        let unknown = |at: usize, problem: GateProblem| Err(error(&self.text, at, problem));
+        for figure in self.figures() {
+            if let Some(known) = metrics.filter(|known| !known.contains(&figure.metric)) {
+                let (name, known) = (figure.metric.clone(), known.to_vec());
+                return unknown(figure.at, GateProblem::Metric { name, known });
+            }
+        }
+        for (name, at) in &self.benchmarks {
+            if name != "*" && !benchmarks.contains(name) {
+                let (name, known) = (name.clone(), benchmarks.to_vec());
+                return unknown(*at, GateProblem::Benchmark { name, known });
+            }
+        }
+        for (name, at) in &self.systems {
+            if !systems.contains(name) {
+                let (name, known) = (name.clone(), systems.to_vec());
+                return unknown(*at, GateProblem::System { name, known });
+            }
+        }
+        Ok(())
     }
 
     /// The metrics that it needs, each once.
@@ -94,28 +138,14 @@ impl GateRule {
     ///
     /// If there is no such metric or benchmark, with names that may have been meant.
     pub fn check(&self, figures: &impl GateFigures) -> Result<Vec<GateOutcome>, GateError> {
-        let known = figures.metrics();
-        for figure in self.figures() {
-            if !known.contains(&figure.metric) {
-                let name = figure.metric.clone();
-                return Err(error(
-                    &self.text,
-                    figure.at,
-                    GateProblem::Metric { name, known },
-                ));
-            }
-        }
         let known = figures.benchmarks();
+        let systems: Vec<String> = self.systems.iter().map(|one| one.0.clone()).collect();
+        self.check_names(Some(&figures.metrics()), &known, &systems)?;
         let mut about: Vec<Option<&str>> = Vec::new();
-        for (name, at) in &self.benchmarks {
+        for (name, _) in &self.benchmarks {
             match name.as_str() {
                 "*" => about.extend(known.iter().map(|name| Some(name.as_str()))),
-                _ if known.contains(name) => about.push(Some(name)),
-                _ => {
-                    let name = name.clone();
-                    let problem = GateProblem::Benchmark { name, known };
-                    return Err(error(&self.text, *at, problem));
-                }
+                name => about.push(Some(name)),
             }
         }
         if self.benchmarks.is_empty() {

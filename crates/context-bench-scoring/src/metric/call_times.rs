@@ -1,7 +1,8 @@
 //! CallTimes: what stands beside the latency: first tokens and connections.
 
 use super::Metric;
-use crate::model::{CallStats, EvalRow, Measurement, Summary, Unit};
+use super::row_sum::{RowSum, of_rows};
+use crate::model::{EvalRow, Measurement, Summary, Unit};
 use crate::stats;
 
 /// `first_token_median` and `first_token_p95` of streamed replies, `connect_median` and
@@ -16,19 +17,40 @@ impl Metric for CallTimes {
     }
 
     fn compute(&self, rows: &[EvalRow]) -> Summary {
-        let times = |time: fn(&CallStats) -> Option<f64>| {
-            let calls = rows.iter().filter(|row| row.is_completed() && !row.cached);
-            let mut times: Vec<f64> = calls
-                .filter_map(|row| row.call.as_deref().and_then(time))
-                .collect();
-            times.sort_by(f64::total_cmp);
-            times
+        of_rows(Box::new(TimeSums::default()), rows, None)
+    }
+
+    fn row_sum(&self) -> Option<Box<dyn RowSum + '_>> {
+        Some(Box::new(TimeSums::default()))
+    }
+}
+
+#[derive(Default)]
+struct TimeSums {
+    first: Vec<f64>,
+    connect: Vec<f64>,
+}
+
+impl RowSum for TimeSums {
+    fn add(&mut self, row: &EvalRow) {
+        let Some(call) = row.call.as_deref() else {
+            return;
         };
-        let first = times(|call| call.first_token.map(|time| time.as_secs_f64()));
-        let connect = times(|call| {
+        if row.is_completed() && !row.cached {
+            self.first
+                .extend(call.first_token.map(|time| time.as_secs_f64()));
             let seconds = call.connect.as_secs_f64();
-            (seconds > 0.0).then_some(seconds)
-        });
+            self.connect.extend((seconds > 0.0).then_some(seconds));
+        }
+    }
+
+    fn finish(self: Box<Self>, _: Option<&[u32]>) -> Summary {
+        let Self {
+            mut first,
+            mut connect,
+        } = *self;
+        first.sort_unstable_by(f64::total_cmp);
+        connect.sort_unstable_by(f64::total_cmp);
         let mut summary = Summary::new();
         let mut set = |name: &str, value: Option<f64>, n: usize| {
             if let Some(value) = value {

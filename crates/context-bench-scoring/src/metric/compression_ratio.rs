@@ -1,6 +1,7 @@
 //! CompressionRatio: how much smaller the processed maps are.
 
 use super::Metric;
+use super::row_sum::{RowSum, of_rows};
 use crate::model::{EvalRow, Measurement, Summary, Unit};
 
 /// `compression_ratio` = 1 − Σ output tokens / Σ input tokens over completed
@@ -18,12 +19,39 @@ impl Metric for CompressionRatio {
     }
 
     fn compute(&self, rows: &[EvalRow]) -> Summary {
-        let (mut n, mut input, mut output) = (0_usize, 0_u64, 0_u64);
-        for row in rows.iter().filter(|row| row.is_completed()) {
-            n += 1;
-            input += row.input_tokens;
-            output += row.output_tokens;
+        of_rows(Box::new(MapSums::default()), rows, None)
+    }
+
+    fn row_sum(&self) -> Option<Box<dyn RowSum + '_>> {
+        Some(Box::new(MapSums::default()))
+    }
+}
+
+#[derive(Default)]
+struct MapSums {
+    n_rows: usize,
+    n: usize,
+    input: u64,
+    output: u64,
+}
+
+impl RowSum for MapSums {
+    fn add(&mut self, row: &EvalRow) {
+        self.n_rows += 1;
+        if row.is_completed() {
+            self.n += 1;
+            self.input += row.input_tokens;
+            self.output += row.output_tokens;
         }
+    }
+
+    fn finish(self: Box<Self>, _: Option<&[u32]>) -> Summary {
+        let Self {
+            n_rows,
+            n,
+            input,
+            output,
+        } = *self;
         let keys = [
             ("compression_ratio", Unit::Share),
             ("mean_input_tokens", Unit::Tokens),
@@ -35,7 +63,7 @@ impl Metric for CompressionRatio {
             1.0 - output as f64 / input as f64
         };
         let values = match n {
-            0 if rows.is_empty() => [Some(0.0); 3],
+            0 if n_rows == 0 => [Some(0.0); 3],
             0 => [None; 3],
             _ => [
                 Some(ratio),

@@ -1,5 +1,6 @@
 //! CostOfPass: output tokens spent per passing row.
 
+use super::row_sum::{RowSum, of_rows};
 use super::{DEFAULT_THRESHOLD, Metric, Passing};
 use crate::model::{EvalRow, Measurement, Summary, Unit};
 
@@ -42,15 +43,49 @@ impl Metric for CostOfPass {
     }
 
     fn compute(&self, rows: &[EvalRow]) -> Summary {
-        let spent: u64 = rows.iter().map(|row| row.output_tokens).sum();
-        let found = Passing::of(rows, &self.score_field, self.threshold);
-        let cost = match found.n == 0 && !rows.is_empty() {
+        of_rows(Box::new(self.sum()), rows, None)
+    }
+
+    fn row_sum(&self) -> Option<Box<dyn RowSum + '_>> {
+        Some(Box::new(self.sum()))
+    }
+}
+
+impl CostOfPass {
+    fn sum(&self) -> CostSum<'_> {
+        CostSum {
+            metric: self,
+            n_rows: 0,
+            spent: 0,
+            found: Passing::default(),
+        }
+    }
+}
+
+struct CostSum<'a> {
+    metric: &'a CostOfPass,
+    n_rows: usize,
+    spent: u64,
+    found: Passing,
+}
+
+impl RowSum for CostSum<'_> {
+    fn add(&mut self, row: &EvalRow) {
+        self.n_rows += 1;
+        self.spent += row.output_tokens;
+        if let Some(value) = row.score(&self.metric.score_field) {
+            self.found.add(value, self.metric.threshold);
+        }
+    }
+
+    fn finish(self: Box<Self>, _: Option<&[u32]>) -> Summary {
+        let cost = match self.found.n == 0 && self.n_rows > 0 {
             true => Measurement::missing(Unit::Tokens),
-            false => found.share_of(spent),
+            false => self.found.share_of(self.spent),
         };
         Summary::new()
             .with("cost_of_pass", cost)
-            .with("num_passing", found.count())
+            .with("num_passing", self.found.count())
     }
 }
 

@@ -1,6 +1,7 @@
 //! Latency: mean, median and high percentiles of the time inside a system.
 
 use super::Metric;
+use super::row_sum::{RowSum, of_rows};
 use crate::model::{EvalRow, Measurement, Summary, Unit};
 use crate::stats;
 
@@ -17,15 +18,34 @@ impl Metric for Latency {
     }
 
     fn compute(&self, rows: &[EvalRow]) -> Summary {
-        let mut seconds: Vec<f64> = rows
-            .iter()
-            .filter(|row| row.is_completed() && !row.cached)
-            .map(|row| row.latency)
-            .collect();
+        of_rows(Box::new(LatencySum::default()), rows, None)
+    }
+
+    fn row_sum(&self) -> Option<Box<dyn RowSum + '_>> {
+        Some(Box::new(LatencySum::default()))
+    }
+}
+
+#[derive(Default)]
+struct LatencySum {
+    n_rows: usize,
+    seconds: Vec<f64>,
+}
+
+impl RowSum for LatencySum {
+    fn add(&mut self, row: &EvalRow) {
+        self.n_rows += 1;
+        if row.is_completed() && !row.cached {
+            self.seconds.push(row.latency);
+        }
+    }
+
+    fn finish(self: Box<Self>, _: Option<&[u32]>) -> Summary {
+        let mut seconds = self.seconds;
         // The mean sums in row order, as the reference does; then sort.
         let mean = stats::mean(&seconds).map(|mean| mean.value);
-        seconds.sort_by(f64::total_cmp);
-        let none = if rows.is_empty() { Some(0.0) } else { None };
+        seconds.sort_unstable_by(f64::total_cmp);
+        let none = if self.n_rows == 0 { Some(0.0) } else { None };
         [
             ("latency_mean", mean),
             ("latency_median", stats::median(&seconds)),

@@ -1,6 +1,7 @@
 //! MeanScore: the mean of one score over the rows that have it.
 
-use super::sample::Sample;
+use super::row_sum::{RowSum, RowValues, of_rows};
+use super::sample::attempts;
 use super::{Metric, mean_measurement};
 use crate::model::{EvalRow, Summary};
 
@@ -35,7 +36,40 @@ impl Metric for MeanScore {
     }
 
     fn compute(&self, rows: &[EvalRow]) -> Summary {
-        let mean = Sample::of(rows, &self.score_field).mean();
-        Summary::new().with("mean_score", mean_measurement(mean, rows.len()))
+        of_rows(Box::new(self.sum()), rows, attempts(rows).as_deref())
+    }
+
+    fn row_sum(&self) -> Option<Box<dyn RowSum + '_>> {
+        Some(Box::new(self.sum()))
+    }
+}
+
+impl MeanScore {
+    fn sum(&self) -> ScoreSum<'_> {
+        ScoreSum {
+            score_field: &self.score_field,
+            n_rows: 0,
+            values: RowValues::default(),
+        }
+    }
+}
+
+struct ScoreSum<'a> {
+    score_field: &'a str,
+    n_rows: usize,
+    values: RowValues,
+}
+
+impl RowSum for ScoreSum<'_> {
+    fn add(&mut self, row: &EvalRow) {
+        if let Some(value) = row.score(self.score_field) {
+            self.values.push(value, self.n_rows);
+        }
+        self.n_rows += 1;
+    }
+
+    fn finish(self: Box<Self>, attempts: Option<&[u32]>) -> Summary {
+        let mean = self.values.mean(attempts);
+        Summary::new().with("mean_score", mean_measurement(mean, self.n_rows))
     }
 }

@@ -7,6 +7,7 @@
 mod call_times;
 mod compression_ratio;
 mod cost_of_pass;
+mod front_probability;
 mod function;
 mod latency;
 mod mean_score;
@@ -14,14 +15,21 @@ mod pareto_rank;
 mod pass_at_k;
 mod pass_rate;
 mod per_dataset;
+mod repeat_variance;
+mod row_costs;
+mod row_sum;
 mod sample;
+mod saved;
 mod token_means;
 mod tokens_per_pass;
 mod tokens_saved;
+mod wire;
+mod wire_usage;
 
 pub use call_times::CallTimes;
 pub use compression_ratio::CompressionRatio;
 pub use cost_of_pass::CostOfPass;
+pub use front_probability::FrontProbability;
 pub use function::{FnMetric, from_fn};
 pub use latency::Latency;
 pub use mean_score::MeanScore;
@@ -29,9 +37,15 @@ pub use pareto_rank::ParetoRank;
 pub use pass_at_k::PassAtK;
 pub use pass_rate::PassRate;
 pub use per_dataset::PerDatasetBreakdown;
+pub use repeat_variance::RepeatVariance;
+pub use row_costs::RowCosts;
+pub use row_sum::{AttemptSum, RowSum};
+pub use sample::clusters;
 pub use token_means::TokenMeans;
 pub use tokens_per_pass::{TOKENS_PER_PASS, TokensPerPass};
 pub use tokens_saved::TokensSaved;
+pub use wire::WireMetrics;
+pub use wire_usage::WireUsageSaved;
 
 use indexmap::IndexMap;
 
@@ -60,6 +74,11 @@ pub trait Metric: Send + Sync {
 
     /// Computes the numbers. `rows` holds failed rows too.
     fn compute(&self, rows: &[EvalRow]) -> Summary;
+
+    /// The same numbers from rows that come one at a time, where the metric can do that.
+    fn row_sum(&self) -> Option<Box<dyn RowSum + '_>> {
+        None
+    }
 }
 
 /// A system among those that are compared.
@@ -80,23 +99,30 @@ pub trait Comparison: Send + Sync {
 
     /// What to add to the summary of each system.
     fn compare(&self, systems: &[ComparedSystem<'_>]) -> IndexMap<String, Summary>;
+
+    /// What it says of a system by itself, from rows that come one at a time, where that needs no
+    /// other system.
+    fn row_sum(&self) -> Option<Box<dyn RowSum + '_>> {
+        None
+    }
+
+    /// Whether it looks at rows, and not only at summaries.
+    fn needs_rows(&self) -> bool {
+        true
+    }
 }
 
 /// How many rows have a score, and how many of them pass: what costs are divided by.
+#[derive(Default)]
 struct Passing {
     n: usize,
     passing: usize,
 }
 
 impl Passing {
-    fn of(rows: &[EvalRow], field: &str, threshold: f64) -> Self {
-        let values = values(rows, field);
-        let mut found = Self { n: 0, passing: 0 };
-        for value in values {
-            found.n += 1;
-            found.passing += usize::from(value >= threshold);
-        }
-        found
+    fn add(&mut self, value: f64, threshold: f64) {
+        self.n += 1;
+        self.passing += usize::from(value >= threshold);
     }
 
     /// The number of passing rows.
@@ -119,11 +145,6 @@ impl Passing {
             ..Measurement::new(value, unit)
         }
     }
-}
-
-/// The values of one score over the rows that have it, in row order.
-fn values<'a>(rows: &'a [EvalRow], field: &'a str) -> impl Iterator<Item = f64> + 'a {
-    rows.iter().filter_map(move |row| row.score(field))
 }
 
 /// A mean with its error and interval. Nothing planned is 0 (as users know it);

@@ -72,6 +72,10 @@ impl Comparison for ParetoRank {
         "pareto_rank"
     }
 
+    fn needs_rows(&self) -> bool {
+        false
+    }
+
     fn compare(&self, systems: &[ComparedSystem<'_>]) -> IndexMap<String, Summary> {
         // A number that was looked for and not found is not a bad one: such a system is
         // not ranked, and pushes no other down.

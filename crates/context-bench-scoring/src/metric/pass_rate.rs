@@ -1,6 +1,7 @@
 //! PassRate: the share of scored rows at or above a threshold.
 
-use super::sample::Sample;
+use super::row_sum::{RowSum, RowValues, of_rows};
+use super::sample::attempts;
 use super::{DEFAULT_THRESHOLD, Metric, Passing, fewer};
 use crate::model::{EvalRow, Measurement, Summary, Unit};
 use crate::stats::{share_interval, wilson_interval};
@@ -38,14 +39,51 @@ impl Metric for PassRate {
     }
 
     fn compute(&self, rows: &[EvalRow]) -> Summary {
-        let Passing { n, passing } = Passing::of(rows, &self.score_field, self.threshold);
+        of_rows(Box::new(self.sum()), rows, attempts(rows).as_deref())
+    }
+
+    fn row_sum(&self) -> Option<Box<dyn RowSum + '_>> {
+        Some(Box::new(self.sum()))
+    }
+}
+
+impl PassRate {
+    fn sum(&self) -> PassSum<'_> {
+        PassSum {
+            metric: self,
+            n_rows: 0,
+            found: Passing::default(),
+            values: RowValues::default(),
+        }
+    }
+}
+
+struct PassSum<'a> {
+    metric: &'a PassRate,
+    n_rows: usize,
+    found: Passing,
+    /// 1 for a row that passes, else 0.
+    values: RowValues,
+}
+
+impl RowSum for PassSum<'_> {
+    fn add(&mut self, row: &EvalRow) {
+        let at = self.n_rows;
+        self.n_rows += 1;
+        if let Some(value) = row.score(&self.metric.score_field) {
+            let threshold = self.metric.threshold;
+            self.found.add(value, threshold);
+            let passes = f64::from(u8::from(value >= threshold));
+            self.values.push(passes, at);
+        }
+    }
+
+    fn finish(self: Box<Self>, attempts: Option<&[u32]>) -> Summary {
+        let Passing { n, passing } = self.found;
         let measurement = if n > 0 {
             let share = passing as f64 / n as f64;
-            let clustered = Sample::clustered(rows, |row| {
-                let value = row.score(&self.score_field)?;
-                Some(f64::from(u8::from(value >= self.threshold)))
-            });
-            match clustered {
+            let mean = attempts.and_then(|attempts| self.values.mean(Some(attempts)));
+            match mean.filter(|mean| mean.clusters < mean.n) {
                 Some(mean) => Measurement {
                     value: Some(share),
                     unit: Unit::Share,
@@ -64,7 +102,7 @@ impl Metric for PassRate {
                     interval: wilson_interval(passing, n),
                 },
             }
-        } else if rows.is_empty() {
+        } else if self.n_rows == 0 {
             Measurement::new(0.0, Unit::Share)
         } else {
             Measurement::missing(Unit::Share)

@@ -1,80 +1,17 @@
-//! `Sample`: the values of rows, and which of them are attempts at one example.
+//! Which rows are attempts at one example, or belong together otherwise.
 //!
 //! With repeats, rows of one example resemble each other; errors and intervals
 //! must then rest on examples. Runs without repeats, of up to millions of rows,
 //! must not pay for that: finding that there are none takes one pass over most data.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
-use crate::model::{EvalRow, ExampleId};
-use crate::stats::{self, Mean};
+use crate::model::{DocumentMark, EvalRow, ExampleId};
 
 /// More datasets than this in one run are distinguished by digests.
 const MAX_TAGS: usize = 64;
-
-/// Values in row order.
-#[derive(Default)]
-pub(super) struct Sample {
-    values: Vec<f64>,
-    /// Per value the number of its example; empty when each has its own.
-    examples: Vec<u32>,
-}
-
-impl Sample {
-    /// The values of one score over the rows that have it.
-    pub(super) fn of(rows: &[EvalRow], field: &str) -> Self {
-        let attempts = attempts(rows);
-        Self::gather(rows, attempts.as_deref(), |row| row.score(field))
-    }
-
-    /// The mean of what `value` makes of the rows, if several of them are attempts
-    /// at one example; `None` when each value stands for itself.
-    pub(super) fn clustered(
-        rows: &[EvalRow],
-        value: impl Fn(&EvalRow) -> Option<f64>,
-    ) -> Option<Mean> {
-        let attempts = attempts(rows)?;
-        let mean = Self::gather(rows, Some(&attempts), value).mean()?;
-        (mean.clusters < mean.n).then_some(mean)
-    }
-
-    fn gather(
-        rows: &[EvalRow],
-        attempts: Option<&[u32]>,
-        value: impl Fn(&EvalRow) -> Option<f64>,
-    ) -> Self {
-        let Some(attempts) = attempts else {
-            return Self {
-                values: rows.iter().filter_map(value).collect(),
-                examples: Vec::new(),
-            };
-        };
-        let mut sample = Self::default();
-        for (row, example) in rows.iter().zip(attempts) {
-            if let Some(value) = value(row) {
-                sample.push(value, Some(*example));
-            }
-        }
-        sample
-    }
-
-    /// Adds a value, with the number of its example if there are repeats.
-    pub(super) fn push(&mut self, value: f64, example: Option<u32>) {
-        self.values.push(value);
-        self.examples.extend(example);
-    }
-
-    /// The mean with its error; `None` without values.
-    pub(super) fn mean(&self) -> Option<Mean> {
-        if self.examples.is_empty() {
-            stats::mean(&self.values)
-        } else {
-            stats::clustered_mean(&self.values, &self.examples)
-        }
-    }
-}
 
 /// Per row the number of its example (its dataset and id), counted from 0; `None`
 /// when no example has two rows. Attempts need not stand side by side. Questions about one
@@ -102,6 +39,66 @@ pub(super) fn attempts(rows: &[EvalRow]) -> Option<Vec<u32>> {
         numbers.push(number);
     }
     (known.len() < rows.len()).then_some(numbers)
+}
+
+/// Below so many documents of a dataset that are known by their text alone, examples stand for
+/// themselves: then the text is rather an instruction that many share, or a single long document
+/// whose questions are what the dataset is a sample of.
+const FEWEST_DOCUMENTS: usize = 10;
+
+/// Per row the number of what it belongs to, counted from 0: its conversation, its document, or the
+/// example that it is an attempt at. `None` when every row stands for itself.
+pub fn clusters(rows: &[EvalRow]) -> Option<Vec<u32>> {
+    if rows.iter().any(|row| row.conversation().is_some()) {
+        return attempts(rows);
+    }
+    documents(rows).or_else(|| attempts(rows))
+}
+
+/// Per row the number of its document; one without a document stands for its example. `None` when
+/// no document has several examples.
+fn documents(rows: &[EvalRow]) -> Option<Vec<u32>> {
+    let mut by_dataset: HashMap<&str, HashSet<DocumentMark>> = HashMap::new();
+    let (mut marked, mut last) = (0_usize, None);
+    for row in rows.iter().filter(|row| row.document.is_some()) {
+        // Attempts at one example stand side by side.
+        if last != Some(&row.example_id) {
+            marked += 1;
+        }
+        last = Some(&row.example_id);
+        by_dataset
+            .entry(&row.dataset)
+            .or_default()
+            .insert(row.document);
+    }
+    let several: usize = by_dataset.values().map(HashSet::len).sum();
+    if several == marked {
+        return None;
+    }
+    let counts = |row: &EvalRow| {
+        let known = by_dataset.get(&*row.dataset).map_or(0, HashSet::len);
+        row.document.is_some() && (row.document.is_named() || known >= FEWEST_DOCUMENTS)
+    };
+    if !rows.iter().any(counts) {
+        return None;
+    }
+    let mut of_document: HashMap<(&str, DocumentMark), u32> = HashMap::new();
+    let mut of_example: HashMap<(&str, &ExampleId), u32> = HashMap::new();
+    let mut next = 0;
+    let mut numbers = Vec::with_capacity(rows.len());
+    for row in rows {
+        let number = match counts(row) {
+            true => *of_document
+                .entry((&row.dataset, row.document))
+                .or_insert(next),
+            false => *of_example
+                .entry((&row.dataset, &row.example_id))
+                .or_insert(next),
+        };
+        next += u32::from(number == next);
+        numbers.push(number);
+    }
+    Some(numbers)
 }
 
 /// Per row the number of its conversation; a row that is about none stands for itself.
@@ -147,10 +144,7 @@ fn ascend(rows: &[EvalRow]) -> bool {
 fn all_differ(rows: &[EvalRow]) -> bool {
     let mut digests: Vec<u64> = Vec::with_capacity(rows.len());
     for row in rows {
-        let mut hasher = DefaultHasher::new();
-        row.dataset.hash(&mut hasher);
-        row.example_id.hash(&mut hasher);
-        let digest = hasher.finish();
+        let digest = digest(row);
         if digests.last() == Some(&digest) {
             return false;
         }
@@ -160,11 +154,20 @@ fn all_differ(rows: &[EvalRow]) -> bool {
     digests.windows(2).all(|pair| pair[0] != pair[1])
 }
 
+/// Stands for the example of a row.
+pub(super) fn digest(row: &EvalRow) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    row.dataset.hash(&mut hasher);
+    row.example_id.hash(&mut hasher);
+    hasher.finish()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::metric::{MeanScore, PassAtK, PassRate, PerDatasetBreakdown};
     use crate::model::{Measurement, Score, Scores};
+    use crate::stats;
 
     fn row(dataset: &str, id: impl Into<ExampleId>, value: Option<f64>) -> EvalRow {
         let score = value.map_or_else(|| Score::unscored("no"), Score::value);
@@ -256,6 +259,36 @@ mod tests {
         assert_eq!(attempts(&rows), Some(vec![0, 0, 1, 2, 0]));
         let mean = measured(&MeanScore::of("s"), "mean_score", &rows);
         assert_eq!((mean.n, mean.examples), (Some(5), Some(3)));
+    }
+
+    #[test]
+    fn questions_about_one_document_belong_together() {
+        use crate::model::Example;
+        let about = |id: usize, example: Example| {
+            let mut row = row("d", id, Some(1.0));
+            row.document = DocumentMark::of(&example);
+            row
+        };
+        let text = |n: usize| Example::new().with("context", format!("document {n}"));
+        // Twelve documents with two questions each; every question is asked twice.
+        let rows: Vec<EvalRow> = (0..48).map(|at| about(at / 2, text(at / 4))).collect();
+        let numbers = clusters(&rows).expect("several per document");
+        assert_eq!(numbers[..5], [0, 0, 0, 0, 1]);
+        assert_eq!(numbers.iter().max(), Some(&11));
+        // A text that all share is an instruction, unless the data names it.
+        let rows: Vec<EvalRow> = (0..20).map(|at| about(at, text(at / 10))).collect();
+        assert_eq!(clusters(&rows), None);
+        let named = |at: usize| text(at).with("document_id", at / 10);
+        let rows: Vec<EvalRow> = (0..20).map(|at| about(at, named(at))).collect();
+        assert_eq!(
+            clusters(&rows).expect("two documents").iter().max(),
+            Some(&1)
+        );
+        // A document for each is none that they share; attempts still count once.
+        let rows: Vec<EvalRow> = (0..30).map(|at| about(at, text(at))).collect();
+        assert_eq!(clusters(&rows), None);
+        let rows: Vec<EvalRow> = (0..30).map(|at| about(at / 2, text(at / 2))).collect();
+        assert_eq!(clusters(&rows).expect("attempts").iter().max(), Some(&14));
     }
 
     #[test]

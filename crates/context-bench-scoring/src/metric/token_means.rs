@@ -1,6 +1,7 @@
 //! TokenMeans: how many tokens went to the model and came back.
 
 use super::Metric;
+use super::row_sum::{RowSum, of_rows};
 use crate::model::{EvalRow, Measurement, Summary, TokenUse, Unit};
 
 /// `mean_prompt_tokens`, `mean_cached_tokens` and `mean_completion_tokens` over the
@@ -18,27 +19,62 @@ impl Metric for TokenMeans {
     }
 
     fn compute(&self, rows: &[EvalRow]) -> Summary {
-        let mean = |count: fn(&TokenUse) -> Option<u64>| {
-            let (mut n, mut sum) = (0_usize, 0_u64);
-            for tokens in rows.iter().filter_map(tokens) {
-                if let Some(count) = count(tokens) {
-                    n += 1;
-                    sum += count;
-                }
-            }
-            Measurement {
-                value: (n > 0).then(|| sum as f64 / n as f64),
-                unit: Unit::Tokens,
-                n: Some(n),
-                ..Measurement::default()
-            }
-        };
-        let cached = mean(|tokens| tokens.cached);
-        let mut summary = Summary::new().with("mean_prompt_tokens", mean(|tokens| tokens.prompt));
+        of_rows(Box::new(TokenSums::default()), rows, None)
+    }
+
+    fn row_sum(&self) -> Option<Box<dyn RowSum + '_>> {
+        Some(Box::new(TokenSums::default()))
+    }
+}
+
+/// How many rows have a count, and all counts together.
+#[derive(Default)]
+struct CountSum {
+    n: usize,
+    sum: u64,
+}
+
+impl CountSum {
+    fn add(&mut self, count: Option<u64>) {
+        if let Some(count) = count {
+            self.n += 1;
+            self.sum += count;
+        }
+    }
+
+    fn mean(&self) -> Measurement {
+        Measurement {
+            value: (self.n > 0).then(|| self.sum as f64 / self.n as f64),
+            unit: Unit::Tokens,
+            n: Some(self.n),
+            ..Measurement::default()
+        }
+    }
+}
+
+#[derive(Default)]
+struct TokenSums {
+    prompt: CountSum,
+    cached: CountSum,
+    completion: CountSum,
+}
+
+impl RowSum for TokenSums {
+    fn add(&mut self, row: &EvalRow) {
+        if let Some(tokens) = tokens(row) {
+            self.prompt.add(tokens.prompt);
+            self.cached.add(tokens.cached);
+            self.completion.add(tokens.completion);
+        }
+    }
+
+    fn finish(self: Box<Self>, _: Option<&[u32]>) -> Summary {
+        let cached = self.cached.mean();
+        let mut summary = Summary::new().with("mean_prompt_tokens", self.prompt.mean());
         if cached.value.is_some() {
             summary.set("mean_cached_tokens", cached);
         }
-        summary.with("mean_completion_tokens", mean(|tokens| tokens.completion))
+        summary.with("mean_completion_tokens", self.completion.mean())
     }
 }
 

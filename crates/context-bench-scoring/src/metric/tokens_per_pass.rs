@@ -1,5 +1,6 @@
 //! TokensPerPass: what a passing answer costs, in tokens of prompt and reply.
 
+use super::row_sum::{RowSum, of_rows};
 use super::token_means::tokens;
 use super::{DEFAULT_THRESHOLD, Metric, Passing};
 use crate::model::{EvalRow, Measurement, Summary, TokenUse, Unit};
@@ -42,18 +43,50 @@ impl Metric for TokensPerPass {
     }
 
     fn compute(&self, rows: &[EvalRow]) -> Summary {
-        let completed = rows.iter().filter(|row| row.is_completed());
-        let spent: Option<u64> = completed
-            .map(|row| tokens(row).and_then(TokenUse::spent))
-            .sum();
-        let found = Passing::of(rows, &self.score_field, self.threshold);
-        let cost = match spent.filter(|_| found.n > 0) {
-            Some(spent) => found.share_of(spent),
+        of_rows(Box::new(self.sum()), rows, None)
+    }
+
+    fn row_sum(&self) -> Option<Box<dyn RowSum + '_>> {
+        Some(Box::new(self.sum()))
+    }
+}
+
+impl TokensPerPass {
+    fn sum(&self) -> SpentSum<'_> {
+        SpentSum {
+            metric: self,
+            spent: Some(0),
+            found: Passing::default(),
+        }
+    }
+}
+
+struct SpentSum<'a> {
+    metric: &'a TokensPerPass,
+    /// `None` as soon as a completed row does not say.
+    spent: Option<u64>,
+    found: Passing,
+}
+
+impl RowSum for SpentSum<'_> {
+    fn add(&mut self, row: &EvalRow) {
+        if row.is_completed() {
+            let own = tokens(row).and_then(TokenUse::spent);
+            self.spent = self.spent.zip(own).map(|(spent, own)| spent + own);
+        }
+        if let Some(value) = row.score(&self.metric.score_field) {
+            self.found.add(value, self.metric.threshold);
+        }
+    }
+
+    fn finish(self: Box<Self>, _: Option<&[u32]>) -> Summary {
+        let cost = match self.spent.filter(|_| self.found.n > 0) {
+            Some(spent) => self.found.share_of(spent),
             None => Measurement::missing(Unit::Tokens),
         };
         Summary::new()
             .with(TOKENS_PER_PASS, cost)
-            .with("num_passing", found.count())
+            .with("num_passing", self.found.count())
     }
 }
 

@@ -1,15 +1,19 @@
 //! TokensSaved: how many prompt tokens a system spares its model.
 
-use std::collections::HashMap;
-
 use indexmap::IndexMap;
 
+use super::row_sum::RowSum;
+use super::saved::{Counted, SavedShare, baseline, beside, counted};
 use super::token_means::tokens;
-use super::{ComparedSystem, Comparison};
-use crate::model::{EvalRow, ExampleId, Measurement, Summary, Unit};
+use super::{ComparedSystem, Comparison, wire, wire_usage};
+use crate::model::{EvalRow, Summary};
 
 /// `tokens_saved` = 1 − Σ prompt tokens / Σ prompt tokens of the baseline, over the
 /// examples of which both are known. Negative when a system sends more.
+///
+/// Where a tap saw the calls of a system, this is what was saved on the wire: 1 − Σ tokens of
+/// the requests that went out / Σ tokens of those that came in, by the local tokenizer; if
+/// that cannot tell, by what the provider counted for the same examples of the baseline.
 ///
 /// The baseline is the first system, or the one that is named. Tokens that endpoints
 /// report are compared with none of our own count: they are other tokens. A system
@@ -33,24 +37,33 @@ impl Comparison for TokensSaved {
         "tokens_saved"
     }
 
+    fn row_sum(&self) -> Option<Box<dyn RowSum + '_>> {
+        let is_alone = self.baseline.is_none();
+        is_alone.then(|| Box::new(GivenSum::default()) as _)
+    }
+
     fn compare(&self, systems: &[ComparedSystem<'_>]) -> IndexMap<String, Summary> {
         let named = self.baseline.as_deref();
-        let baseline = match named {
-            Some(name) => systems.iter().find(|one| one.name == name),
-            None => systems.first(),
-        };
+        let baseline = baseline(systems, named);
         // A system that is compared only with itself says nothing.
-        let known = baseline
+        let known: Option<Counted<'_, bool>> = baseline
             .filter(|_| systems.len() > 1)
-            .map(|one| prompts(one.rows));
+            .map(|one| counted(one.rows, prompt).collect());
         let saved = |one: &ComparedSystem<'_>| {
+            if one.rows.iter().any(|row| row.wire.is_some()) {
+                let local = wire::saved(one.rows);
+                return match (local.value, baseline) {
+                    (None, Some(baseline)) => wire_usage::saved(one.rows, baseline.rows),
+                    _ => local,
+                };
+            }
             let is_counted = one.rows.iter().filter_map(tokens).any(|t| !t.reported);
             let sums = match (&known, is_counted && named.is_none()) {
                 (_, true) => given(one.rows),
-                (Some(known), false) => paired(one.rows, known),
-                (None, false) => Sums::default(),
+                (Some(known), false) => beside(counted(one.rows, prompt), known),
+                (None, false) => SavedShare::default(),
             };
-            sums.saved()
+            sums.measurement()
         };
         systems
             .iter()
@@ -62,76 +75,42 @@ impl Comparison for TokensSaved {
     }
 }
 
-/// Prompt tokens of a system and of what it is compared with.
+/// The prompt tokens of a row, and whether they were reported.
+fn prompt(row: &EvalRow) -> Option<(u64, bool)> {
+    let tokens = tokens(row)?;
+    Some((tokens.prompt?, tokens.reported))
+}
+
+fn given(rows: &[EvalRow]) -> SavedShare {
+    let mut sum = GivenSum::default();
+    rows.iter().for_each(|row| sum.add(row));
+    sum.sums
+}
+
+/// What a system saved of what it was given.
 #[derive(Default)]
-struct Sums {
-    n: usize,
-    own: u64,
-    other: u64,
+struct GivenSum {
+    sums: SavedShare,
+    is_counted: bool,
 }
 
-impl Sums {
-    fn add(&mut self, own: u64, other: u64) {
-        self.n += 1;
-        self.own += own;
-        self.other += other;
-    }
-
-    fn saved(&self) -> Measurement {
-        let share = 1.0 - self.own as f64 / self.other as f64;
-        Measurement {
-            value: (self.other > 0).then_some(share),
-            unit: Unit::Share,
-            n: Some(self.n),
-            ..Measurement::default()
-        }
-    }
-}
-
-/// An attempt at an example: its dataset, its id, and the how manieth it is.
-type Attempt<'a> = (&'a str, &'a ExampleId, u32);
-
-/// All rows with their attempts.
-fn attempts(rows: &[EvalRow]) -> impl Iterator<Item = (Attempt<'_>, &EvalRow)> {
-    let mut seen: HashMap<(&str, &ExampleId), u32> = HashMap::with_capacity(rows.len());
-    rows.iter().map(move |row| {
-        let example = (&*row.dataset, &row.example_id);
-        let number = seen.entry(example).or_default();
-        *number += 1;
-        ((example.0, example.1, *number), row)
-    })
-}
-
-/// The prompt tokens of each attempt, and whether they were reported.
-fn prompts(rows: &[EvalRow]) -> HashMap<Attempt<'_>, (u64, bool)> {
-    let known = attempts(rows).filter_map(|(attempt, row)| {
-        let tokens = tokens(row)?;
-        Some((attempt, (tokens.prompt?, tokens.reported)))
-    });
-    known.collect()
-}
-
-fn paired(rows: &[EvalRow], baseline: &HashMap<Attempt<'_>, (u64, bool)>) -> Sums {
-    let mut sums = Sums::default();
-    for (attempt, row) in attempts(rows) {
-        let own = tokens(row).and_then(|tokens| Some((tokens.prompt?, tokens.reported)));
-        if let (Some((own, reported)), Some((other, is_same))) = (own, baseline.get(&attempt))
-            && reported == *is_same
-        {
-            sums.add(own, *other);
-        }
-    }
-    sums
-}
-
-fn given(rows: &[EvalRow]) -> Sums {
-    let mut sums = Sums::default();
-    for tokens in rows.iter().filter_map(tokens) {
+impl RowSum for GivenSum {
+    fn add(&mut self, row: &EvalRow) {
+        let Some(tokens) = tokens(row) else { return };
+        self.is_counted |= !tokens.reported;
         if let (Some(own), Some(given)) = (tokens.prompt, tokens.given) {
-            sums.add(own, given);
+            self.sums.add(given, own);
         }
     }
-    sums
+
+    fn finish(self: Box<Self>, _: Option<&[u32]>) -> Summary {
+        // Tokens that an endpoint reports are compared with those of a baseline.
+        let sums = match self.is_counted {
+            true => self.sums,
+            false => SavedShare::default(),
+        };
+        Summary::new().with("tokens_saved", sums.measurement())
+    }
 }
 
 #[cfg(test)]

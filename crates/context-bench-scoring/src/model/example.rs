@@ -24,6 +24,9 @@ pub const QUESTION_IN_CONTEXT: &str = "question_in_context";
 /// it.
 pub const OPTIONS_APART: &str = "options_apart";
 
+/// The field that tells attempts at one example apart, from the second on.
+pub const REPEAT: &str = "repeat";
+
 /// The object of another language that a map was made from; see [`Example::with_source`].
 pub type Source = Arc<dyn Any + Send + Sync>;
 
@@ -47,6 +50,9 @@ pub struct Example {
     /// How many places further on the example belongs than it comes.
     #[serde(skip)]
     displacement: i64,
+    /// Which of several attempts at one example this is; from 1 on the field `repeat` says so.
+    #[serde(skip)]
+    repeat: u32,
 }
 
 impl fmt::Debug for Example {
@@ -130,6 +136,23 @@ impl Example {
         self.displacement
     }
 
+    /// The example as it is asked about once more: the `repeat`-th time, counted from 0. From 1 on
+    /// systems and evaluators see the number as the field `repeat`, which is no content: keys of
+    /// the store have it apart.
+    #[must_use]
+    pub fn repeated(mut self, repeat: u32) -> Self {
+        if repeat > 0 {
+            self.fields_mut().insert(REPEAT.into(), repeat.into());
+        }
+        self.repeat = repeat;
+        self
+    }
+
+    /// Which of several attempts at one example this is, from 0.
+    pub fn repeat(&self) -> u32 {
+        self.repeat
+    }
+
     /// An example of other fields that is asked about in the same way.
     #[must_use]
     pub fn with_fields(&self, fields: Map<String, Value>) -> Self {
@@ -138,6 +161,7 @@ impl Example {
             prompt: self.prompt.clone(),
             shared: self.shared.clone(),
             displacement: self.displacement,
+            repeat: self.repeat,
             ..Self::default()
         }
     }
@@ -153,10 +177,28 @@ impl Example {
         self
     }
 
-    /// The fields that are content: all but a [label](Self::labelled).
+    /// Whether its `dataset` is only a [label](Self::labelled).
+    pub fn is_labelled(&self) -> bool {
+        self.is_labelled
+    }
+
+    /// Says that its `dataset` is only a [label](Self::labelled): of an example that was written
+    /// down with its fields and is made again.
+    #[must_use]
+    pub fn with_label(mut self, is_labelled: bool) -> Self {
+        self.is_labelled = is_labelled;
+        self
+    }
+
+    /// The fields that are content: all but a [label](Self::labelled) and the number of a
+    /// [repeat](Self::repeated).
     pub fn content(&self) -> impl Iterator<Item = (&String, &Value)> {
         let fields = self.fields.iter();
-        fields.filter(|(key, _)| !(self.is_labelled && *key == "dataset"))
+        fields.filter(|(key, _)| {
+            let is_label = self.is_labelled && *key == "dataset";
+            let is_repeat = self.repeat > 0 && *key == REPEAT;
+            !is_label && !is_repeat
+        })
     }
 
     /// All fields in their original order.

@@ -38,6 +38,8 @@ pub enum FailureKind {
     Panic,
     /// The store that may hold the answer cannot be read; nothing was asked.
     Store,
+    /// The process that asked was lost again and again, on whatever machine it ran.
+    WorkerLost,
     /// Anything else, mostly from user code.
     Other,
 }
@@ -59,6 +61,7 @@ impl FailureKind {
             Self::Process => "process",
             Self::Panic => "panic",
             Self::Store => "store",
+            Self::WorkerLost => "worker_lost",
             Self::Other => "other",
         }
     }
@@ -67,7 +70,8 @@ impl FailureKind {
     pub fn hint(self) -> Option<&'static str> {
         Some(match self {
             Self::Unauthorized => {
-                "set `OPENAI_API_KEY`, or name the variable that holds the key with `--api-key-env`"
+                "set `OPENAI_API_KEY` (`ANTHROPIC_API_KEY` with `--api anthropic`), or name the \
+                 variable that holds the key with `--api-key-env`"
             }
             Self::NotFound => "check the URL and `--model`; the base URL may end in `/v1` or not",
             Self::RateLimited => "lower `--max-workers` or raise `--max-retries`",
@@ -81,6 +85,10 @@ impl FailureKind {
             Self::Store => {
                 "check the store and run again: only what is not in it is asked; with another \
                  `--cache-dir` everything is"
+            }
+            Self::WorkerLost => {
+                "the system, or the memory of the machine, ends its process at this example: try the \
+                 example alone"
             }
             _ => return None,
         })

@@ -22,6 +22,8 @@ pub enum Unit {
     Count,
     /// A rank; 1 is best.
     Rank,
+    /// An amount of money, in the currency of its price book.
+    Money,
 }
 
 /// A range that holds the true value with 95 % confidence.

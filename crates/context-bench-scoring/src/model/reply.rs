@@ -1,12 +1,13 @@
 //! `Reply`: what is known of an answer beside its text: how it ended, which tokens it
 //! took, whether it came out of a cache.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::Output;
+use super::{ModelUse, Output, UsageShape, WireUsage};
 
 /// The key under which a reply says that its prompt was cut.
 pub const PROMPT_CUT: &str = "prompt_cut";
@@ -18,7 +19,7 @@ pub struct Reply {
     /// How the answer ended.
     #[serde(skip_serializing_if = "Ending::is_whole")]
     pub ending: Ending,
-    /// Why it ended, in the words of the server.
+    /// Why it ended, in the words of chat completions, or of the server where they have none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub finish_reason: Option<Arc<str>>,
     /// Whether it came with reasoning, which is kept and not scored.
@@ -36,6 +37,12 @@ pub struct Reply {
     /// The tokens that it took.
     #[serde(flatten)]
     pub tokens: TokenUse,
+    /// The model that answered, where the answer says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<Arc<str>>,
+    /// The calls one by one, where `tokens` and `model` do not say all that prices need.
+    #[serde(skip_serializing_if = "is_empty")]
+    pub calls: Box<[ModelUse]>,
 }
 
 /// How an answer ended.
@@ -67,6 +74,10 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
+fn is_empty(calls: &[ModelUse]) -> bool {
+    calls.is_empty()
+}
+
 /// The tokens of one answer. What is not known is `None`, never 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -93,26 +104,9 @@ pub struct TokenUse {
 }
 
 impl TokenUse {
-    /// What an endpoint reported. `prompt_tokens` includes what was in the cache.
-    pub fn reported(usage: &Map<String, Value>) -> Self {
-        let number = |value: &Value| {
-            let whole = value.as_f64().filter(|n| *n >= 0.0 && n.is_finite());
-            value.as_u64().or(whole.map(|n| n.round() as u64))
-        };
-        let member = |key: &str| usage.get(key).and_then(number);
-        let details = usage.get("prompt_tokens_details");
-        let cached = details.and_then(|details| details.get("cached_tokens"));
-        Self {
-            given: None,
-            prompt: member("prompt_tokens"),
-            cached: cached
-                .and_then(number)
-                // As DeepSeek says it.
-                .or_else(|| member("prompt_cache_hit_tokens")),
-            completion: member("completion_tokens"),
-            total: member("total_tokens"),
-            reported: true,
-        }
+    /// What an endpoint reported, in the words of its API.
+    pub fn reported(shape: UsageShape, usage: &Map<String, Value>) -> Self {
+        shape.read(usage)
     }
 
     /// Prompt and answer together, if both are known.
@@ -166,9 +160,63 @@ impl Reply {
             prompt_cut: said.is_some_and(|said| said.contains_key(PROMPT_CUT)),
             tokens: output
                 .api_usage()
-                .map(TokenUse::reported)
+                .map(|usage| TokenUse::reported(UsageShape::of(output), usage))
                 .unwrap_or_default(),
+            model: text("model").map(Arc::from),
+            calls: calls_of(output, said, text("service_tier")),
         }
+    }
+
+    /// The calls that the answer took, as far as it says: none where tokens are not reported.
+    pub fn uses(&self) -> Cow<'_, [ModelUse]> {
+        if !self.calls.is_empty() || !self.tokens.reported {
+            return Cow::Borrowed(&self.calls);
+        }
+        let TokenUse {
+            prompt,
+            cached,
+            completion,
+            ..
+        } = self.tokens;
+        let usage = match (prompt, completion) {
+            (Some(prompt), Some(output)) => WireUsage {
+                cache_read: cached.unwrap_or(0),
+                output,
+                ..WireUsage::default()
+            }
+            .of_prompt(prompt),
+            _ => WireUsage {
+                unknown: 1,
+                ..WireUsage::default()
+            },
+        };
+        Cow::Owned(vec![ModelUse::call(self.model.clone(), usage)])
+    }
+}
+
+/// The calls of an output, where they are told one by one or their tokens have more prices than
+/// those of prompt, cache and answer.
+fn calls_of(
+    output: &Output,
+    said: Option<&Map<String, Value>>,
+    tier: Option<&str>,
+) -> Box<[ModelUse]> {
+    if let Some(told) = said.and_then(|said| said.get("calls")) {
+        return Vec::deserialize(told).unwrap_or_default().into();
+    }
+    let Some(usage) = output.api_usage() else {
+        return Box::default();
+    };
+    let model = said
+        .and_then(|said| said.get("model"))
+        .and_then(Value::as_str);
+    let usage = UsageShape::of(output).buckets(usage);
+    let call = ModelUse::call(model.map(Arc::from), usage).with_service(tier);
+    let is_plain = call.service.is_none()
+        && usage.cache_write_short + usage.cache_write_long + usage.inconsistent == 0;
+    match is_plain {
+        true => Box::default(),
+        false => [call].into(),
     }
 }
 
@@ -215,7 +263,8 @@ mod tests {
 
     #[test]
     fn what_is_not_reported_is_unknown() {
-        let used = |usage: Value| TokenUse::reported(usage.as_object().expect("a map"));
+        let used =
+            |usage: Value| TokenUse::reported(UsageShape::Chat, usage.as_object().expect("a map"));
         let full = used(json!({
             "prompt_tokens": 10, "completion_tokens": 2.0, "total_tokens": 12,
             "prompt_tokens_details": {"cached_tokens": 4},

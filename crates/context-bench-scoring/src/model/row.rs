@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::{CallStats, ExampleId, Failure, Reply, RowText, Scores};
+use super::{CallStats, DocumentMark, ExampleId, Failure, Reply, RowText, Scores, WireFacts};
 
 /// The member of a row's metadata that names its conversation, in runs of memories.
 pub const CONVERSATION_ID: &str = "conversation_id";
@@ -40,10 +40,14 @@ pub struct EvalRow {
     pub failure: Option<Box<Failure>>,
     /// What the call cost besides time, when the system knows.
     pub call: Option<Box<CallStats>>,
+    /// What a tap saw of it, where there is one.
+    pub wire: Option<Box<WireFacts>>,
     /// Whether the output was reused from an earlier run.
     pub cached: bool,
     /// How many evaluators do not apply to the example.
     pub not_applicable: u16,
+    /// The document that the example is about, by which rows that belong together are found.
+    pub document: DocumentMark,
 }
 
 impl EvalRow {
@@ -68,8 +72,10 @@ impl EvalRow {
             dataset: "".into(),
             failure: None,
             call: None,
+            wire: None,
             cached: false,
             not_applicable: 0,
+            document: DocumentMark::default(),
         }
     }
 
@@ -147,6 +153,9 @@ impl EvalRow {
         if let Some(call) = self.call.as_deref() {
             row.insert("call".into(), call_json(call));
         }
+        if let Some(wire) = self.wire.as_deref() {
+            row.insert("wire".into(), wire.to_json());
+        }
         if self.not_applicable > 0 {
             row.insert("not_applicable".into(), json!(self.not_applicable));
         }
@@ -212,7 +221,7 @@ mod tests {
 
     #[test]
     fn a_row_stays_small() {
-        assert!(size_of::<EvalRow>() <= 152, "{}", size_of::<EvalRow>());
+        assert!(size_of::<EvalRow>() <= 160, "{}", size_of::<EvalRow>());
     }
 
     #[test]

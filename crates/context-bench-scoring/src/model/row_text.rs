@@ -1,5 +1,7 @@
 //! `RowText`: what was asked and answered in a row, for those who read results.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
 
 use super::{Example, Output};
@@ -15,6 +17,82 @@ pub struct RowText {
     pub response: Option<Value>,
     /// What the model thought before it answered.
     pub reasoning: Option<String>,
+    /// What it was asked about, where the run keeps contexts. Files of rows leave it out.
+    pub contexts: Option<Box<RowContexts>>,
+}
+
+/// The context of an example, and what a system left of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RowContexts {
+    /// The example, shared by all rows about it.
+    pub example: Arc<Example>,
+    /// The context as the system left it; `None` when it does not say.
+    pub sent: Option<SentContext>,
+}
+
+/// A context as a system left it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SentContext {
+    /// Nothing was changed.
+    Unchanged,
+    /// Something was.
+    Changed(Box<str>),
+}
+
+impl RowContexts {
+    /// The contexts of an example and of the output that was made of it; `None` when the
+    /// example has no context.
+    pub fn of(example: &Arc<Example>, output: Option<&Output>) -> Option<Self> {
+        let before = example.get(CONTEXT)?.as_str()?;
+        let after = output.and_then(|output| output.get(CONTEXT)?.as_str());
+        let sent = after.map(|after| match after == before {
+            true => SentContext::Unchanged,
+            false => SentContext::Changed(after.into()),
+        });
+        Some(Self {
+            example: Arc::clone(example),
+            sent,
+        })
+    }
+
+    /// The context of the example.
+    pub fn given(&self) -> &str {
+        let given = self.example.get(CONTEXT).and_then(Value::as_str);
+        given.unwrap_or_default()
+    }
+
+    /// Bytes of both.
+    pub fn size(&self) -> usize {
+        let sent = match &self.sent {
+            Some(SentContext::Changed(text)) => text.len(),
+            Some(SentContext::Unchanged) | None => 0,
+        };
+        self.given().len() + sent
+    }
+}
+
+/// The field of examples and outputs that holds the context.
+const CONTEXT: &str = "context";
+
+/// Which texts rows keep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum TextsKept {
+    /// None.
+    #[default]
+    None,
+    /// What was asked and answered.
+    Answers,
+    /// That, and contexts before and after the system, as far as there is room for them.
+    Contexts,
+}
+
+impl From<bool> for TextsKept {
+    fn from(kept: bool) -> Self {
+        match kept {
+            true => Self::Answers,
+            false => Self::None,
+        }
+    }
 }
 
 /// Fields of examples that hold what would be right; the first that is there counts.
@@ -116,6 +194,19 @@ mod tests {
             assert_eq!(text.answer.unwrap_or_default(), answer);
             assert_eq!(text.response, None);
         }
+    }
+
+    #[test]
+    fn contexts_say_whether_a_system_changed_them() {
+        let example = Example::try_from(json!({"context": "a b c"})).expect("a map");
+        let example = Arc::new(example);
+        let sent = |output: Output| RowContexts::of(&example, Some(&output)).expect("one").sent;
+        let changed = Output::from(Map::new()).with("context", "a c");
+        let same = Output::from(Map::new()).with("context", "a b c");
+        assert_eq!(sent(changed), Some(SentContext::Changed("a c".into())));
+        assert_eq!(sent(same), Some(SentContext::Unchanged));
+        assert_eq!(sent(Output::from(Map::new())), None);
+        assert_eq!(RowContexts::of(&Arc::new(Example::new()), None), None);
     }
 
     #[test]

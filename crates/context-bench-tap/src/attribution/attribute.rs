@@ -1,14 +1,12 @@
-//! [`attribute`]: the rules, in their order.
+//! [`attribute`]: all calls of a run at once, once it is over.
 //!
-//! The arm is exact and comes first: only client calls of the same arm are looked at. A credential
-//! names an example and a header names a call; where no call has both, neither counts.
-//! What begins after the client had its answer is background work of the proxy: it belongs to the
-//! arm, whatever it carries.
+//! The arm is exact and comes first: only client calls of the same arm are looked at.
 
 use serde::{Deserialize, Serialize};
 
-use super::client_call::{ClientCall, Sign};
+use super::client_call::{AnswerIdentity, ClientCall, Sign};
 use super::index::{AnswerIndex, ArmIndex};
+use super::rules::{self, Book};
 use crate::record::CallRecord;
 
 /// What may be used beyond what calls carry.
@@ -121,16 +119,19 @@ pub fn attribute(
     rules: &AttributionRules,
 ) -> AttributionSummary {
     let arms = ArmIndex::of(clients);
-    let run = Run {
-        calls,
-        clients,
-        rules,
-        answers: AnswerIndex::of(calls),
-    };
+    let answers = AnswerIndex::of(calls);
     let mut summary = AttributionSummary::default();
-    for (at, call) in calls.iter().enumerate() {
+    for call in calls {
         let found = match call.arm.as_deref().and_then(|arm| arms.get(arm)) {
-            Some(arm) => run.attribute(at, arm),
+            Some(arm) => {
+                let book = WholeRun {
+                    calls,
+                    clients,
+                    answers: &answers,
+                    arm,
+                };
+                rules::attribute(&book, rules, call)
+            }
             None => Err(Unattributed::UnknownArm),
         };
         match found {
@@ -146,131 +147,52 @@ pub fn attribute(
     summary
 }
 
-struct Run<'a> {
+/// One arm of a run that is over.
+struct WholeRun<'a> {
     calls: &'a [CallRecord],
     clients: &'a [ClientCall],
-    rules: &'a AttributionRules,
-    answers: AnswerIndex,
+    answers: &'a AnswerIndex,
+    arm: &'a ArmIndex<'a>,
 }
 
-type Found = Result<(usize, Method, f64), Unattributed>;
-
-impl Run<'_> {
-    fn attribute(&self, at: usize, arm: &ArmIndex<'_>) -> Found {
-        let call = &self.calls[at];
-        let accepted = call.timeline.accepted;
-        let named = self.named(call, arm)?;
-        let open_after = |grace: u64| match named {
-            Some((named, _)) => {
-                let is_open = |client: &&usize| self.clients[**client].was_open(accepted, grace);
-                named.iter().filter(is_open).copied().collect()
-            }
-            None => arm.open(self.clients, accepted, grace),
-        };
-        let open = open_after(0);
-        if let Some((_, method)) = named {
-            match open.as_slice() {
-                [only] => return Ok((*only, method, 1.0)),
-                // Its example is known and none of its calls was open: work after the answer.
-                [] => return Err(Unattributed::Late),
-                _ => {}
-            }
-        }
-        self.by_answer(at, &open)
-            .or_else(|| self.by_likeness(call, &open))
-            .or_else(|| self.by_single_flight(&open, || open_after(self.rules.grace)))
-            .ok_or(match open.is_empty() {
-                true => Unattributed::Late,
-                false => Unattributed::Unknown,
-            })
+impl Book for WholeRun<'_> {
+    fn client(&self, number: usize) -> &ClientCall {
+        &self.clients[number]
     }
 
-    /// The client calls that its carriers name, and which carrier did; none where it carries
-    /// nothing that is known.
-    fn named<'i>(
-        &self,
-        call: &CallRecord,
-        arm: &'i ArmIndex<'_>,
-    ) -> Result<Option<(&'i [usize], Method)>, Unattributed> {
-        let carriers = &call.carriers;
-        let credential = carriers.credential.as_deref();
-        let by_credential = credential.and_then(|credential| arm.by_credential.get(credential));
-        let id = carriers.header.as_deref().or(carriers.query.as_deref());
-        let by_header = id.and_then(|id| arm.by_id.get(id));
-        let by_credential = by_credential.map(Vec::as_slice);
-        match (by_credential, by_header.map(Vec::as_slice)) {
-            (Some(credential), Some(header)) => {
-                // The header is the closer one: a credential serves a whole conversation, or
-                // even a whole arm.
-                let is_of_both = header.iter().any(|client| credential.contains(client));
-                match is_of_both {
-                    true if credential.len() > 1 => Ok(Some((header, Method::Header))),
-                    true => Ok(Some((credential, Method::Credential))),
-                    false => Err(Unattributed::Contradiction),
+    fn with_credential(&self, credential: &str) -> Option<&[usize]> {
+        self.arm.by_credential.get(credential).map(Vec::as_slice)
+    }
+
+    fn with_id(&self, id: &str) -> Option<&[usize]> {
+        self.arm.by_id.get(id).map(Vec::as_slice)
+    }
+
+    fn open(&self, at: u64, grace: u64) -> Vec<usize> {
+        self.arm.open(self.clients, at, grace)
+    }
+
+    fn has_rival(&self, call: &CallRecord, answer: &AnswerIdentity, sign: Sign, of: usize) -> bool {
+        let got = &self.clients[of];
+        self.answers.same(answer, sign).iter().any(|other| {
+            let other = &self.calls[*other];
+            let accepted = other.timeline.accepted;
+            let is_before = || got.ended.is_none_or(|ended| accepted <= ended);
+            other.id != call.id
+                && other.arm.as_deref() == Some(&got.arm)
+                && match sign {
+                    Sign::Output => is_before(),
+                    _ => got.was_open(accepted, 0),
                 }
-            }
-            (Some(named), None) => Ok(Some((named, Method::Credential))),
-            (None, Some(named)) => Ok(Some((named, Method::Header))),
-            (None, None) => Ok(None),
-        }
+        })
     }
 
-    /// The one open call whose client got this very answer, if no other answer is the same.
-    fn by_answer(&self, at: usize, open: &[usize]) -> Option<(usize, Method, f64)> {
-        let answer = self.answers.answer(at);
-        for sign in Sign::ALL {
-            let is_same = |client: &&usize| self.clients[**client].answer.agrees(answer, sign);
-            let same: Vec<usize> = open.iter().filter(is_same).copied().collect();
-            let client = match same.as_slice() {
-                [] => continue,
-                [client] => *client,
-                _ => return None,
-            };
-            let got = &self.clients[client];
-            let has_rival = self.answers.same(answer, sign).iter().any(|other| {
-                let call = &self.calls[*other];
-                *other != at
-                    && call.arm.as_deref() == Some(&got.arm)
-                    && got.was_open(call.timeline.accepted, 0)
-            });
-            let found = (client, Method::AnswerIdentity, sign.confidence());
-            return (!has_rival).then_some(found);
-        }
-        None
-    }
-
-    /// The open call whose newest text is like this one's, and clearly more so than any other.
-    fn by_likeness(&self, call: &CallRecord, open: &[usize]) -> Option<(usize, Method, f64)> {
-        let fingerprint = &call.asked.as_ref()?.fingerprint;
-        let likeness = |client: &usize| self.clients[*client].fingerprint.similarity(fingerprint);
-        let mut ranked: Vec<(f64, usize)> = open
-            .iter()
-            .map(|client| (likeness(client), *client))
-            .collect();
-        ranked.sort_by(|one, two| two.0.total_cmp(&one.0));
-        let (best, client) = *ranked.first()?;
-        let second = ranked.get(1).map_or(0.0, |(second, _)| *second);
-        let is_clear = best >= self.rules.similarity && best >= self.rules.lead * second;
-        is_clear.then_some((client, Method::Fingerprint, best))
-    }
-
-    /// The only call that was open, or else had just ended, where the client made one at a time.
-    fn by_single_flight(
-        &self,
-        open: &[usize],
-        just_ended: impl FnOnce() -> Vec<usize>,
-    ) -> Option<(usize, Method, f64)> {
-        if !self.rules.is_exclusive {
-            return None;
-        }
-        let only = match open {
-            [only] => *only,
-            [] => match just_ended().as_slice() {
-                [only] => *only,
-                _ => return None,
-            },
-            _ => return None,
-        };
-        Some((only, Method::SingleFlight, 0.8))
+    fn likeness_to_others(&self, call: &CallRecord, of: usize, _: f64) -> f64 {
+        let example = &self.clients[of].example;
+        let sent = self.arm.sent_before(self.clients, call.timeline.accepted);
+        let others = sent.map(|other| &self.clients[other]);
+        let others = others.filter(|other| other.example != *example);
+        let likeness = others.map(|other| rules::likeness_of(call, &other.fingerprint));
+        likeness.fold(0.0, f64::max)
     }
 }

@@ -38,9 +38,11 @@ impl SyntheticCredential {
 
     /// The id in the value of a header, with or without `Bearer`.
     pub fn id_in(value: &str) -> Option<String> {
-        let key = value.trim().rsplit(' ').next().unwrap_or_default();
+        let value = value.trim();
+        let key = value.rfind(' ').map_or(value, |space| &value[space + 1..]);
         let id = key.strip_prefix(PREFIX)?;
-        let is_id = id.len() == ID_LENGTH && id.bytes().all(|byte| ALPHABET.contains(&byte));
+        let is_letter = |byte: u8| matches!(byte, b'a'..=b'z' | b'2'..=b'7');
+        let is_id = id.len() == ID_LENGTH && id.bytes().all(is_letter);
         is_id.then(|| id.to_owned())
     }
 }

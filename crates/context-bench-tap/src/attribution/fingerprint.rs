@@ -3,6 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::hex::hex;
+
 /// How many values a fingerprint has.
 const VALUES: usize = 64;
 /// How many words stand together.
@@ -19,8 +21,8 @@ pub struct Fingerprint(Vec<u32>);
 
 impl From<Fingerprint> for String {
     fn from(fingerprint: Fingerprint) -> Self {
-        let values = fingerprint.0.iter();
-        values.map(|value| format!("{value:08x}")).collect()
+        let values = fingerprint.0.into_iter();
+        hex(values.flat_map(u32::to_be_bytes))
     }
 }
 
@@ -58,6 +60,11 @@ impl Fingerprint {
             }
         }
         Self(least)
+    }
+
+    /// Whether it is that of no words.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// How alike two texts are, from 0 to 1; texts without words are like nothing.

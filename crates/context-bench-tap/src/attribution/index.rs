@@ -6,6 +6,9 @@ use std::collections::HashMap;
 use super::client_call::{AnswerIdentity, ClientCall, Sign};
 use crate::record::CallRecord;
 
+/// How many client calls are looked at beyond those that are open.
+pub(super) const REMEMBERED: usize = 1024;
+
 /// The client calls of one arm; all numbers are places in the list of all client calls.
 #[derive(Debug, Default)]
 pub(super) struct ArmIndex<'a> {
@@ -41,6 +44,19 @@ impl<'a> ArmIndex<'a> {
         arms
     }
 
+    /// Those that were sent before this moment, the latest first, as far back as may matter.
+    pub(super) fn sent_before(
+        &self,
+        clients: &[ClientCall],
+        at: u64,
+    ) -> impl Iterator<Item = usize> {
+        let sent = self
+            .by_time
+            .partition_point(|client| clients[*client].sent <= at);
+        let latest = self.by_time[..sent].iter().rev();
+        latest.take(REMEMBERED).copied()
+    }
+
     /// Those that were open at this moment, or had ended no longer ago than the grace.
     pub(super) fn open(&self, clients: &[ClientCall], at: u64, grace: u64) -> Vec<usize> {
         let sent = self
@@ -57,15 +73,14 @@ impl<'a> ArmIndex<'a> {
 /// Answers that passed the tap, by what they are known by.
 #[derive(Debug)]
 pub(super) struct AnswerIndex {
-    answers: Vec<AnswerIdentity>,
     by_sign: HashMap<(Sign, String), Vec<usize>>,
 }
 
 impl AnswerIndex {
     pub(super) fn of(calls: &[CallRecord]) -> Self {
-        let answers: Vec<AnswerIdentity> = calls.iter().map(AnswerIdentity::of_call).collect();
         let mut by_sign: HashMap<(Sign, String), Vec<usize>> = HashMap::new();
-        for (at, answer) in answers.iter().enumerate() {
+        for (at, call) in calls.iter().enumerate() {
+            let answer = AnswerIdentity::of_call(call);
             for sign in Sign::ALL {
                 if let Some(value) = answer.value(sign) {
                     by_sign
@@ -75,12 +90,7 @@ impl AnswerIndex {
                 }
             }
         }
-        Self { answers, by_sign }
-    }
-
-    /// The answer of a call.
-    pub(super) fn answer(&self, call: usize) -> &AnswerIdentity {
-        &self.answers[call]
+        Self { by_sign }
     }
 
     /// The calls whose answers are this one, by this sign.

@@ -9,6 +9,8 @@ mod client_call;
 mod credential;
 mod fingerprint;
 mod index;
+mod ledger;
+mod rules;
 
 pub use attribute::{
     Attribution, AttributionRules, AttributionSummary, Method, Unattributed, attribute,
@@ -17,6 +19,7 @@ pub use class::{CallClass, ClientOutcome, classify, outcome};
 pub use client_call::{AnswerIdentity, ClientCall};
 pub use credential::SyntheticCredential;
 pub use fingerprint::Fingerprint;
+pub use ledger::{ArmLedger, OwnedCall};
 
 /// The header that carries the id of a call.
 pub const CALL_HEADER: &str = "x-cb-call";

@@ -83,7 +83,7 @@ impl UsageTotal {
 
 /// Whether a call that says nothing may have cost something: a model was asked, and it was not
 /// refused. A stream that broke off before its usage is the usual case.
-fn may_be_billed(call: &CallRecord) -> bool {
+pub fn may_be_billed(call: &CallRecord) -> bool {
     use crate::record::{EndState, Purpose};
     let asks = matches!(call.purpose, Purpose::Generation | Purpose::Auxiliary);
     let is_sent = call.timeline.request_sent.is_some();

@@ -82,6 +82,8 @@ pub fn engagement(
     }
     let read = |value: Option<Value>| WireRequest::of(route, &value?);
     match (read(one), read(two)) {
+        // A text and a list with that text as its only part are the same.
+        (Some(one), Some(two)) if one == two => Engagement::Benign,
         (Some(one), Some(two)) if skeleton(&one) == skeleton(&two) => Engagement::ChangedContent,
         _ => Engagement::ChangedStructure,
     }
@@ -228,6 +230,13 @@ mod tests {
             ),
             (
                 client.replace(r#""model":"m""#, r#""model":"vendor/m""#),
+                Benign,
+            ),
+            (
+                client.replace(
+                    r#""a long text""#,
+                    r#"[{"type":"text","text":"a long text"}]"#,
+                ),
                 Benign,
             ),
             (client.replace("a long text", "a text"), ChangedContent),

@@ -15,7 +15,7 @@ mod request_changes;
 mod stream_changes;
 mod tool_changes;
 
-pub use calls::{ExtraCalls, UsageTotal};
+pub use calls::{ExtraCalls, UsageTotal, may_be_billed};
 pub use canonical::{CanonicalError, canonical_json};
 pub use claim::Claim;
 pub use compression::{Calibration, CompressionPair, WireCompression};

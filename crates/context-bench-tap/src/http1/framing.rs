@@ -46,19 +46,35 @@ impl Framing {
 
 fn content_length(headers: &Headers) -> Result<Option<u64>, String> {
     let mut said = None;
-    for word in headers.words("content-length") {
-        let is_number = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
-        let length = word.parse::<u64>().ok().filter(|_| is_number);
-        let length = length.ok_or_else(|| "a content-length that is no number".to_owned())?;
-        if said.is_some_and(|before| before != length) {
-            return Err("two different content-lengths".to_owned());
+    for header in headers.all("content-length") {
+        let words = header.value.split(|byte| *byte == b',');
+        for word in words.map(<[u8]>::trim_ascii) {
+            if word.is_empty() {
+                continue;
+            }
+            let length = number(word);
+            let length = length.ok_or_else(|| "a content-length that is no number".to_owned())?;
+            if said.is_some_and(|before| before != length) {
+                return Err("two different content-lengths".to_owned());
+            }
+            said = Some(length);
         }
-        said = Some(length);
     }
     Ok(said)
 }
 
+/// Digits and nothing else.
+fn number(word: &[u8]) -> Option<u64> {
+    word.iter().try_fold(0_u64, |number, byte| {
+        let digit = byte.is_ascii_digit().then(|| u64::from(byte - b'0'))?;
+        number.checked_mul(10)?.checked_add(digit)
+    })
+}
+
 fn is_chunked(headers: &Headers) -> Result<bool, String> {
+    if headers.get("transfer-encoding").is_none() {
+        return Ok(false);
+    }
     let words = headers.words("transfer-encoding");
     match words.as_slice() {
         [] => Ok(false),

@@ -1,5 +1,7 @@
 //! Heads of requests and responses, from bytes and to bytes.
 
+use std::mem::MaybeUninit;
+
 use super::headers::{Header, Headers};
 
 /// More than any API sends; a head that is longer is an attack or not HTTP.
@@ -36,12 +38,28 @@ pub(crate) struct ResponseHead {
     pub(crate) headers: Headers,
 }
 
+/// Whether it is worth reading the head that these bytes begin with: it is short, has ended or is
+/// too long. A long one that comes byte by byte is not to be read anew for each of them.
+/// `seen` bytes were there at the last look.
+pub(crate) fn is_readable(bytes: &[u8], seen: usize) -> bool {
+    /// What is no HTTP shows in its first bytes.
+    const SHORT: usize = 4096;
+    let from = seen.saturating_sub(2).min(bytes.len());
+    let is_end = |at: usize| {
+        let rest = &bytes[from + at + 1..];
+        rest.starts_with(b"\n") || rest.starts_with(b"\r\n")
+    };
+    let has_ended = || memchr::memchr_iter(b'\n', &bytes[from..]).any(is_end);
+    bytes.len() < SHORT || bytes.len() >= MAX_HEAD || has_ended()
+}
+
 impl RequestHead {
     /// The head at the start of these bytes and how long it is; none while it is incomplete.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Option<(Self, usize)>, HeadError> {
-        let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
-        let mut request = httparse::Request::new(&mut headers);
-        let Some(length) = complete(request.parse(bytes), bytes)? else {
+        let mut headers = [const { MaybeUninit::uninit() }; MAX_HEADERS];
+        let mut request = httparse::Request::new(&mut []);
+        let parsed = request.parse_with_uninit_headers(bytes, &mut headers);
+        let Some(length) = complete(parsed, bytes)? else {
             return Ok(None);
         };
         let head = Self {
@@ -71,9 +89,11 @@ impl RequestHead {
 impl ResponseHead {
     /// The head at the start of these bytes and how long it is; none while it is incomplete.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Option<(Self, usize)>, HeadError> {
-        let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
-        let mut response = httparse::Response::new(&mut headers);
-        let Some(length) = complete(response.parse(bytes), bytes)? else {
+        let mut headers = [const { MaybeUninit::uninit() }; MAX_HEADERS];
+        let mut response = httparse::Response::new(&mut []);
+        let config = httparse::ParserConfig::default();
+        let parsed = config.parse_response_with_uninit_headers(&mut response, bytes, &mut headers);
+        let Some(length) = complete(parsed, bytes)? else {
             return Ok(None);
         };
         let head = Self {
@@ -91,6 +111,7 @@ impl ResponseHead {
     }
 
     /// The head as bytes, always as HTTP/1.1.
+    #[cfg(test)]
     pub(crate) fn bytes(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(512);
         out.extend_from_slice(format!("HTTP/1.1 {} {}\r\n", self.status, self.reason).as_bytes());
@@ -117,8 +138,7 @@ fn owned(headers: &[httparse::Header<'_>]) -> Headers {
 }
 
 fn keeps_alive(minor: u8, headers: &Headers) -> bool {
-    let words = headers.words("connection");
-    let says = |word: &str| words.iter().any(|said| said == word);
+    let says = |word: &str| headers.says("connection", word);
     match minor {
         0 => says("keep-alive") && !says("close"),
         _ => !says("close"),
@@ -147,6 +167,20 @@ mod tests {
         assert!(RequestHead::parse(b"\x16\x03\x01 hello\r\n\r\n").is_err());
         let long = [b"GET / HTTP/1.1\r\nx: ".as_slice(), &vec![b'a'; MAX_HEAD]].concat();
         assert_eq!(RequestHead::parse(&long), Err(HeadError::TooLong));
+    }
+
+    #[test]
+    fn long_heads_are_read_once_they_have_ended() {
+        for end in ["\r\n\r\n", "\n\n", "\n\r\n"] {
+            let head = format!("GET / HTTP/1.1\r\nx: {}{end}", "a".repeat(5000));
+            let reads = (1..=head.len()).filter(|seen| {
+                let bytes = &head.as_bytes()[..*seen];
+                *seen >= 4096 && is_readable(bytes, seen - 1)
+            });
+            assert_eq!(reads.collect::<Vec<_>>(), [head.len()]);
+            assert!(is_readable(head.as_bytes(), 4096));
+        }
+        assert!(is_readable(b"", 0) && is_readable(&vec![b'a'; MAX_HEAD], 5000));
     }
 
     #[test]

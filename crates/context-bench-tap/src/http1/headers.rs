@@ -38,6 +38,10 @@ impl fmt::Debug for Header {
     }
 }
 
+fn is_comma(byte: &u8) -> bool {
+    *byte == b','
+}
+
 /// The headers of a message in their order; the same name may occur again.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Headers(pub Vec<Header>);
@@ -71,13 +75,33 @@ impl Headers {
             .collect()
     }
 
+    /// Whether one of the words of this name is this one, in any case. The relay asks this many
+    /// times for every call.
+    pub(crate) fn says(&self, name: &str, word: &str) -> bool {
+        let mut words = self
+            .all(name)
+            .flat_map(|header| header.value.split(is_comma));
+        words.any(|said| said.trim_ascii().eq_ignore_ascii_case(word.as_bytes()))
+    }
+
+    /// How many bytes names and values have.
+    pub(crate) fn bytes(&self) -> usize {
+        let lengths = self.0.iter().map(|one| one.name.len() + one.value.len());
+        lengths.sum()
+    }
+
     /// The bytes of the lines, without the empty one that ends a head.
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         for header in &self.0 {
-            out.extend_from_slice(header.name.as_bytes());
-            out.extend_from_slice(b": ");
-            out.extend_from_slice(&header.value);
-            out.extend_from_slice(b"\r\n");
+            write_line(out, &header.name, &header.value);
         }
     }
+}
+
+/// Adds a line of a head.
+pub(crate) fn write_line(out: &mut Vec<u8>, name: &str, value: &[u8]) {
+    out.extend_from_slice(name.as_bytes());
+    out.extend_from_slice(b": ");
+    out.extend_from_slice(value);
+    out.extend_from_slice(b"\r\n");
 }

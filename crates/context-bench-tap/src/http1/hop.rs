@@ -18,9 +18,8 @@ const HOP_BY_HOP: [&str; 9] = [
 /// Whether a header ends at the tap: one of the known names, or one that `connection` names.
 /// A `content-length` never does, whatever `connection` says: the body would lose its end.
 pub(crate) fn is_hop_by_hop(header: &Header, headers: &Headers) -> bool {
-    let name = header.name.to_ascii_lowercase();
-    HOP_BY_HOP.contains(&name.as_str())
-        || name != "content-length" && headers.words("connection").contains(&name)
+    let is_named = || headers.says("connection", &header.name);
+    HOP_BY_HOP.iter().any(|name| header.is(name)) || !header.is("content-length") && is_named()
 }
 
 #[cfg(test)]

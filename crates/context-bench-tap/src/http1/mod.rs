@@ -10,6 +10,7 @@ mod hop;
 
 pub(crate) use body::BodyProgress;
 pub(crate) use framing::Framing;
-pub(crate) use head::{RequestHead, ResponseHead};
+pub(crate) use head::{RequestHead, ResponseHead, is_readable};
+pub(crate) use headers::write_line;
 pub use headers::{Header, Headers};
 pub(crate) use hop::is_hop_by_hop;

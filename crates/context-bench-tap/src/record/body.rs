@@ -10,6 +10,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::scrub::Scrubber;
 use super::scrub_stream::StreamScrubber;
+use crate::hex::hex;
 
 /// A body of more bytes goes to a file.
 const IN_MEMORY: usize = 1024 * 1024;
@@ -60,6 +61,15 @@ pub(crate) struct HeldBytes {
     budget: Arc<BodyBudget>,
 }
 
+impl HeldBytes {
+    /// The bytes, which from now on count for nothing: they are about to go.
+    pub(crate) fn take(mut self) -> Vec<u8> {
+        let bytes = std::mem::take(&mut self.bytes);
+        self.budget.give(bytes.len());
+        bytes
+    }
+}
+
 impl Drop for HeldBytes {
     fn drop(&mut self) {
         self.budget.give(self.bytes.len());
@@ -69,6 +79,8 @@ impl Drop for HeldBytes {
 /// Copies a body while it passes.
 #[derive(Debug)]
 pub(crate) struct BodyRecorder {
+    /// Of what has left the memory. What is in memory to the end is hashed by the recorder, so
+    /// that nobody waits for it.
     hash: Sha256,
     length: u64,
     held: HeldBytes,
@@ -112,12 +124,13 @@ impl BodyRecorder {
 
     /// Takes the next piece. A full disk costs the copy, never the call.
     pub(crate) fn feed(&mut self, bytes: &[u8]) {
-        self.hash.update(bytes);
         self.length += bytes.len() as u64;
         if self.is_left_out {
+            self.hash.update(bytes);
             return;
         }
         if let Some(spill) = &mut self.spill {
+            self.hash.update(bytes);
             let safe = spill.stream.feed(bytes);
             self.is_left_out = spill.file.write_all(&safe).is_err();
             return;
@@ -127,18 +140,20 @@ impl BodyRecorder {
             self.held.bytes.extend_from_slice(bytes);
             return;
         }
-        self.is_left_out = self.is_encoded || self.spill(bytes).is_err();
+        let held = std::mem::take(&mut self.held.bytes);
+        self.held.budget.give(held.len());
+        self.hash.update(&held);
+        self.hash.update(bytes);
+        self.is_left_out = self.is_encoded || self.spill([&held, bytes]).is_err();
     }
 
-    /// Moves what is in memory to a file.
-    fn spill(&mut self, next: &[u8]) -> io::Result<()> {
+    /// Goes on in a file.
+    fn spill(&mut self, pieces: [&[u8]; 2]) -> io::Result<()> {
         let mut spill = Spill {
             file: tempfile::tempfile()?,
             stream: StreamScrubber::new(Arc::clone(&self.scrubber)),
         };
-        let held = std::mem::take(&mut self.held.bytes);
-        self.held.budget.give(held.len());
-        for piece in [&held, next] {
+        for piece in pieces {
             let safe = spill.stream.feed(piece);
             spill.file.write_all(&safe)?;
         }
@@ -166,10 +181,8 @@ impl BodyRecorder {
                 }
             }
         };
-        let digest = self.hash.finalize_reset();
-        let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
         RecordedBody {
-            digest: format!("sha256:{hex}"),
+            hash: self.hash,
             length: self.length,
             content,
         }
@@ -179,10 +192,30 @@ impl BodyRecorder {
 /// A body that has passed.
 #[derive(Debug)]
 pub(crate) struct RecordedBody {
-    /// Of the bytes on the wire.
-    pub(crate) digest: String,
+    hash: Sha256,
     pub(crate) length: u64,
     pub(crate) content: BodyContent,
+}
+
+impl RecordedBody {
+    /// Of the bytes on the wire.
+    pub(crate) fn digest(&self) -> String {
+        let digest = match &self.content {
+            BodyContent::Memory(held) => Sha256::digest(&held.bytes),
+            _ => self.hash.clone().finalize(),
+        };
+        format!("sha256:{}", hex(digest))
+    }
+
+    /// How many bytes it counts for while it waits. An open file counts for what it would
+    /// take in memory, since there is a limit to them too.
+    pub(crate) fn weight(&self) -> usize {
+        match &self.content {
+            BodyContent::Memory(held) => held.bytes.len(),
+            BodyContent::Spilled { .. } => IN_MEMORY,
+            BodyContent::LeftOut => 0,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -210,7 +243,7 @@ mod tests {
         let body = record(&[b"ab", b"c"], 100, false);
         assert!(matches!(&body.content, BodyContent::Memory(held) if held.bytes == b"abc"));
         let expected = "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-        assert_eq!((body.digest.as_str(), body.length), (expected, 3));
+        assert_eq!((body.digest().as_str(), body.length), (expected, 3));
     }
 
     #[test]
@@ -220,6 +253,7 @@ mod tests {
         for (limit, pieces) in [(usize::MAX, &pieces[..]), (20_000, &pieces[..2])] {
             let body = record(pieces, limit, false);
             assert_eq!(body.length, (piece.len() * pieces.len()) as u64);
+            let digest = body.digest();
             let BodyContent::Spilled {
                 mut file,
                 is_scrubbed,
@@ -228,6 +262,8 @@ mod tests {
                 panic!("{:?}", body.content);
             };
             assert!(is_scrubbed);
+            let whole = pieces.concat();
+            assert_eq!(digest, format!("sha256:{}", hex(Sha256::digest(whole))));
             let mut text = String::new();
             file.read_to_string(&mut text).unwrap();
             assert_eq!(text, "x <redacted:credential> ".repeat(1000 * pieces.len()));
@@ -236,8 +272,12 @@ mod tests {
 
     #[test]
     fn encoded_bytes_go_to_no_file() {
-        let body = record(&[&vec![b'x'; 2 * IN_MEMORY]], usize::MAX, true);
+        let bytes = vec![b'x'; 2 * IN_MEMORY];
+        let (first, second) = bytes.split_at(1000);
+        let body = record(&[first, second], usize::MAX, true);
         assert!(matches!(body.content, BodyContent::LeftOut));
+        let expected = format!("sha256:{}", hex(Sha256::digest(&bytes)));
+        assert_eq!(body.digest(), expected);
         assert_eq!(body.length, 2 * IN_MEMORY as u64);
     }
 }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::scrub::Scrubber;
 use super::timeline::Timeline;
 use crate::wire::{ReplySummary, RequestSummary, WireFormat};
 
@@ -59,7 +60,7 @@ impl CallRecord {
 }
 
 /// What a call is for, as its route and method tell.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Purpose {
     /// A model is asked for an answer.
@@ -77,7 +78,7 @@ pub enum Purpose {
 }
 
 /// How a call ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EndState {
     /// All of the answer was relayed.
@@ -193,4 +194,19 @@ pub struct Carriers {
     pub query: Option<String>,
     /// `x-stainless-retry-count`, where it is not 0: an official client that asks again.
     pub retry_count: Option<u32>,
+}
+
+impl Carriers {
+    /// The same without secrets: a client may put anything there.
+    pub(crate) fn scrubbed(mut self, scrubber: &Scrubber) -> Self {
+        for text in [&mut self.header, &mut self.query].into_iter().flatten() {
+            scrubber.clean(text);
+        }
+        self
+    }
+
+    /// The id of a client call, from the header or the query.
+    pub fn call_id(&self) -> Option<&str> {
+        self.header.as_deref().or(self.query.as_deref())
+    }
 }

@@ -28,8 +28,12 @@ pub enum DecodeError {
 /// # Errors
 ///
 /// When an encoding is unknown, the bytes are broken, or there are more than `limit` of them.
-pub fn decoded(bytes: &[u8], encodings: &[String], limit: usize) -> Result<Vec<u8>, DecodeError> {
-    let mut bytes = bytes.to_vec();
+pub fn decoded(
+    bytes: impl Into<Vec<u8>>,
+    encodings: &[String],
+    limit: usize,
+) -> Result<Vec<u8>, DecodeError> {
+    let mut bytes = bytes.into();
     for encoding in encodings.iter().rev() {
         let read = match encoding.as_str() {
             "identity" => continue,
@@ -117,7 +121,7 @@ mod tests {
             // A brotli stream of one uncompressed block.
             ([&[0x0b, 0x08, 0x80][..], text, &[0x03]].concat(), &["br"]),
         ] {
-            let decoded = decoded(&bytes, &names(encodings), 100);
+            let decoded = decoded(bytes.as_slice(), &names(encodings), 100);
             assert_eq!(decoded.as_deref(), Ok(&text[..]), "{encodings:?}");
         }
     }
@@ -152,7 +156,7 @@ mod tests {
         let bomb = gzip(&vec![0; 100_000]);
         let names = |name: &str| vec![name.to_owned()];
         assert_eq!(
-            decoded(&bomb, &names("gzip"), 1000),
+            decoded(bomb.as_slice(), &names("gzip"), 1000),
             Err(DecodeError::TooLong(1000))
         );
         assert!(matches!(

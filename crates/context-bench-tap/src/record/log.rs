@@ -23,9 +23,11 @@ use super::call::CallRecord;
 use super::sink::{CallSink, StoredBody};
 
 const VERSION: u32 = 1;
+/// Memory of longer lines is given back.
+const MOST_SPARE: usize = 1024 * 1024;
 
-/// A line of the log.
-#[derive(Debug, Serialize, Deserialize)]
+/// A line of the log as it is read.
+#[derive(Debug, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 enum Line {
     TapLog {
@@ -33,12 +35,27 @@ enum Line {
     },
     Body {
         digest: String,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         text: Option<String>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         base64: Option<String>,
     },
     Call(Box<CallRecord>),
+}
+
+/// The same as it is written: it holds nothing of its own, since bodies may be long.
+#[derive(Debug, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+enum WrittenLine<'a> {
+    TapLog {
+        version: u32,
+    },
+    Body {
+        digest: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        text: Option<&'a str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        base64: Option<String>,
+    },
+    Call(&'a CallRecord),
 }
 
 /// Why a log cannot be written or read.
@@ -80,6 +97,8 @@ pub struct LogWriter {
     written: HashSet<String>,
     /// Bytes up to the end of the last whole line.
     whole: u64,
+    /// Memory for the next line.
+    spare: Vec<u8>,
 }
 
 impl LogWriter {
@@ -97,29 +116,34 @@ impl LogWriter {
             file: BufWriter::new(File::create(path).map_err(open)?),
             written: HashSet::new(),
             whole: 0,
+            spare: Vec::new(),
         };
-        log.line(&Line::TapLog { version: VERSION }).map_err(open)?;
+        log.line(&WrittenLine::TapLog { version: VERSION })
+            .map_err(open)?;
         log.file.flush().map_err(open)?;
         Ok(log)
     }
 
-    fn line(&mut self, line: &Line) -> io::Result<()> {
-        let mut bytes = serde_json::to_vec(line)?;
+    fn line(&mut self, line: &WrittenLine<'_>) -> io::Result<()> {
+        let mut bytes = std::mem::take(&mut self.spare);
+        bytes.clear();
+        serde_json::to_writer(&mut bytes, line)?;
         bytes.push(b'\n');
         self.file.write_all(&bytes)?;
         self.whole += bytes.len() as u64;
+        if bytes.capacity() <= MOST_SPARE {
+            self.spare = bytes;
+        }
         Ok(())
     }
 
     fn body(&mut self, body: StoredBody) -> io::Result<()> {
         match body {
             StoredBody::Bytes { digest, bytes } => {
-                let (text, base64) = match String::from_utf8(bytes) {
-                    Ok(text) => (Some(text), None),
-                    Err(error) => (None, Some(STANDARD.encode(error.as_bytes()))),
-                };
-                self.line(&Line::Body {
-                    digest,
+                let text = std::str::from_utf8(&bytes).ok();
+                let base64 = text.is_none().then(|| STANDARD.encode(&bytes));
+                self.line(&WrittenLine::Body {
+                    digest: &digest,
                     text,
                     base64,
                 })
@@ -154,7 +178,7 @@ impl LogWriter {
                 self.written.insert(digest);
             }
         }
-        self.line(&Line::Call(Box::new(call.clone())))?;
+        self.line(&WrittenLine::Call(call))?;
         self.file.flush()
     }
 
@@ -188,13 +212,13 @@ fn fill(file: &mut File, piece: &mut [u8]) -> io::Result<usize> {
 }
 
 impl CallSink for LogWriter {
-    fn call(&mut self, call: &CallRecord, bodies: Vec<StoredBody>) -> io::Result<()> {
+    fn call(&mut self, call: CallRecord, bodies: Vec<StoredBody>) -> io::Result<()> {
         let before = self.whole;
         let known = bodies.iter().map(|body| body.digest().to_owned());
         let new: Vec<String> = known
             .filter(|digest| !self.written.contains(digest))
             .collect();
-        let written = self.write(call, bodies);
+        let written = self.write(&call, bodies);
         if written.is_err() {
             new.iter().for_each(|digest| {
                 self.written.remove(digest);
@@ -215,6 +239,24 @@ pub struct CallLog {
 }
 
 impl CallLog {
+    /// Reads the calls of a log one by one, without its bodies, however long it is. Returns how
+    /// many there were.
+    ///
+    /// # Errors
+    ///
+    /// As [`CallLog::read`].
+    pub fn each_call(path: &Path, mut found: impl FnMut(CallRecord)) -> Result<u64, LogError> {
+        let mut calls = 0;
+        Self::lines(path, |line| {
+            if let Line::Call(call) = line {
+                calls += 1;
+                found(*call);
+            }
+            Ok(())
+        })?;
+        Ok(calls)
+    }
+
     /// Reads a log.
     ///
     /// # Errors
@@ -222,11 +264,40 @@ impl CallLog {
     /// When it cannot be opened, or a line is not one of a log. A last line that was cut off,
     /// as a kill leaves it, is skipped.
     pub fn read(path: &Path) -> Result<Self, LogError> {
+        let mut log = Self::default();
+        Self::lines(path, |line| {
+            match line {
+                Line::TapLog { .. } => {}
+                Line::Call(call) => log.calls.push(*call),
+                Line::Body {
+                    digest,
+                    text,
+                    base64,
+                } => {
+                    let bytes = match (text, base64) {
+                        (Some(text), _) => text.into_bytes(),
+                        (None, Some(base64)) => {
+                            STANDARD.decode(base64).map_err(|error| error.to_string())?
+                        }
+                        (None, None) => return Err("a body without content".to_owned()),
+                    };
+                    log.bodies.insert(digest, bytes);
+                }
+            }
+            Ok(())
+        })?;
+        Ok(log)
+    }
+
+    /// Calls `take` with each line, whose number stands in the error if it is wrong.
+    fn lines(
+        path: &Path,
+        mut take: impl FnMut(Line) -> Result<(), String>,
+    ) -> Result<(), LogError> {
         let file = File::open(path).map_err(|reason| LogError::Open {
             path: path.to_owned(),
             reason,
         })?;
-        let mut log = Self::default();
         let mut reader = BufReader::new(file);
         let mut text = Vec::new();
         for line in 1.. {
@@ -242,25 +313,12 @@ impl CallLog {
             }
             let parsed = serde_json::from_slice(&text).map_err(|error| wrong(error.to_string()))?;
             match parsed {
-                Line::TapLog { version: VERSION } => {}
-                Line::TapLog { version } => return Err(wrong(format!("version {version}"))),
-                Line::Call(call) => log.calls.push(*call),
-                Line::Body {
-                    digest,
-                    text,
-                    base64,
-                } => {
-                    let bytes = match (text, base64) {
-                        (Some(text), _) => text.into_bytes(),
-                        (None, Some(base64)) => STANDARD
-                            .decode(base64)
-                            .map_err(|error| wrong(error.to_string()))?,
-                        (None, None) => return Err(wrong("a body without content".to_owned())),
-                    };
-                    log.bodies.insert(digest, bytes);
+                Line::TapLog { version } if version != VERSION => {
+                    return Err(wrong(format!("version {version}")));
                 }
+                line => take(line).map_err(wrong)?,
             }
         }
-        Ok(log)
+        Ok(())
     }
 }

@@ -1,9 +1,11 @@
 //! [`Recorder`]: makes records of finished calls on a thread of its own, so that reading
-//! bodies and writing files never holds up a relay.
+//! long bodies and writing files never holds up a relay. Short calls whose record goes to memory
+//! are kept by the relay itself, once the answer has gone out.
 
+use std::borrow::Cow;
 use std::io::Read as _;
-use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::mpsc::Receiver;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use super::body::{BodyContent, RecordedBody};
@@ -11,12 +13,15 @@ use super::call::{
     BodyRef, CallRecord, Carriers, EndState, Frame, Purpose, RequestRecord, ResponseRecord, Stored,
 };
 use super::content_encoding::{content_frames, decoded};
+use super::in_flight::CallsInFlight;
+use super::queue::{RecorderQueue, Share, WaitingCall};
 use super::scrub::Scrubber;
 use super::sink::{CallSink, StoredBody};
 use super::timeline::Timeline;
-use crate::http1::Headers;
+use crate::http1::{Headers, RequestHead, ResponseHead};
 use crate::wire::{
-    Event, EventReader, ReplyReader, ReplySummary, RequestSummary, Route, UsageShape, WireRequest,
+    Event, EventReader, ReplyReader, ReplySummary, RequestSummary, Route, UsageShape, WireReply,
+    WireRequest,
 };
 
 /// Bodies of more bytes are stored, but not read: a parsed one takes several times its size.
@@ -29,11 +34,10 @@ pub(crate) struct FinishedCall {
     pub(crate) arm: Option<String>,
     pub(crate) connection: u64,
     pub(crate) started_at_ms: u64,
-    pub(crate) method: String,
     pub(crate) path: String,
     pub(crate) query: String,
     pub(crate) purpose: Option<Purpose>,
-    pub(crate) headers: Headers,
+    pub(crate) head: Arc<RequestHead>,
     pub(crate) body: RecordedBody,
     pub(crate) answer: Option<FinishedAnswer>,
     pub(crate) carriers: Carriers,
@@ -46,19 +50,32 @@ pub(crate) struct FinishedCall {
 /// The answer to a call that has ended.
 #[derive(Debug)]
 pub(crate) struct FinishedAnswer {
-    pub(crate) status: u16,
-    pub(crate) headers: Headers,
+    pub(crate) head: Arc<ResponseHead>,
     pub(crate) body: RecordedBody,
     /// Stamps of the clock, not yet set against the request.
     pub(crate) frames: Vec<Frame>,
     pub(crate) frames_left_out: u64,
 }
 
-/// The way to the thread that keeps records. Dropping it does not wait; `finish` does.
+impl FinishedCall {
+    /// How many bytes it counts for while it waits.
+    pub(crate) fn weight(&self) -> usize {
+        /// What a call takes in memory besides what grows with it.
+        const LEAST: usize = 2048;
+        let answer = self.answer.as_ref().map_or(0, |answer| {
+            let frames = answer.frames.len() * size_of::<Frame>();
+            answer.head.headers.bytes() + answer.body.weight() + frames
+        });
+        LEAST + self.head.headers.bytes() + self.body.weight() + answer
+    }
+}
+
+/// The thread that keeps records. Dropping it does not wait; `finish` does.
 #[derive(Debug)]
 pub(crate) struct Recorder {
-    sender: Sender<FinishedCall>,
-    thread: JoinHandle<RecorderOutcome>,
+    queue: RecorderQueue,
+    keeper: Arc<Keeper>,
+    thread: JoinHandle<()>,
 }
 
 /// What became of the records.
@@ -70,54 +87,115 @@ pub(crate) struct RecorderOutcome {
 }
 
 impl Recorder {
-    pub(crate) fn start(sink: Box<dyn CallSink>, scrubber: Arc<Scrubber>) -> std::io::Result<Self> {
-        let (sender, receiver) = mpsc::channel();
+    /// Starts the thread; calls that wait for it may take so many bytes.
+    pub(crate) fn start(
+        sink: Box<dyn CallSink>,
+        scrubber: Arc<Scrubber>,
+        limit: usize,
+        in_flight: Arc<CallsInFlight>,
+    ) -> std::io::Result<Self> {
+        let keeper = Arc::new(Keeper {
+            wants_requests: sink.wants_requests(),
+            takes_at_once: sink.takes_at_once(),
+            kept: Mutex::new((sink, RecorderOutcome::default())),
+            scrubber,
+            in_flight,
+        });
+        let (queue, receiver) = RecorderQueue::new(limit, Arc::clone(&keeper));
+        let own = Arc::clone(&keeper);
         let thread = std::thread::Builder::new()
             .name("tap-recorder".to_owned())
-            .spawn(move || run(&receiver, sink, &scrubber))?;
-        Ok(Self { sender, thread })
+            .spawn(move || run(&receiver, &own))?;
+        Ok(Self {
+            queue,
+            keeper,
+            thread,
+        })
     }
 
-    /// Another way to the same thread.
-    pub(crate) fn sender(&self) -> Sender<FinishedCall> {
-        self.sender.clone()
+    /// The way to the thread.
+    pub(crate) fn queue(&self) -> RecorderQueue {
+        self.queue.clone()
     }
 
-    /// Waits until everything is kept that was handed over; every sender must be gone.
+    /// Waits until everything is kept that was handed over; every other way to it must be gone.
     pub(crate) fn finish(self) -> RecorderOutcome {
-        drop(self.sender);
-        let lost = RecorderOutcome {
-            failures: 1,
-            first_failure: Some("the recorder panicked".to_owned()),
-            ..RecorderOutcome::default()
-        };
-        self.thread.join().unwrap_or(lost)
+        drop(self.queue);
+        let has_ended = self.thread.join().is_ok();
+        let mut outcome = self.keeper.kept().1.clone();
+        if !has_ended {
+            outcome.failures += 1;
+            let panicked = || "the recorder panicked".to_owned();
+            outcome.first_failure.get_or_insert_with(panicked);
+        }
+        outcome
     }
 }
 
-fn run(
-    receiver: &Receiver<FinishedCall>,
-    mut sink: Box<dyn CallSink>,
-    scrubber: &Scrubber,
-) -> RecorderOutcome {
-    let mut outcome = RecorderOutcome::default();
-    for finished in receiver {
-        let (record, bodies) = record(finished, scrubber);
+fn run(receiver: &Receiver<WaitingCall>, keeper: &Keeper) {
+    for waiting in receiver {
+        let WaitingCall { call, share } = waiting;
+        keeper.keep(*call, Some(share));
+    }
+}
+
+/// Makes records of calls and hands them to the sink.
+pub(crate) struct Keeper {
+    kept: Mutex<(Box<dyn CallSink>, RecorderOutcome)>,
+    scrubber: Arc<Scrubber>,
+    in_flight: Arc<CallsInFlight>,
+    wants_requests: bool,
+    takes_at_once: bool,
+}
+
+impl std::fmt::Debug for Keeper {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("Keeper(…)")
+    }
+}
+
+impl Keeper {
+    /// Whether a call need not wait for the thread: it is short, and so is what becomes of it.
+    /// Waking the thread and being woken by it would cost more than the record.
+    pub(crate) fn takes_at_once(&self, weight: usize) -> bool {
+        /// The reading of a body of this length takes tens of microseconds.
+        const SHORT: usize = 32 * 1024;
+        self.takes_at_once && weight <= SHORT
+    }
+
+    fn kept(&self) -> MutexGuard<'_, (Box<dyn CallSink>, RecorderOutcome)> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes the record of one call and hands it over.
+    pub(crate) fn keep(&self, call: FinishedCall, share: Option<Share>) {
+        let (number, id) = (call.id, call.carriers.call_id().map(str::to_owned));
+        let (record, bodies, reply) = record(call, &self.scrubber, self.wants_requests);
+        let mut kept = self.kept();
+        let (sink, outcome) = &mut *kept;
         outcome.calls += 1;
-        if let Err(error) = sink.call(&record, bodies) {
+        if let Err(error) = sink.call_read(record, bodies, reply) {
             outcome.failures += 1;
             let first = outcome
                 .first_failure
                 .get_or_insert_with(|| error.to_string());
-            *first = scrubber.text(first);
+            *first = self.scrubber.text(first);
         }
+        // Its room is free only now that nothing of it is left.
+        drop(share);
+        self.in_flight.recorded(number, id.as_deref());
+        sink.settled();
     }
-    outcome
 }
 
 /// A finished call as it may be written down.
-fn record(finished: FinishedCall, scrubber: &Scrubber) -> (CallRecord, Vec<StoredBody>) {
-    let route = Route::of(&finished.method, &finished.path);
+fn record(
+    finished: FinishedCall,
+    scrubber: &Scrubber,
+    wants_requests: bool,
+) -> (CallRecord, Vec<StoredBody>, Option<WireReply>) {
+    let asked_with = &finished.head;
+    let route = Route::of(&asked_with.method, &finished.path);
     let mut bodies = Vec::new();
     let headers = |headers: &Headers| {
         let written = headers.0.iter().map(|header| {
@@ -126,40 +204,48 @@ fn record(finished: FinishedCall, scrubber: &Scrubber) -> (CallRecord, Vec<Store
         });
         written.collect()
     };
-    let encodings = finished.headers.words("content-encoding");
-    let (request, body) = open(finished.body, &encodings, scrubber, &mut bodies);
-    let asked = body
-        .and_then(|body| WireRequest::read(&route, &body))
-        .map(|request| RequestSummary::of(&request).scrubbed(scrubber));
+    let encodings = asked_with.headers.words("content-encoding");
+    // What a request says helps to tell whose it is, where its carriers do not.
+    let is_read = wants_requests || finished.carriers.call_id().is_none();
+    let mut asked = None;
+    let mut read = |body: &[u8]| {
+        let request = WireRequest::read(&route, body);
+        asked = request.map(|request| RequestSummary::of(&request).scrubbed(scrubber));
+    };
+    let read: Option<Read<'_>> = if is_read { Some(&mut read) } else { None };
+    let request = open(finished.body, &encodings, scrubber, read, &mut bodies);
     let mut timeline = finished.timeline;
     let sent = timeline
         .request_sent
         .or(timeline.connect_done)
         .unwrap_or(timeline.accepted);
-    let mut answered = None;
+    let (mut answered, mut said) = (None, None);
     let response = finished.answer.map(|answer| {
-        let encodings = answer.headers.words("content-encoding");
-        let is_stream = is_stream(&answer.headers);
-        let shown = shown_frames(&answer, &encodings);
-        let (body_ref, body) = open(answer.body, &encodings, scrubber, &mut bodies);
-        if let Some(body) = body {
+        let encodings = answer.head.headers.words("content-encoding");
+        let is_stream = is_stream(&answer.head.headers);
+        let shown = is_stream.then(|| shown_frames(&answer, &encodings));
+        let shown = shown.flatten();
+        let mut read = |body: &[u8]| {
             let mut reader = ReplyReader::new(route.format, finished.shape);
             if is_stream {
-                read_stream(&body, shown.as_deref(), &mut reader, &mut timeline);
+                read_stream(body, shown.as_deref(), &mut reader, &mut timeline);
             } else {
-                reader.whole(&body);
+                reader.whole(body);
             }
             let reply = reader.finish();
             if !is_stream && reply.has_output() {
                 timeline.first_output = timeline.last_byte;
             }
             answered = Some(ReplySummary::of(&reply).scrubbed(scrubber));
-        }
+            said = Some(reply);
+        };
+        let read: Option<Read<'_>> = Some(&mut read);
+        let body = open(answer.body, &encodings, scrubber, read, &mut bodies);
         let after = |frame: &Frame| Frame(frame.0, frame.1, frame.2.saturating_sub(sent));
         ResponseRecord {
-            status: answer.status,
-            headers: headers(&answer.headers),
-            body: body_ref,
+            status: answer.head.status,
+            headers: headers(&answer.head.headers),
+            body,
             frames: answer.frames.iter().map(after).collect(),
             frames_left_out: answer.frames_left_out,
         }
@@ -172,21 +258,21 @@ fn record(finished: FinishedCall, scrubber: &Scrubber) -> (CallRecord, Vec<Store
         purpose: finished.purpose.unwrap_or(route.purpose),
         format: route.format,
         request: RequestRecord {
-            method: finished.method,
+            method: asked_with.method.clone(),
             path: scrubber.text(&finished.path),
             query: scrubber.query(&finished.query),
-            headers: headers(&finished.headers),
+            headers: headers(&asked_with.headers),
             body: request,
         },
         response,
         asked,
         answered,
-        carriers: finished.carriers,
+        carriers: finished.carriers.scrubbed(scrubber),
         timeline,
         end: finished.end,
         problem: finished.problem.map(|problem| scrubber.text(&problem)),
     };
-    (call, bodies)
+    (call, bodies, said)
 }
 
 fn is_stream(headers: &Headers) -> bool {
@@ -244,15 +330,19 @@ fn arrival(frames: &[Frame], end: u64) -> Option<u64> {
         .map(|frame| frame.after())
 }
 
-/// Takes the copy of a body apart: how records refer to it, and its content for a look at it.
-/// What may be stored goes to `bodies`.
+/// Somebody who reads the content of a body.
+type Read<'r> = &'r mut dyn FnMut(&[u8]);
+
+/// Takes the copy of a body apart: how records refer to it. Its content is shown to whoever
+/// reads it, as it was on the wire; what may be stored goes to `bodies`.
 fn open(
     body: RecordedBody,
     encodings: &[String],
     scrubber: &Scrubber,
+    read: Option<Read<'_>>,
     bodies: &mut Vec<StoredBody>,
-) -> (BodyRef, Option<Vec<u8>>) {
-    let digest = body.digest;
+) -> BodyRef {
+    let digest = body.digest();
     let mut refer = |stored, kept: Option<StoredBody>| {
         bodies.extend(kept);
         BodyRef {
@@ -262,22 +352,29 @@ fn open(
         }
     };
     match body.content {
-        _ if body.length == 0 => (refer(Stored::Empty, None), None),
-        BodyContent::LeftOut => (refer(Stored::LeftOut, None), None),
+        _ if body.length == 0 => refer(Stored::Empty, None),
+        BodyContent::LeftOut => refer(Stored::LeftOut, None),
         BodyContent::Memory(held) => {
-            let Ok(content) = decoded(&held.bytes, encodings, READ_LIMIT) else {
-                return (refer(Stored::LeftOut, None), None);
+            let Ok(content) = decoded(held.take(), encodings, READ_LIMIT) else {
+                return refer(Stored::LeftOut, None);
             };
-            let scrubbed = scrubber.bytes(&content).into_owned();
-            let stored = match scrubbed == held.bytes {
+            if let Some(read) = read {
+                read(&content);
+            }
+            let scrubbed = match scrubber.bytes(&content) {
+                Cow::Owned(scrubbed) => Some(scrubbed),
+                Cow::Borrowed(_) => None,
+            };
+            let is_plain = encodings.iter().all(|encoding| encoding == "identity");
+            let stored = match scrubbed.is_none() && is_plain {
                 true => Stored::Whole,
                 false => Stored::Scrubbed,
             };
             let kept = StoredBody::Bytes {
                 digest: digest.clone(),
-                bytes: scrubbed,
+                bytes: scrubbed.unwrap_or(content),
             };
-            (refer(stored, Some(kept)), Some(content))
+            refer(stored, Some(kept))
         }
         BodyContent::Spilled {
             mut file,
@@ -287,16 +384,20 @@ fn open(
                 true => Stored::Scrubbed,
                 false => Stored::Whole,
             };
-            let mut content = Vec::new();
             let is_short = body.length <= READ_LIMIT as u64;
-            let is_read = is_short
-                && file.read_to_end(&mut content).is_ok()
-                && std::io::Seek::rewind(&mut file).is_ok();
+            if let Some(read) = read.filter(|_| is_short) {
+                let mut content = Vec::new();
+                let was_read = file.read_to_end(&mut content).is_ok()
+                    && std::io::Seek::rewind(&mut file).is_ok();
+                if was_read {
+                    read(&content);
+                }
+            }
             let kept = StoredBody::File {
                 digest: digest.clone(),
                 file,
             };
-            (refer(stored, Some(kept)), is_read.then_some(content))
+            refer(stored, Some(kept))
         }
     }
 }

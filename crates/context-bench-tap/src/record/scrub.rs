@@ -2,9 +2,11 @@
 //! passes on the wire is never touched.
 
 use std::borrow::Cow;
-use std::sync::{PoisonError, RwLock};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
-use super::scrub_pattern;
+use memchr::memmem::Finder;
+
+use super::scrub_pattern::{self, ByteSet};
 
 /// What is shorter is not looked for: it would be found in any text.
 const SHORTEST_KNOWN: usize = 8;
@@ -36,8 +38,16 @@ const HARMLESS_PARTS: [&str; 6] = [
     "tokens-after",
     "max-tokens",
 ];
-/// Parameters of a query that hold a secret.
-const SECRET_PARAMETERS: [&str; 5] = ["key", "api_key", "access_token", "sig", "signature"];
+/// Parts of names of parameters that hold a secret.
+const SECRET_PARAMETERS: [&str; 7] = [
+    "key",
+    "token",
+    "secret",
+    "auth",
+    "password",
+    "session",
+    "signature",
+];
 const REDACTED: &str = "<redacted>";
 
 /// Knows the secrets of a process and what keys look like.
@@ -49,8 +59,18 @@ pub struct Scrubber {
 /// Secrets that are known by heart.
 #[derive(Default)]
 struct Known {
-    /// The longest first, so that a key is found before a part of it.
-    spellings: Vec<Vec<u8>>,
+    /// The longest first, so that a key is found before a part of it. They are kept ready to be
+    /// looked for, since that takes longer to prepare than most texts to be searched.
+    spellings: Vec<Finder<'static>>,
+    /// The bytes that one of them begins with.
+    beginnings: ByteSet,
+}
+
+impl Known {
+    fn has(&self, spelling: &str) -> bool {
+        let mut known = self.spellings.iter();
+        known.any(|one| one.needle() == spelling.as_bytes())
+    }
 }
 
 // It holds keys.
@@ -72,32 +92,39 @@ impl Scrubber {
 
     /// From now on this is taken out too, also as JSON and URLs spell it.
     pub fn learn(&self, secret: &str) {
-        if secret.len() < SHORTEST_KNOWN {
+        if secret.len() < SHORTEST_KNOWN || self.known().has(secret) {
             return;
         }
         let quoted = serde_json::Value::from(secret).to_string();
         let in_url: String = url::form_urlencoded::byte_serialize(secret.as_bytes()).collect();
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
         for spelling in [secret, quoted.trim_matches('"'), &in_url] {
-            let is_known = known.spellings.iter().any(|one| one == spelling.as_bytes());
-            if !is_known && known.spellings.len() < MOST_KNOWN {
-                known.spellings.push(spelling.as_bytes().to_vec());
+            if !known.has(spelling) && known.spellings.len() < MOST_KNOWN {
+                let finder = Finder::new(spelling.as_bytes()).into_owned();
+                known.spellings.push(finder);
+                known.beginnings.extend(spelling.bytes().take(1));
             }
         }
         known
             .spellings
-            .sort_by_key(|one| std::cmp::Reverse(one.len()));
+            .sort_by_key(|one| std::cmp::Reverse(one.needle().len()));
+    }
+
+    fn known(&self) -> RwLockReadGuard<'_, Known> {
+        self.known.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The bytes without secrets; borrowed where there are none.
     pub fn bytes<'a>(&self, bytes: &'a [u8]) -> Cow<'a, [u8]> {
-        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        if bytes.len() < SHORTEST_KNOWN {
+            return Cow::Borrowed(bytes);
+        }
+        let known = self.known();
+        let places = candidates(bytes, &known);
+        if places.is_empty() {
+            return Cow::Borrowed(bytes);
+        }
         let known = &known.spellings;
-        let by_heart = known
-            .iter()
-            .flat_map(|one| memchr::memmem::find_iter(bytes, one));
-        let mut places: Vec<usize> = scrub_pattern::candidates(bytes).chain(by_heart).collect();
-        places.sort_unstable();
         let mut out: Vec<u8> = Vec::new();
         let mut done = 0;
         for at in places {
@@ -107,8 +134,8 @@ impl Scrubber {
             }
             let rest = &bytes[at..];
             let before = at.checked_sub(1).map(|before| bytes[before]);
-            let by_heart = known.iter().find(|one| rest.starts_with(one));
-            let found = by_heart.map(|one| (one.len(), "credential"));
+            let by_heart = known.iter().find(|one| rest.starts_with(one.needle()));
+            let found = by_heart.map(|one| (one.needle().len(), "credential"));
             let found = found.or_else(|| scrub_pattern::starts_here(before, rest));
             let Some((length, kind)) = found else {
                 continue;
@@ -126,18 +153,22 @@ impl Scrubber {
 
     /// The text without secrets.
     pub fn text(&self, text: &str) -> String {
-        String::from_utf8_lossy(&self.bytes(text.as_bytes())).into_owned()
+        match self.bytes(text.as_bytes()) {
+            Cow::Borrowed(_) => text.to_owned(),
+            Cow::Owned(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+        }
+    }
+
+    /// Takes secrets out of a text where it stands. Most texts have none and stay as they are.
+    pub(crate) fn clean(&self, text: &mut String) {
+        if let Cow::Owned(bytes) = self.bytes(text.as_bytes()) {
+            *text = String::from_utf8_lossy(&bytes).into_owned();
+        }
     }
 
     /// The value of a header, or what stands in its place.
     pub fn header(&self, name: &str, value: &[u8]) -> String {
-        let name = name.to_ascii_lowercase();
-        let is_harmless = HARMLESS_PARTS.iter().any(|part| name.contains(part));
-        let is_secret = SECRET_HEADERS.contains(&name.as_str())
-            || name.starts_with("x-amz-sec")
-            || name.starts_with("x-amz-sig")
-            || !is_harmless && SECRET_PARTS.iter().any(|part| name.contains(part));
-        match is_secret {
+        match is_secret_header(name) {
             true => REDACTED.to_owned(),
             false => self.text(&String::from_utf8_lossy(value)),
         }
@@ -145,9 +176,13 @@ impl Scrubber {
 
     /// A query without the values of secret parameters.
     pub fn query(&self, query: &str) -> String {
+        let is_secret = |name: &str| {
+            let name = name.to_ascii_lowercase();
+            name == "sig" || SECRET_PARAMETERS.iter().any(|part| name.contains(part))
+        };
         let pairs = query.split('&').map(|pair| match pair.split_once('=') {
-            Some((name, _)) if SECRET_PARAMETERS.contains(&name.to_ascii_lowercase().as_str()) => {
-                format!("{name}={REDACTED}")
+            Some((name, _)) if is_secret(name) => {
+                format!("{}={REDACTED}", self.text(name))
             }
             _ => self.text(pair),
         });
@@ -156,20 +191,72 @@ impl Scrubber {
 
     /// Where a known secret begins that stands across this place.
     pub(super) fn known_across(&self, bytes: &[u8], cut: usize) -> Option<usize> {
-        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        let longest = known.spellings.first().map_or(0, Vec::len);
+        let known = self.known();
+        let needles = || known.spellings.iter().map(Finder::needle);
+        let longest = needles().next().map_or(0, <[u8]>::len);
         (cut.saturating_sub(longest)..cut).find(|start| {
             let rest = &bytes[*start..];
-            let mut across = known.spellings.iter().filter(|one| start + one.len() > cut);
+            let mut across = needles().filter(|one| start + one.len() > cut);
             across.any(|one| rest.starts_with(one))
         })
     }
 
     /// The most bytes that a known secret has.
     pub(super) fn longest(&self) -> usize {
-        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        known.spellings.first().map_or(0, Vec::len)
+        let known = self.known();
+        known.spellings.first().map_or(0, |one| one.needle().len())
     }
+}
+
+/// Whether a header of this name, in any case, may hold a secret. Every header of every call is
+/// asked about, so that nothing is allocated and most names are passed over once.
+fn is_secret_header(name: &str) -> bool {
+    let begins = |part: &str| {
+        let begin = name.as_bytes().get(..part.len());
+        begin.is_some_and(|begin| begin.eq_ignore_ascii_case(part.as_bytes()))
+    };
+    SECRET_HEADERS
+        .iter()
+        .any(|known| name.eq_ignore_ascii_case(known))
+        || begins("x-amz-sec")
+        || begins("x-amz-sig")
+        || has_part(name, &SECRET_PARTS) && !has_part(name, &HARMLESS_PARTS)
+}
+
+/// Whether a name has one of these parts, which are in lower case.
+fn has_part(name: &str, parts: &[&str]) -> bool {
+    let name = name.as_bytes();
+    (0..name.len()).any(|at| {
+        let first = name[at].to_ascii_lowercase();
+        let mut parts = parts.iter().map(|part| part.as_bytes());
+        parts.any(|part| {
+            part.first() == Some(&first)
+                && name
+                    .get(at..at + part.len())
+                    .is_some_and(|here| here.eq_ignore_ascii_case(part))
+        })
+    })
+}
+
+/// Where a secret may begin, in order.
+fn candidates(bytes: &[u8], known: &Known) -> Vec<usize> {
+    /// Up to here a look at every byte is faster than a search for every beginning.
+    const SHORT: usize = 256;
+    let spellings = &known.spellings;
+    if bytes.len() > SHORT {
+        let by_heart = spellings.iter().flat_map(|one| one.find_iter(bytes));
+        let mut places: Vec<usize> = scrub_pattern::candidates(bytes).chain(by_heart).collect();
+        places.sort_unstable();
+        return places;
+    }
+    let is_known = |at: usize| {
+        let rest = &bytes[at..];
+        known.beginnings.has(rest[0]) && spellings.iter().any(|one| rest.starts_with(one.needle()))
+    };
+    let places = 0..bytes.len();
+    places
+        .filter(|at| scrub_pattern::may_begin(bytes, *at) || is_known(*at))
+        .collect()
 }
 
 #[cfg(test)]
@@ -207,9 +294,49 @@ mod tests {
             ),
             (jwt, "<redacted:jwt>"),
             ("eyJ is no token", "eyJ is no token"),
+            (
+                "see https://me:pass@host:1/x?y and http://me@h, http://h:80/a@b",
+                "see https://<redacted:user>@host:1/x?y and http://me@h, http://h:80/a@b",
+            ),
             ("", ""),
         ] {
             assert_eq!(scrubber.text(text), expected, "{text}");
+        }
+    }
+
+    /// Short texts are looked at byte by byte and long ones searched: both find the same.
+    #[test]
+    fn short_and_long_texts_have_the_same_secrets() {
+        let scrubber = Scrubber::new(["own-secret", "sk-own", "://odd-one"]);
+        let words = [
+            "own-secret",
+            "own-secre",
+            "://odd-one",
+            "sk-own-0123456789-abcdef",
+            "sk-ant-0123456789-abcdef",
+            "AIza0123456789012345678901234567",
+            "ghp_0123456789012345678",
+            "gho_0123456789012345678",
+            "github_pat_0123456789012345678",
+            "hf_0123456789012345678",
+            "xoxb-0123456789012345678",
+            "AKIA0123456789012345678",
+            "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc-_1",
+            "-----BEGIN PRIVATE KEY-----\n",
+            "https://me:pass@host/x",
+            "https://host",
+            "sk-",
+            "://",
+            "x",
+        ];
+        let padding = " plain words".repeat(30);
+        for one in words {
+            for two in words {
+                let text = format!("{one} {two}{one}");
+                let long = scrubber.text(&format!("{padding} {text}"));
+                let short = scrubber.text(&text);
+                assert_eq!(long, format!("{padding} {short}"), "{text}");
+            }
         }
     }
 
@@ -222,6 +349,8 @@ mod tests {
             "Set-Cookie",
             "x-session-id",
             "X-Auth-Thing",
+            "X-AMZ-Signature",
+            "x-refresh-token",
         ] {
             assert_eq!(scrubber.header(name, b"v"), REDACTED, "{name}");
         }
@@ -234,8 +363,8 @@ mod tests {
             assert_eq!(scrubber.header(name, b"v"), "v", "{name}");
         }
         assert_eq!(
-            scrubber.query("alt=sse&Key=abc&x"),
-            "alt=sse&Key=<redacted>&x"
+            scrubber.query("alt=sse&Key=abc&x&client_secret=1&Sig=2&X-Amz-Signature=3"),
+            "alt=sse&Key=<redacted>&x&client_secret=<redacted>&Sig=<redacted>&X-Amz-Signature=<redacted>"
         );
     }
 }

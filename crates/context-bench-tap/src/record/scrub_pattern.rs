@@ -1,5 +1,9 @@
 //! What keys look like, wherever they stand in a text.
 
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
+
 /// How keys of well-known services begin, the fewest characters that they have in all, and
 /// what stands in their place. The longer beginnings come first.
 const STARTS: [(&[u8], usize, &str); 9] = [
@@ -17,12 +21,59 @@ const JWT_BEGIN: &[u8] = b"eyJ";
 pub(super) const PEM_BEGIN: &[u8] = b"-----BEGIN ";
 const PEM_END: &[u8] = b"-----END ";
 
+/// What finds the beginnings, made once: most texts are headers and shorter than the making.
+static BEGINNINGS: LazyLock<Vec<Finder<'static>>> = LazyLock::new(|| {
+    let starts = STARTS.iter().map(|(start, ..)| *start);
+    let starts = starts.chain([JWT_BEGIN, PEM_BEGIN]);
+    starts.map(Finder::new).collect()
+});
+
+/// What stands before the user of an address.
+static SCHEME_END: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"://"));
+
 /// Where one of the patterns may begin. Looking for whole beginnings is far faster than looking
 /// at every byte.
 pub(super) fn candidates(text: &[u8]) -> impl Iterator<Item = usize> {
-    let starts = STARTS.iter().map(|(start, ..)| *start);
-    let starts = starts.chain([JWT_BEGIN, PEM_BEGIN]);
-    starts.flat_map(|start| memchr::memmem::find_iter(text, start))
+    let users = SCHEME_END.find_iter(text).map(|at| at + 3);
+    BEGINNINGS
+        .iter()
+        .flat_map(move |beginning| beginning.find_iter(text))
+        .chain(users)
+}
+
+/// Bytes, as a set.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct ByteSet([u64; 4]);
+
+impl ByteSet {
+    pub(super) fn has(&self, byte: u8) -> bool {
+        self.0[usize::from(byte >> 6)] >> (byte & 63) & 1 == 1
+    }
+}
+
+impl Extend<u8> for ByteSet {
+    fn extend<I: IntoIterator<Item = u8>>(&mut self, bytes: I) {
+        for byte in bytes {
+            self.0[usize::from(byte >> 6)] |= 1 << (byte & 63);
+        }
+    }
+}
+
+/// Whether one of the patterns may begin at this byte: the same places as [`candidates`].
+pub(super) fn may_begin(text: &[u8], at: usize) -> bool {
+    let rest = &text[at..];
+    let is = |beginning: &[u8]| rest.starts_with(beginning);
+    let begins = match rest.first() {
+        Some(b's') => is(b"sk-"),
+        Some(b'A') => is(b"AIza") || is(b"AKIA"),
+        Some(b'g') => is(b"ghp_") || is(b"gho_") || is(b"github_pat_"),
+        Some(b'h') => is(b"hf_"),
+        Some(b'x') => is(b"xox"),
+        Some(b'e') => is(JWT_BEGIN),
+        Some(b'-') => is(PEM_BEGIN),
+        _ => false,
+    };
+    begins || text[..at].ends_with(b"://")
 }
 
 /// A secret in a text: how long it is and what it is.
@@ -31,6 +82,9 @@ pub(super) type Found = (usize, &'static str);
 /// The secret that begins here, by its looks. `before` is the byte before it.
 pub(super) fn starts_here(before: Option<u8>, rest: &[u8]) -> Option<Found> {
     let first = *rest.first()?;
+    if before == Some(b'/') {
+        return user(rest);
+    }
     if first == b'-' {
         return pem(rest);
     }
@@ -48,6 +102,16 @@ pub(super) fn starts_here(before: Option<u8>, rest: &[u8]) -> Option<Found> {
         .iter()
         .any(u8::is_ascii_digit);
     (length >= *shortest && has_digit).then_some((length, *kind))
+}
+
+/// `user:password` before the `@` of an address. A user alone is no secret.
+fn user(rest: &[u8]) -> Option<Found> {
+    /// More than any user and password have.
+    const LONGEST: usize = 1024;
+    let ends = |byte: &u8| byte.is_ascii_whitespace() || b"/?#\"'<>\\@".contains(byte);
+    let end = rest.iter().take(LONGEST).position(ends)?;
+    let has_password = rest[end] == b'@' && rest[..end].contains(&b':');
+    has_password.then_some((end, "user"))
 }
 
 /// Three parts of base64 with dots between them, of which the first two are JSON objects.

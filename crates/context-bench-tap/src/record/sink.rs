@@ -5,6 +5,7 @@ use std::io::Read as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::call::CallRecord;
+use crate::wire::WireReply;
 
 /// Takes the records of a run, one after the other.
 pub trait CallSink: Send {
@@ -13,7 +14,37 @@ pub trait CallSink: Send {
     /// # Errors
     ///
     /// When it cannot be kept. The run goes on; failures are counted.
-    fn call(&mut self, call: &CallRecord, bodies: Vec<StoredBody>) -> std::io::Result<()>;
+    fn call(&mut self, call: CallRecord, bodies: Vec<StoredBody>) -> std::io::Result<()>;
+
+    /// The same, with what the answer says if it was read: who would read it again need not.
+    ///
+    /// # Errors
+    ///
+    /// As for [`CallSink::call`].
+    fn call_read(
+        &mut self,
+        call: CallRecord,
+        bodies: Vec<StoredBody>,
+        reply: Option<WireReply>,
+    ) -> std::io::Result<()> {
+        drop(reply);
+        self.call(call, bodies)
+    }
+
+    /// The call that it took last has left those in flight: who waited for it may look.
+    fn settled(&mut self) {}
+
+    /// Whether requests are summed up even where calls say themselves whose they are. Reading
+    /// them costs more than all the rest of a record.
+    fn wants_requests(&self) -> bool {
+        true
+    }
+
+    /// Whether it takes a short call in next to no time. The relay then hands it over itself,
+    /// instead of waking a thread for it.
+    fn takes_at_once(&self) -> bool {
+        false
+    }
 }
 
 /// A body as it may be written down.
@@ -73,7 +104,7 @@ impl MemorySink {
 }
 
 impl CallSink for MemorySink {
-    fn call(&mut self, call: &CallRecord, bodies: Vec<StoredBody>) -> std::io::Result<()> {
+    fn call(&mut self, call: CallRecord, bodies: Vec<StoredBody>) -> std::io::Result<()> {
         for body in bodies {
             let (digest, bytes) = match body {
                 StoredBody::Bytes { digest, bytes } => (digest, bytes),
@@ -85,7 +116,7 @@ impl CallSink for MemorySink {
             };
             self.kept().bodies.insert(digest, bytes);
         }
-        self.kept().calls.push(call.clone());
+        self.kept().calls.push(call);
         Ok(())
     }
 }

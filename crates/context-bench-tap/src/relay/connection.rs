@@ -15,7 +15,7 @@ use super::tap::Shared;
 use super::target::Target;
 use super::upstream::UpstreamStream;
 use crate::attribution::SyntheticCredential;
-use crate::http1::{Framing, RequestHead};
+use crate::http1::{Framing, RequestHead, is_readable};
 use crate::record::Purpose;
 use crate::wire::Route;
 
@@ -31,6 +31,9 @@ pub(crate) struct Connection {
     pub(crate) number: u64,
     /// What was read and belongs to no request yet.
     pub(crate) surplus: Vec<u8>,
+    /// What answers are read into. It is kept from call to call: memory of this size is not
+    /// cheap to come by, least of all on a thread that did not give it back.
+    pub(crate) answer: Vec<u8>,
     /// The connection to the upstream, and which one it is. It lives as long as this one: a
     /// proxy that opens a connection for every call pays for that behind the tap too.
     pub(crate) upstream: Option<(usize, UpstreamStream)>,
@@ -43,6 +46,7 @@ impl Connection {
             client,
             number,
             surplus: Vec::new(),
+            answer: Vec::new(),
             upstream: None,
             shared,
         }
@@ -76,8 +80,9 @@ impl Connection {
     /// The head of the next request and when its first byte was there.
     async fn next_head(&mut self) -> Next {
         let mut accepted = None;
+        let mut seen = 0;
         loop {
-            if !self.surplus.is_empty() {
+            if !self.surplus.is_empty() && is_readable(&self.surplus, seen) {
                 accepted.get_or_insert_with(|| self.shared.clock.now());
                 // Some clients end a body with a line end too many.
                 let skipped = self
@@ -95,6 +100,7 @@ impl Connection {
                     Err(error) => return Next::Bad(error.to_string()),
                 }
             }
+            seen = self.surplus.len();
             self.surplus.reserve(READ_SIZE);
             match self.client.read_buf(&mut self.surplus).await {
                 Ok(0) | Err(_) => return Next::Closed,
@@ -104,7 +110,9 @@ impl Connection {
     }
 
     async fn call(&mut self, head: RequestHead, accepted: u64) -> After {
+        let head = Arc::new(head);
         let target = Target::of(&head);
+        self.shared.queue.wait_for_room().await;
         for key in rewrite::keys_in(&head, &target) {
             if SyntheticCredential::id_in(&key).is_none() {
                 self.shared.scrubber.learn(&key);
@@ -116,7 +124,7 @@ impl Connection {
         let call = OpenCall::new(
             &self.shared,
             self.number,
-            head.clone(),
+            Arc::clone(&head),
             target.clone(),
             accepted,
             shape,
@@ -145,8 +153,9 @@ impl Connection {
             &self.shared.upstreams[index].0,
             self.shared.settings.encoding,
             route.format,
+            framing,
         );
-        exchange::exchange(self, call, &head, &outgoing, framing, index).await
+        exchange::exchange(self, call, &head, outgoing, framing, index).await
     }
 
     /// Answers by itself. Whether the answer arrives is up to the client.

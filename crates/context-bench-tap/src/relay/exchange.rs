@@ -1,6 +1,7 @@
 //! One call: the request to the upstream and the answer back, both at once, so that an upstream
 //! may answer before it has read everything.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
@@ -12,7 +13,7 @@ use super::open_call::OpenCall;
 use super::rewrite;
 use super::tap::Shared;
 use super::upstream::UpstreamStream;
-use crate::http1::{BodyProgress, Framing, RequestHead, ResponseHead};
+use crate::http1::{BodyProgress, Framing, RequestHead, ResponseHead, is_readable};
 use crate::record::EndState;
 
 /// How much of a request is read ahead of the connection to the upstream.
@@ -55,15 +56,15 @@ pub(crate) async fn exchange(
     connection: &mut Connection,
     call: OpenCall,
     head: &RequestHead,
-    outgoing: &RequestHead,
+    outgoing: Vec<u8>,
     framing: Framing,
     index: usize,
 ) -> After {
     let mut request = Outgoing {
-        pending: outgoing.bytes(),
+        pending: outgoing,
         progress: BodyProgress::new(framing),
     };
-    let surplus = std::mem::take(&mut connection.surplus);
+    let mut surplus = std::mem::take(&mut connection.surplus);
     let used = match request.take(&surplus, &call) {
         Ok(used) => used,
         Err(problem) => {
@@ -71,12 +72,9 @@ pub(crate) async fn exchange(
             return connection.refuse(400, "bad_request", &problem).await;
         }
     };
-    connection.surplus = surplus[used..].to_vec();
-    let expects = head
-        .headers
-        .words("expect")
-        .iter()
-        .any(|word| word == "100-continue");
+    surplus.drain(..used);
+    connection.surplus = surplus;
+    let expects = head.headers.says("expect", "100-continue");
     if expects && !request.progress.is_done() {
         let greeted = connection
             .client
@@ -179,7 +177,7 @@ async fn upstream(
     {
         return Ok(stream);
     }
-    let shared = std::sync::Arc::clone(&connection.shared);
+    let shared = Arc::clone(&connection.shared);
     let limit = shared.settings.connect_timeout;
     let connecting = timeout(limit, shared.upstreams[index].1.connect());
     tokio::pin!(connecting);
@@ -226,6 +224,7 @@ async fn both_ways(
     let relay = relay(
         upstream_read,
         client_write,
+        &mut connection.answer,
         head,
         &connection.shared,
         call,
@@ -248,7 +247,7 @@ async fn send(
     call: &OpenCall,
     is_refused: &AtomicBool,
 ) -> Answered {
-    let mut bytes = Vec::with_capacity(READ_SIZE);
+    let mut bytes = Vec::new();
     loop {
         // An upstream that answers early may stop reading; its answer still counts, and the
         // client may not read it before it has sent everything.
@@ -271,6 +270,7 @@ async fn send(
             break;
         }
         bytes.clear();
+        bytes.reserve(READ_SIZE);
         if !matches!(client.read_buf(&mut bytes).await, Ok(read) if read > 0) {
             return Answered::ClientGone;
         }
@@ -298,29 +298,37 @@ async fn send(
 async fn relay(
     mut upstream: impl AsyncRead + Unpin,
     mut client: WriteHalf<'_>,
+    bytes: &mut Vec<u8>,
     request: &RequestHead,
     shared: &Shared,
     call: &OpenCall,
     is_refused: &AtomicBool,
 ) -> Answered {
     let limit = shared.settings.silence_timeout;
-    let mut bytes = Vec::with_capacity(READ_SIZE);
+    bytes.clear();
+    let mut seen = 0;
     let head = loop {
-        match ResponseHead::parse(&bytes) {
-            Ok(Some((head, length))) => {
-                bytes.drain(..length);
-                match head.status {
-                    101 => return Answered::Broken("an upgrade that nobody asked for".to_owned()),
-                    // The tap has said it itself; other hints are for this connection.
-                    100..200 => continue,
-                    _ => break head,
+        if is_readable(bytes, seen) {
+            match ResponseHead::parse(bytes) {
+                Ok(Some((head, length))) => {
+                    bytes.drain(..length);
+                    seen = 0;
+                    match head.status {
+                        101 => {
+                            return Answered::Broken("an upgrade that nobody asked for".to_owned());
+                        }
+                        // The tap has said it itself; other hints are for this connection.
+                        100..200 => continue,
+                        _ => break head,
+                    }
                 }
+                Ok(None) => {}
+                Err(error) => return Answered::Broken(error.to_string()),
             }
-            Ok(None) => {}
-            Err(error) => return Answered::Broken(error.to_string()),
         }
+        seen = bytes.len();
         bytes.reserve(READ_SIZE);
-        match timeout(limit, upstream.read_buf(&mut bytes)).await {
+        match timeout(limit, upstream.read_buf(bytes)).await {
             Err(_) => return Answered::Silent { has_head: false },
             Ok(Ok(0)) => return Answered::Broken("closed without an answer".to_owned()),
             Ok(Ok(_)) => {}
@@ -331,6 +339,7 @@ async fn relay(
         Ok(framing) => framing,
         Err(problem) => return Answered::Broken(problem),
     };
+    let head = Arc::new(head);
     call.answer(shared, &head);
     // A client of HTTP/1.0 knows no chunks; it gets their content until the connection closes.
     let is_old = request.minor == 0;
@@ -344,12 +353,12 @@ async fn relay(
     } else {
         framing
     };
-    let mut out = rewrite::response(&head, shown, closes).bytes();
+    let mut out = rewrite::response(&head, shown, closes);
     let mut progress = BodyProgress::new(framing);
     loop {
         let at = call.now();
         let mut pieces: Vec<&[u8]> = Vec::new();
-        let used = match progress.feed(&bytes, |piece| pieces.push(piece)) {
+        let used = match progress.feed(bytes, |piece| pieces.push(piece)) {
             Ok(used) => used,
             Err(problem) => return Answered::Broken(problem),
         };
@@ -371,7 +380,7 @@ async fn relay(
         }
         out.clear();
         bytes.clear();
-        match timeout(limit, upstream.read_buf(&mut bytes)).await {
+        match timeout(limit, upstream.read_buf(bytes)).await {
             Err(_) => return Answered::Silent { has_head: true },
             Ok(Ok(0)) if framing == Framing::UntilClose => {
                 return Answered::Whole {

@@ -13,3 +13,4 @@ mod upstream;
 
 pub use settings::{Credential, TapEncoding, TapSettings, Upstream, Vendor};
 pub use tap::{Tap, TapError, TapReport};
+pub(crate) use upstream::{Address, UpstreamStream};

@@ -1,13 +1,13 @@
 //! [`OpenCall`]: a call while it is relayed. However it ends, also when its task is dropped in
 //! the midst of it, what was seen goes to the recorder: counts add up.
 
-use std::sync::mpsc::Sender;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::tap::Shared;
 use crate::http1::{Headers, RequestHead, ResponseHead};
 use crate::record::{
-    BodyRecorder, EndState, FinishedAnswer, FinishedCall, Frame, Purpose, TapClock, Timeline,
+    BodyRecorder, CallInFlight, Carriers, EndState, FinishedAnswer, FinishedCall, Frame, Purpose,
+    RecorderQueue, TapClock, Timeline,
 };
 use crate::relay::rewrite;
 use crate::relay::target::Target;
@@ -20,7 +20,7 @@ const MAX_FRAMES: usize = 65_536;
 #[derive(Debug)]
 pub(crate) struct OpenCall {
     state: Mutex<Option<State>>,
-    sender: Sender<FinishedCall>,
+    queue: RecorderQueue,
     clock: TapClock,
 }
 
@@ -37,17 +37,17 @@ struct Finished {
     id: u64,
     connection: u64,
     started_at_ms: u64,
-    head: RequestHead,
+    head: Arc<RequestHead>,
     target: Target,
     purpose: Option<Purpose>,
+    carriers: Carriers,
     shape: Option<UsageShape>,
     timeline: Timeline,
 }
 
 #[derive(Debug)]
 struct Answer {
-    status: u16,
-    headers: Headers,
+    head: Arc<ResponseHead>,
     body: BodyRecorder,
     frames: Vec<Frame>,
     frames_left_out: u64,
@@ -57,22 +57,31 @@ impl OpenCall {
     pub(crate) fn new(
         shared: &Shared,
         connection: u64,
-        head: RequestHead,
+        head: Arc<RequestHead>,
         target: Target,
         accepted: u64,
         shape: Option<UsageShape>,
     ) -> Self {
         let is_encoded = is_encoded(&head.headers);
+        let id = shared.next_call();
+        let begun = CallInFlight {
+            arm: target.arm.clone(),
+            accepted,
+            carriers: rewrite::carriers(&head, &target),
+        };
+        let carriers = begun.carriers.clone();
+        shared.in_flight.began(id, begun);
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         let state = State {
             request: BodyRecorder::new(&shared.budget, &shared.scrubber, is_encoded),
             finished: Finished {
-                id: shared.next_call(),
+                id,
                 connection,
                 started_at_ms: now.map_or(0, |now| now.as_millis() as u64),
                 head,
                 target,
                 purpose: None,
+                carriers,
                 shape,
                 timeline: Timeline {
                     accepted,
@@ -83,7 +92,7 @@ impl OpenCall {
         };
         Self {
             state: Mutex::new(Some(state)),
-            sender: shared.sender.clone(),
+            queue: shared.queue.clone(),
             clock: shared.clock,
         }
     }
@@ -108,13 +117,12 @@ impl OpenCall {
     }
 
     /// The head of the answer has arrived.
-    pub(crate) fn answer(&self, shared: &Shared, head: &ResponseHead) {
+    pub(crate) fn answer(&self, shared: &Shared, head: &Arc<ResponseHead>) {
         let is_encoded = is_encoded(&head.headers);
         self.stamp(|timeline, now| timeline.response_head = Some(now));
         if let Some(state) = self.state().as_mut() {
             state.answer = Some(Answer {
-                status: head.status,
-                headers: head.headers.clone(),
+                head: Arc::clone(head),
                 body: BodyRecorder::new(&shared.budget, &shared.scrubber, is_encoded),
                 frames: Vec::new(),
                 frames_left_out: 0,
@@ -167,38 +175,36 @@ impl OpenCall {
         };
         let finished = state.finished;
         let answer = state.answer.map(|answer| FinishedAnswer {
-            status: answer.status,
-            headers: answer.headers,
+            head: answer.head,
             body: answer.body.finish(),
             frames: answer.frames,
             frames_left_out: answer.frames_left_out,
         });
-        let is_bad = answer.as_ref().is_some_and(|answer| answer.status >= 400);
+        let is_bad = answer
+            .as_ref()
+            .is_some_and(|answer| answer.head.status >= 400);
         let end = match end {
             EndState::Complete if is_bad => EndState::BadStatus,
             end => end,
         };
-        let carriers = rewrite::carriers(&finished.head, &finished.target);
         let call = FinishedCall {
             id: finished.id,
             arm: finished.target.arm,
             connection: finished.connection,
             started_at_ms: finished.started_at_ms,
-            method: finished.head.method,
             path: finished.target.path,
             query: finished.target.query,
             purpose: finished.purpose,
-            headers: finished.head.headers,
+            head: finished.head,
             body: state.request.finish(),
             answer,
-            carriers,
+            carriers: finished.carriers,
             shape: finished.shape,
             timeline: finished.timeline,
             end,
             problem,
         };
-        // The recorder outlives every call; without it the process is ending.
-        let _ = self.sender.send(call);
+        self.queue.send(call);
     }
 }
 

@@ -1,43 +1,52 @@
 //! What the tap changes in heads: headers of one connection, the host, the key, the encoding
 //! that is asked for. Everything else keeps its spelling, place and repeats.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use url::Url;
 
 use super::settings::{TapEncoding, Upstream};
 use super::target::Target;
 use crate::attribution::{CALL_HEADER, SyntheticCredential};
-use crate::http1::{Framing, Header, RequestHead, ResponseHead, is_hop_by_hop};
+use crate::http1::{Framing, Header, RequestHead, ResponseHead, is_hop_by_hop, write_line};
 use crate::record::Carriers;
 use crate::wire::WireFormat;
 
 /// Headers that a client may put its key into.
 const KEY_HEADERS: [&str; 4] = ["authorization", "x-api-key", "api-key", "x-goog-api-key"];
 
-/// A request as the upstream gets it.
+/// The head of a request as the upstream gets it, always as HTTP/1.1.
 pub(crate) fn request(
     head: &RequestHead,
     target: &Target,
     upstream: &Upstream,
     encoding: TapEncoding,
     format: WireFormat,
-) -> RequestHead {
+    framing: Framing,
+) -> Vec<u8> {
     let key = upstream
         .credential
         .as_ref()
         .map(super::settings::Credential::key);
-    let framing = Framing::of_request(head);
-    let mut headers = Vec::with_capacity(head.headers.0.len() + 2);
+    let mut out = Vec::with_capacity(1024);
+    for part in [&head.method, " ", &target.at(&upstream.base, key)] {
+        out.extend_from_slice(part.as_bytes());
+    }
+    out.extend_from_slice(b" HTTP/1.1\r\n");
+    if head.headers.get("host").is_none() {
+        write_line(&mut out, "Host", host(&upstream.base).as_bytes());
+    }
     let mut has_host = false;
     let mut has_key = key.is_some() && target.parameter("key").is_some();
     for header in &head.headers.0 {
-        let mut kept = header.clone();
+        let name = &header.name;
         if header.is("host") {
-            if std::mem::replace(&mut has_host, true) {
-                continue;
+            if !std::mem::replace(&mut has_host, true) {
+                write_line(&mut out, name, host(&upstream.base).as_bytes());
             }
-            kept.value = host(&upstream.base).into_bytes();
-        } else if header.is("transfer-encoding") && framing == Ok(Framing::Chunked) {
+        } else if header.is("transfer-encoding") && framing == Framing::Chunked {
             // The chunks are passed on as they are.
+            write_line(&mut out, name, &header.value);
         } else if is_hop_by_hop(header, &head.headers)
             || header.is(CALL_HEADER)
             // The tap has said `100 Continue` by itself.
@@ -45,21 +54,20 @@ pub(crate) fn request(
         {
             continue;
         } else if let Some(key) = key
-            && KEY_HEADERS.iter().any(|name| header.is(name))
+            && KEY_HEADERS.iter().any(|known| header.is(known))
         {
             has_key = true;
-            kept.value = key_value(&header.name, key);
+            write_line(&mut out, name, &key_value(name, key));
         } else if header.is("accept-encoding") {
-            match encoding {
-                TapEncoding::Identity => kept.value = b"identity".to_vec(),
-                TapEncoding::Gzip => kept.value = b"gzip".to_vec(),
-                TapEncoding::Passthrough => {}
-            }
+            let value: &[u8] = match encoding {
+                TapEncoding::Identity => b"identity",
+                TapEncoding::Gzip => b"gzip",
+                TapEncoding::Passthrough => &header.value,
+            };
+            write_line(&mut out, name, value);
+        } else {
+            write_line(&mut out, name, &header.value);
         }
-        headers.push(kept);
-    }
-    if !has_host {
-        headers.insert(0, Header::new("Host", host(&upstream.base)));
     }
     if let Some(key) = key.filter(|_| !has_key) {
         let name = match format {
@@ -67,32 +75,32 @@ pub(crate) fn request(
             WireFormat::Gemini => "x-goog-api-key",
             _ => "authorization",
         };
-        headers.push(Header::new(name, key_value(name, key)));
+        write_line(&mut out, name, &key_value(name, key));
     }
-    RequestHead {
-        method: head.method.clone(),
-        target: target.at(&upstream.base, key),
-        minor: 1,
-        headers: crate::http1::Headers(headers),
-    }
+    out.extend_from_slice(b"\r\n");
+    out
 }
 
-/// A response as the client gets it.
-pub(crate) fn response(head: &ResponseHead, framing: Framing, closes: bool) -> ResponseHead {
-    let kept = head.headers.0.iter().filter(|header| {
+/// The head of a response as the client gets it, always as HTTP/1.1.
+pub(crate) fn response(head: &ResponseHead, framing: Framing, closes: bool) -> Vec<u8> {
+    let mut out = Vec::with_capacity(1024);
+    for part in ["HTTP/1.1 ", &head.status.to_string(), " ", &head.reason] {
+        out.extend_from_slice(part.as_bytes());
+    }
+    out.extend_from_slice(b"\r\n");
+    for header in &head.headers.0 {
         let is_chunked = header.is("transfer-encoding") && framing == Framing::Chunked;
         // A length beside chunks would be a second opinion on where the body ends.
         let is_wrong = header.is("content-length") && framing == Framing::Chunked;
-        is_chunked || !is_wrong && !is_hop_by_hop(header, &head.headers)
-    });
-    let mut headers: Vec<Header> = kept.cloned().collect();
+        if is_chunked || !is_wrong && !is_hop_by_hop(header, &head.headers) {
+            write_line(&mut out, &header.name, &header.value);
+        }
+    }
     if closes {
-        headers.push(Header::new("Connection", "close"));
+        write_line(&mut out, "Connection", b"close");
     }
-    ResponseHead {
-        headers: crate::http1::Headers(headers),
-        ..head.clone()
-    }
+    out.extend_from_slice(b"\r\n");
+    out
 }
 
 fn key_value(name: &str, key: &str) -> Vec<u8> {
@@ -127,13 +135,30 @@ pub(crate) fn carriers(head: &RequestHead, target: &Target) -> Carriers {
 
 /// Keys that a request brings along, which must not reach a file.
 pub(crate) fn keys_in(head: &RequestHead, target: &Target) -> Vec<String> {
-    let headers = KEY_HEADERS.iter().chain(&["proxy-authorization", "cookie"]);
+    let headers = KEY_HEADERS.iter().chain(&["proxy-authorization"]);
     let values = headers
         .flat_map(|name| head.headers.all(name))
-        .map(Header::text);
+        .map(Header::text)
+        // Ours open nothing, and every call has another.
+        .filter(|value| SyntheticCredential::id_in(value).is_none());
     let mut keys: Vec<String> = values
-        .map(|value| value.rsplit(' ').next().unwrap_or_default().to_owned())
+        .flat_map(|value| {
+            let key = value.rsplit(' ').next().unwrap_or_default().to_owned();
+            // `Basic` hides a user and a password, which others may repeat in the clear.
+            let decoded = STANDARD.decode(&key).ok();
+            let decoded = decoded.and_then(|bytes| String::from_utf8(bytes).ok());
+            let password = decoded.and_then(|text| Some(text.split_once(':')?.1.to_owned()));
+            [Some(key), password]
+        })
+        .flatten()
         .collect();
+    let cookies = head.headers.all("cookie").map(Header::text);
+    keys.extend(cookies.flat_map(|cookies| {
+        let values = cookies.split(';').filter_map(|one| one.split_once('='));
+        values
+            .map(|(_, value)| value.trim().to_owned())
+            .collect::<Vec<_>>()
+    }));
     keys.extend(target.parameter("key").map(str::to_owned));
     keys
 }
@@ -145,8 +170,10 @@ mod tests {
     fn rewritten(text: &str, upstream: &Upstream, encoding: TapEncoding) -> String {
         let (head, _) = RequestHead::parse(text.as_bytes()).unwrap().unwrap();
         let target = Target::of(&head);
-        let head = request(&head, &target, upstream, encoding, WireFormat::OpenaiChat);
-        String::from_utf8(head.bytes()).unwrap()
+        let framing = Framing::of_request(&head).unwrap();
+        let format = WireFormat::OpenaiChat;
+        let head = request(&head, &target, upstream, encoding, format, framing);
+        String::from_utf8(head).unwrap()
     }
 
     #[test]
@@ -193,7 +220,7 @@ mod tests {
         let text = "HTTP/1.1 200 OK\r\nSet-Cookie: a\r\nKeep-Alive: 5\r\nset-cookie: b\r\n\
             Transfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n";
         let (head, _) = ResponseHead::parse(text.as_bytes()).unwrap().unwrap();
-        let bytes = response(&head, Framing::Chunked, true).bytes();
+        let bytes = response(&head, Framing::Chunked, true);
         assert_eq!(
             String::from_utf8(bytes).unwrap(),
             "HTTP/1.1 200 OK\r\nSet-Cookie: a\r\nset-cookie: b\r\nTransfer-Encoding: chunked\r\n\

@@ -8,6 +8,7 @@ use std::time::Duration;
 use rustls::ClientConfig;
 use url::Url;
 
+use super::tap::TapError;
 use crate::wire::{UsageShape, WireFormat};
 
 /// A key that nobody gets to see.
@@ -81,6 +82,25 @@ impl fmt::Debug for Upstream {
 }
 
 impl Upstream {
+    /// An upstream by its base address as users write it.
+    ///
+    /// # Errors
+    ///
+    /// When that is not an `http` or `https` URL with a host.
+    pub fn parse(text: &str) -> Result<Self, TapError> {
+        let text = text.trim();
+        // What is wrong may hold a password, so it is not repeated.
+        let wrong = |what: &str| TapError::Upstream(what.to_owned());
+        let base = Url::parse(text).map_err(|error| wrong(&error.to_string()))?;
+        if !["http", "https"].contains(&base.scheme()) {
+            return Err(wrong("neither http nor https"));
+        }
+        if base.host_str().is_none_or(str::is_empty) {
+            return Err(wrong("no host"));
+        }
+        Ok(Self::new(base))
+    }
+
     /// An upstream that the client's own key is passed to.
     pub fn new(base: Url) -> Self {
         Self {
@@ -129,7 +149,8 @@ pub struct TapSettings {
     pub silence_timeout: Duration,
     /// How long calls in flight get when the tap ends.
     pub grace: Duration,
-    /// How many bytes of bodies may be in memory, over all calls.
+    /// How many bytes of bodies may be in memory, over all calls: what is beyond goes to files.
+    /// Half of it is for calls that wait to be recorded; when they take more, new calls wait.
     pub body_memory: usize,
     /// Further secrets that must not reach a file.
     pub secrets: Vec<Credential>,

@@ -4,7 +4,6 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 use context_bench_error::Hint;
@@ -15,7 +14,9 @@ use tokio::task::{JoinHandle, JoinSet};
 use super::connection::Connection;
 use super::settings::{TapSettings, Upstream};
 use super::upstream::{Address, AddressError};
-use crate::record::{BodyBudget, CallSink, FinishedCall, Recorder, Scrubber, TapClock};
+use crate::record::{
+    BodyBudget, CallSink, CallsInFlight, Recorder, RecorderQueue, Scrubber, TapClock,
+};
 
 /// What all connections of a tap share.
 #[derive(Debug)]
@@ -24,8 +25,9 @@ pub(crate) struct Shared {
     pub(crate) upstreams: Vec<(Upstream, Address)>,
     pub(crate) scrubber: Arc<Scrubber>,
     pub(crate) budget: Arc<BodyBudget>,
-    pub(crate) sender: Sender<FinishedCall>,
+    pub(crate) queue: RecorderQueue,
     pub(crate) clock: TapClock,
+    pub(crate) in_flight: Arc<CallsInFlight>,
     calls: AtomicU64,
 }
 
@@ -96,6 +98,9 @@ pub struct TapReport {
     pub not_kept: u64,
     /// Why, for the first of them.
     pub first_failure: Option<String>,
+    /// How many had to wait at the door, since too much was still to be recorded. Their times
+    /// are longer than the proxy and the upstream made them.
+    pub held_back: u64,
 }
 
 impl Tap {
@@ -125,13 +130,19 @@ impl Tap {
             .chain(&settings.secrets)
             .map(|secret| secret.key().to_owned());
         let scrubber = Arc::new(Scrubber::new(known));
-        let recorder = Recorder::start(sink, Arc::clone(&scrubber)).map_err(TapError::Recorder)?;
+        // The other half is for calls that are under way.
+        let waiting = settings.body_memory / 2;
+        let in_flight = Arc::new(CallsInFlight::default());
+        let recorder =
+            Recorder::start(sink, Arc::clone(&scrubber), waiting, Arc::clone(&in_flight));
+        let recorder = recorder.map_err(TapError::Recorder)?;
         let shared = Arc::new(Shared {
             upstreams,
             scrubber,
             budget: BodyBudget::new(settings.body_memory),
-            sender: recorder.sender(),
+            queue: recorder.queue(),
             clock: TapClock::start(),
+            in_flight,
             calls: AtomicU64::new(0),
             settings,
         });
@@ -161,14 +172,34 @@ impl Tap {
         self.shared.clock
     }
 
+    /// The calls that have begun and are not recorded yet.
+    pub fn in_flight(&self) -> Arc<CallsInFlight> {
+        Arc::clone(&self.shared.in_flight)
+    }
+
+    /// What takes secrets out of what is written down.
+    pub fn scrubber(&self) -> Arc<Scrubber> {
+        Arc::clone(&self.shared.scrubber)
+    }
+
     /// How many calls have arrived.
     pub fn calls(&self) -> u64 {
         self.shared.calls.load(Relaxed)
     }
 
+    /// How many calls have had to wait at the door, since too much was still to be recorded.
+    pub fn held_back(&self) -> u64 {
+        self.shared.queue.held_back()
+    }
+
     /// Takes no more calls, lets those in flight end for a while, and waits until all of them
     /// are recorded.
     pub async fn finish(self) -> TapReport {
+        self.finish_before(std::future::pending()).await
+    }
+
+    /// The same, but calls in flight are broken off when `cut` happens before they have ended.
+    pub async fn finish_before(self, cut: impl Future<Output = ()>) -> TapReport {
         let Self {
             shared,
             stop,
@@ -178,8 +209,16 @@ impl Tap {
         } = self;
         // The task has gone if the runtime is ending; then there is nothing to tell it.
         let _ = stop.send(true);
-        let _ = (&mut accepting.0).await;
+        let is_cut = tokio::select! {
+            _ = &mut accepting.0 => false,
+            () = cut => true,
+        };
+        if is_cut {
+            accepting.0.abort();
+            let _ = (&mut accepting.0).await;
+        }
         let calls = shared.calls.load(Relaxed);
+        let held_back = shared.queue.held_back();
         drop(shared);
         let outcome = tokio::task::spawn_blocking(move || recorder.finish()).await;
         let outcome = outcome.unwrap_or_default();
@@ -188,6 +227,7 @@ impl Tap {
             recorded: outcome.calls - outcome.failures.min(outcome.calls),
             not_kept: calls.saturating_sub(outcome.calls) + outcome.failures,
             first_failure: outcome.first_failure,
+            held_back,
         }
     }
 }

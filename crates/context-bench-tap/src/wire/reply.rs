@@ -2,13 +2,13 @@
 
 use serde_json::Value;
 
+use super::Event;
 use super::message::ToolCall;
 use super::route::WireFormat;
-use super::sse::Event;
 use super::usage::{Usage, UsageShape};
 use super::{
-    anthropic_messages, field, gemini, openai_chat, openai_completions, openai_embeddings,
-    openai_models, openai_responses,
+    anthropic_messages, field, gemini, openai_chat, openai_chat_plain, openai_completions,
+    openai_embeddings, openai_models, openai_responses,
 };
 
 /// What an answer says.
@@ -175,6 +175,12 @@ impl ReplyReader {
 
     /// Takes a whole body. What is no JSON says nothing.
     pub fn whole(&mut self, body: &[u8]) {
+        if self.format == WireFormat::OpenaiChat
+            && openai_chat_plain::reply(body, self.shape, &mut self.reply).is_some()
+        {
+            self.reply.is_ended = true;
+            return;
+        }
         let Ok(value) = serde_json::from_slice::<Value>(body) else {
             return;
         };

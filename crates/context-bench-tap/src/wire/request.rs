@@ -5,8 +5,8 @@ use serde_json::{Map, Value};
 use super::message::{CacheMark, Message, Part, PartKind, Tool};
 use super::route::{Route, WireFormat};
 use super::{
-    anthropic_messages, gemini, openai_chat, openai_completions, openai_embeddings,
-    openai_responses,
+    anthropic_messages, gemini, openai_chat, openai_chat_plain, openai_completions,
+    openai_embeddings, openai_responses,
 };
 
 /// What a request asks for.
@@ -35,14 +35,26 @@ impl WireRequest {
     /// Reads the body of a request; none for a format without one, and for a body that is no
     /// JSON object.
     pub fn read(route: &Route, body: &[u8]) -> Option<Self> {
+        if route.format == WireFormat::OpenaiChat
+            && let Some(usual) = openai_chat_plain::request(body)
+        {
+            return Some(usual.at(route));
+        }
         let value: Value = serde_json::from_slice(body).ok()?;
         Self::of(route, &value)
+    }
+
+    /// With what the path says.
+    fn at(mut self, route: &Route) -> Self {
+        self.model = self.model.or_else(|| route.model.clone());
+        self.streams |= route.streams;
+        self
     }
 
     /// The same of a body that is JSON already.
     pub fn of(route: &Route, body: &Value) -> Option<Self> {
         let members = body.as_object()?;
-        let mut request = match route.format {
+        let request = match route.format {
             WireFormat::OpenaiChat => openai_chat::request(members),
             WireFormat::OpenaiResponses => openai_responses::request(members),
             WireFormat::OpenaiCompletions => openai_completions::request(members),
@@ -51,9 +63,7 @@ impl WireRequest {
             WireFormat::Gemini => gemini::request(members),
             WireFormat::OpenaiModels | WireFormat::Unknown => return None,
         };
-        request.model = request.model.or_else(|| route.model.clone());
-        request.streams |= route.streams;
-        Some(request)
+        Some(request.at(route))
     }
 
     /// What every API has, with the members that are no conversation and no tools.

@@ -72,18 +72,20 @@ fn route(format: WireFormat, purpose: Purpose) -> Route {
 
 /// By how the path ends: base addresses differ in what comes before.
 fn by_end(path: &str) -> Route {
-    let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
-    match parts.as_slice() {
-        [.., "chat", "completions"] => route(WireFormat::OpenaiChat, Purpose::Generation),
-        [.., "completions"] => route(WireFormat::OpenaiCompletions, Purpose::Generation),
-        [.., "responses"] => route(WireFormat::OpenaiResponses, Purpose::Generation),
-        [.., "embeddings"] => route(WireFormat::OpenaiEmbeddings, Purpose::Auxiliary),
-        [.., "rerank"] => route(WireFormat::Unknown, Purpose::Auxiliary),
-        [.., "messages", "count_tokens"] => route(WireFormat::Unknown, Purpose::Probe),
-        [.., "messages"] => route(WireFormat::AnthropicMessages, Purpose::Generation),
-        [.., "models"] => route(WireFormat::OpenaiModels, Purpose::Probe),
-        [.., "models", model] => Route {
-            model: Some((*model).to_owned()),
+    let mut parts = path.rsplit('/').filter(|part| !part.is_empty());
+    let mut next = || parts.next().unwrap_or_default();
+    let (last, before) = (next(), next());
+    match [before, last] {
+        ["chat", "completions"] => route(WireFormat::OpenaiChat, Purpose::Generation),
+        [_, "completions"] => route(WireFormat::OpenaiCompletions, Purpose::Generation),
+        [_, "responses"] => route(WireFormat::OpenaiResponses, Purpose::Generation),
+        [_, "embeddings"] => route(WireFormat::OpenaiEmbeddings, Purpose::Auxiliary),
+        [_, "rerank"] => route(WireFormat::Unknown, Purpose::Auxiliary),
+        ["messages", "count_tokens"] => route(WireFormat::Unknown, Purpose::Probe),
+        [_, "messages"] => route(WireFormat::AnthropicMessages, Purpose::Generation),
+        [_, "models"] => route(WireFormat::OpenaiModels, Purpose::Probe),
+        ["models", model] => Route {
+            model: Some(model.to_owned()),
             ..route(WireFormat::OpenaiModels, Purpose::Probe)
         },
         _ => route(WireFormat::Unknown, Purpose::Opaque),

@@ -1,6 +1,8 @@
 //! What a record keeps of requests and answers: figures, names and digests. The texts
 //! themselves are in the bodies.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -10,6 +12,7 @@ use super::reply::WireReply;
 use super::request::WireRequest;
 use super::usage::Usage;
 use crate::attribution::Fingerprint;
+use crate::hex::hex;
 use crate::record::Scrubber;
 
 /// What a request asks for, without its texts.
@@ -117,11 +120,11 @@ impl RequestSummary {
     pub(crate) fn scrubbed(mut self, scrubber: &Scrubber) -> Self {
         let names = self.tools.iter_mut().chain(&mut self.parameters);
         for text in names.chain(&mut self.model) {
-            *text = scrubber.text(text);
+            scrubber.clean(text);
         }
         for message in &mut self.messages {
             for text in std::iter::once(&mut message.role).chain(&mut message.parts) {
-                *text = scrubber.text(text);
+                scrubber.clean(text);
             }
         }
         self
@@ -171,14 +174,16 @@ impl ReplySummary {
         ];
         let lists = self.tool_calls.iter_mut().chain(&mut self.disorder);
         for text in said.into_iter().flatten().chain(lists) {
-            *text = scrubber.text(text);
+            scrubber.clean(text);
         }
         for text in self.finish.iter_mut().flatten() {
-            *text = scrubber.text(text);
+            scrubber.clean(text);
         }
         if let Some(usage) = &mut self.usage {
-            let raw = scrubber.text(&usage.raw.to_string());
-            usage.raw = serde_json::from_str(&raw).unwrap_or_default();
+            let raw = usage.raw.to_string();
+            if let Cow::Owned(scrubbed) = scrubber.bytes(raw.as_bytes()) {
+                usage.raw = serde_json::from_slice(&scrubbed).unwrap_or_default();
+            }
         }
         self
     }
@@ -202,10 +207,5 @@ fn digest(texts: &[&str]) -> String {
         hash.update((text.len() as u64).to_le_bytes());
         hash.update(text.as_bytes());
     }
-    let digest = hash.finalize();
-    digest
-        .iter()
-        .take(16)
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    hex(hash.finalize().into_iter().take(16))
 }

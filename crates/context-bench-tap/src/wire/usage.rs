@@ -60,19 +60,30 @@ pub struct Usage {
 impl Usage {
     /// Reads a usage object; none if it counts nothing that is known.
     pub fn read(shape: UsageShape, raw: &Value) -> Option<Self> {
-        if !raw.is_object() {
-            return None;
-        }
-        let usage = match shape {
-            UsageShape::Openai => openai(raw)?,
-            UsageShape::Anthropic => anthropic(raw)?,
-            UsageShape::Gemini => gemini(raw)?,
-            UsageShape::Deepseek => deepseek(raw)?,
-        };
+        let usage = Self::counts(shape, raw)?;
         Some(Self {
             raw: raw.clone(),
             ..usage
         })
+    }
+
+    /// The same of an object that nobody else needs.
+    pub(super) fn taken(shape: UsageShape, raw: Value) -> Option<Self> {
+        let usage = Self::counts(shape, &raw)?;
+        Some(Self { raw, ..usage })
+    }
+
+    /// The counts alone.
+    fn counts(shape: UsageShape, raw: &Value) -> Option<Self> {
+        if !raw.is_object() {
+            return None;
+        }
+        match shape {
+            UsageShape::Openai => openai(raw),
+            UsageShape::Anthropic => anthropic(raw),
+            UsageShape::Gemini => gemini(raw),
+            UsageShape::Deepseek => deepseek(raw),
+        }
     }
 
     /// All input tokens.

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use context_bench_tap::attribution::{
-    AnswerIdentity, AttributionRules, CallClass, ClientCall, ClientOutcome, Fingerprint, Method,
-    Unattributed, attribute, classify, outcome,
+    AnswerIdentity, ArmLedger, AttributionRules, CallClass, ClientCall, ClientOutcome, Fingerprint,
+    Method, OwnedCall, Unattributed, attribute, classify, outcome,
 };
 use context_bench_tap::figures::{ExtraCalls, UsageTotal};
 use context_bench_tap::record::{
@@ -16,7 +16,14 @@ use proptest::prelude::*;
 use serde_json::json;
 
 /// A call of a proxy as the tap records it.
-fn call(id: u64, arm: &str, accepted: u64, path: &str, asked: &str, answered: &str) -> CallRecord {
+pub(crate) fn call(
+    id: u64,
+    arm: &str,
+    accepted: u64,
+    path: &str,
+    asked: &str,
+    answered: &str,
+) -> CallRecord {
     let route = Route::of("POST", path);
     let mut reader = ReplyReader::new(route.format, None);
     reader.whole(answered.as_bytes());
@@ -60,13 +67,13 @@ fn call(id: u64, arm: &str, accepted: u64, path: &str, asked: &str, answered: &s
     }
 }
 
-const CHAT: &str = "/v1/chat/completions";
+pub(crate) const CHAT: &str = "/v1/chat/completions";
 
-fn chat_body(text: &str) -> String {
+pub(crate) fn chat_body(text: &str) -> String {
     json!({"model": "m", "messages": [{"role": "user", "content": text}]}).to_string()
 }
 
-fn chat_answer(id: &str, text: &str) -> String {
+pub(crate) fn chat_answer(id: &str, text: &str) -> String {
     json!({"id": id, "choices": [{"message": {"content": text}, "finish_reason": "stop"}],
         "usage": {"prompt_tokens": 10, "completion_tokens": 2}})
     .to_string()
@@ -326,6 +333,61 @@ fn worked_examples_of_calls_and_usage() {
     assert!(UsageTotal::of([&refused]).is_known());
 }
 
+pub(crate) type Taken = Vec<(ClientCall, Vec<OwnedCall<()>>)>;
+
+/// Lets a ledger see a run as it goes on: calls are recorded when they end, which is soon.
+pub(crate) fn follow(
+    clients: &[ClientCall],
+    calls: &[CallRecord],
+    rules: AttributionRules,
+    takes_early: bool,
+) -> (ArmLedger<()>, Taken) {
+    enum Event<'a> {
+        Begin(usize),
+        Record(&'a CallRecord),
+        End(usize),
+    }
+    let begin = |(at, one): (usize, &ClientCall)| (one.sent, 0, Event::Begin(at));
+    let end = |(at, one): (usize, &ClientCall)| (one.ended.unwrap(), 2, Event::End(at));
+    let mut events: Vec<(u64, u8, Event<'_>)> = clients.iter().enumerate().map(begin).collect();
+    events.extend(clients.iter().enumerate().map(end));
+    events.extend(
+        calls
+            .iter()
+            .map(|one| (one.timeline.accepted, 1, Event::Record(one))),
+    );
+    events.sort_by_key(|(at, order, _)| (*at, *order));
+    let mut ledger = ArmLedger::new(rules);
+    let mut numbers = HashMap::new();
+    let mut taken = Vec::new();
+    for (_, _, event) in events {
+        match event {
+            Event::Begin(at) => {
+                let begun = ClientCall {
+                    ended: None,
+                    status: None,
+                    answer: AnswerIdentity::default(),
+                    fingerprint: Fingerprint::of(""),
+                    ..clients[at].clone()
+                };
+                numbers.insert(at, ledger.begin(begun));
+            }
+            Event::Record(call) => ledger.record(call.clone(), ()),
+            Event::End(at) => {
+                let client = &clients[at];
+                let number = numbers[&at];
+                ledger.end(number, client.ended.unwrap());
+                let answer = client.answer.clone();
+                ledger.tell(number, client.status, answer, client.fingerprint.clone());
+                if takes_early && ledger.is_settled(&[number]) {
+                    taken.extend(ledger.take(&[number]));
+                }
+            }
+        }
+    }
+    (ledger, taken)
+}
+
 /// What a made-up proxy lets through.
 #[derive(Debug, Clone, Copy)]
 struct Proxy {
@@ -419,6 +481,33 @@ proptest! {
         // What every call carries is enough to tell all of them.
         if proxy.keeps_header || is_exclusive {
             prop_assert!(summary.unattributed.is_empty(), "{:?}", summary.unattributed);
+        }
+
+        // While the run goes on, the same is found; client calls that are taken out early
+        // change who is known, never to whom a call belongs.
+        for takes_early in [false, true] {
+            let mut ledger = follow(&clients, &calls, rules, takes_early);
+            ledger.0.finish();
+            let rest: Vec<usize> = (0..clients.len()).collect();
+            ledger.1.extend(ledger.0.take(&rest));
+            let mut attributed = HashMap::new();
+            for (client, owned) in &ledger.1 {
+                for call in owned {
+                    prop_assert_eq!(&client.example, &caused_by[&call.record.id], "{:?}", proxy);
+                    attributed.insert(call.record.id, client.id.clone());
+                }
+            }
+            let unattributed = ledger.0.take_unattributed();
+            prop_assert_eq!(attributed.len() + unattributed.len(), calls.len());
+            if !takes_early {
+                let expected: HashMap<u64, String> = summary.attributed.iter()
+                    .map(|one| (one.call, clients[one.client].id.clone()))
+                    .collect();
+                prop_assert_eq!(&attributed, &expected, "{:?}", proxy);
+            }
+            if proxy.keeps_header {
+                prop_assert!(unattributed.is_empty(), "{:?}", unattributed);
+            }
         }
     }
 }

@@ -1,13 +1,17 @@
 //! Long bodies and many connections.
 
 use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::time::Instant;
 
-use context_bench_tap::record::{EndState, Stored};
+use context_bench_tap::record::{CallRecord, CallSink, EndState, Stored, StoredBody};
+use context_bench_tap::{Tap, TapSettings, Upstream};
 use context_bench_testkit::{ChatServer, Fault, Reply, handlers};
 use url::Url;
 
-use crate::support::{PATIENCE, RawUpstream, TestTap, body_of, chat};
+use crate::support::{PATIENCE, RawUpstream, TestTap, answer, body_of, chat, read_message};
 
 #[test]
 fn bodies_of_ten_megabytes_pass_both_ways() {
@@ -76,6 +80,69 @@ fn a_thousand_connections_at_once() {
     let (report, calls, _) = Arc::into_inner(tap).unwrap().finish();
     assert_eq!((report.calls, report.recorded), (1000, 1000));
     assert!(calls.iter().all(|call| call.is_success()));
+}
+
+/// A sink that takes nothing before it is told to.
+struct SlowSink {
+    go: std::sync::mpsc::Receiver<()>,
+    has_started: bool,
+    taken: Arc<AtomicUsize>,
+}
+
+impl CallSink for SlowSink {
+    fn call(&mut self, _: CallRecord, _: Vec<StoredBody>) -> std::io::Result<()> {
+        if !std::mem::replace(&mut self.has_started, true) {
+            self.go.recv_timeout(PATIENCE).unwrap();
+        }
+        self.taken.fetch_add(1, Relaxed);
+        Ok(())
+    }
+}
+
+#[test]
+fn a_recorder_that_is_behind_holds_new_calls_back_and_loses_none() {
+    let (upstream, got) = RawUpstream::answering(answer("200 OK", "text/plain", "ok"));
+    let mut settings = TapSettings::new(Upstream::new(upstream.url()));
+    settings.body_memory = 128 * 1024;
+    let (go, waits) = std::sync::mpsc::channel();
+    let taken = Arc::new(AtomicUsize::new(0));
+    let sink = SlowSink {
+        go: waits,
+        has_started: false,
+        taken: Arc::clone(&taken),
+    };
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let tap = runtime
+        .block_on(Tap::start(settings, Box::new(sink)))
+        .unwrap();
+    let address = tap.address();
+    let asking = std::thread::spawn(move || {
+        let mut client = TcpStream::connect(address).unwrap();
+        client.set_read_timeout(Some(PATIENCE)).unwrap();
+        let body = "x".repeat(4000);
+        let request = format!("POST /v1/x HTTP/1.1\r\nContent-Length: 4000\r\n\r\n{body}");
+        for _ in 0..50 {
+            client.write_all(request.as_bytes()).unwrap();
+            assert!(read_message(&mut client).is_some());
+        }
+    });
+    let began = Instant::now();
+    while tap.held_back() == 0 {
+        assert!(began.elapsed() < PATIENCE, "nothing was held back");
+        std::thread::yield_now();
+    }
+    // Some passed, and no more than there was room for.
+    let passed = got.lock().unwrap().len();
+    assert!((5..20).contains(&passed), "{passed}");
+    go.send(()).unwrap();
+    asking.join().unwrap();
+    let report = runtime.block_on(tap.finish());
+    assert_eq!(
+        (report.calls, report.recorded, report.not_kept),
+        (50, 50, 0)
+    );
+    assert!(report.held_back > 0);
+    assert_eq!(taken.load(Relaxed), 50);
 }
 
 #[test]

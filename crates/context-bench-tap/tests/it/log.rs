@@ -44,7 +44,7 @@ fn what_is_written_comes_back_and_repeats_are_cheap() {
     let mut written = Vec::new();
     let mut sizes = Vec::new();
     for (call, bodies) in calls(&[&long, &long, &long]) {
-        log.call(&call, bodies).unwrap();
+        log.call(call.clone(), bodies).unwrap();
         written.push(call);
         sizes.push(std::fs::metadata(&path).unwrap().len());
     }
@@ -96,7 +96,7 @@ fn bodies_that_are_no_text_and_long_ones_come_back() {
     ];
     LogWriter::create(&path)
         .unwrap()
-        .call(&call, bodies)
+        .call(call, bodies)
         .unwrap();
     let read = CallLog::read(&path).unwrap();
     assert_eq!(read.bodies["sha256:1"], [0xff, 0xfe]);
@@ -119,7 +119,7 @@ fn a_line_that_cannot_be_written_leaves_no_trace() {
             let digest = "sha256:broken".to_owned();
             let mut bodies = bodies;
             bodies.push(StoredBody::File { digest, file });
-            assert!(log.call(&call, bodies).is_err());
+            assert!(log.call(call, bodies).is_err());
             assert_eq!(
                 CallLog::read(&path.with_file_name("run.jsonl"))
                     .unwrap()
@@ -128,7 +128,7 @@ fn a_line_that_cannot_be_written_leaves_no_trace() {
             );
             continue;
         }
-        log.call(&call, bodies).unwrap();
+        log.call(call.clone(), bodies).unwrap();
         written.push(call);
     }
     let read = CallLog::read(&path).unwrap();
@@ -145,7 +145,7 @@ fn a_full_disk_is_counted_and_the_calls_go_on() {
     }
     struct Full(std::fs::File);
     impl CallSink for Full {
-        fn call(&mut self, call: &CallRecord, _: Vec<StoredBody>) -> std::io::Result<()> {
+        fn call(&mut self, call: CallRecord, _: Vec<StoredBody>) -> std::io::Result<()> {
             self.0.write_all(call.request.path.as_bytes())
         }
     }

@@ -5,10 +5,14 @@
 
 mod anything;
 mod attribution;
+mod check;
 mod faults;
+mod interleavings;
+mod limits;
 mod load;
 mod log;
 mod relay;
+mod scripted_proxies;
 mod secrets;
 mod support;
 mod tls;

@@ -9,6 +9,7 @@
     reason = "tests fail by panicking"
 )]
 
+mod apis;
 mod client;
 mod program;
 mod recording;

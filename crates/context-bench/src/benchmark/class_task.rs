@@ -146,10 +146,7 @@ impl ClassTask {
                 .with("context", context.as_str())
                 .with(generation::FIELD, generation_settings(settings, repeat)),
         };
-        Some(match repeat {
-            0 => example,
-            repeat => example.with(REPEAT, repeat),
-        })
+        Some(example.repeated(u32::try_from(repeat).unwrap_or(u32::MAX)))
     }
 
     /// What an output says, and to which example.

@@ -23,7 +23,7 @@ pub const UNCONDITIONAL: &str = "unconditional";
 /// The raw record.
 pub const RECORD: &str = crate::system::RECORD;
 /// Which of several answers this is.
-pub const REPEAT: &str = "repeat";
+pub const REPEAT: &str = crate::model::REPEAT;
 
 /// The most tokens of an answer when neither task nor user says.
 const MAX_TOKENS: u64 = 256;
@@ -77,11 +77,8 @@ pub(super) fn example(
     if unconditional {
         fields.insert(UNCONDITIONAL.into(), json!(true));
     }
-    if repeat > 0 {
-        fields.insert(REPEAT.into(), json!(repeat));
-    }
     fields.insert(RECORD.into(), Value::Object(record.clone()));
-    Example::from(fields)
+    Example::from(fields).repeated(u32::try_from(repeat).unwrap_or(u32::MAX))
 }
 
 fn put_context(fields: &mut Map<String, Value>, context: &Context) {

@@ -104,6 +104,11 @@ pub trait Benchmark: Send + Sync {
     /// The score that stands for a document.
     fn score_field(&self) -> Option<&str>;
 
+    /// The scores of its rows of which less is better.
+    fn less_is_better(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// What is reported of it beside the mean of each score, and by which rule.
     fn reporting(&self) -> Option<&Reporting> {
         None

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::answer::Answered;
 use super::documents::TaskDocuments;
+use super::evidence::score_name;
 use super::outcome::{BenchmarkOutcome, DocumentCounts};
 use super::task_scoring::{Document, TaskScoring, documents};
 use super::{Benchmark, SumUp};
@@ -86,6 +87,17 @@ impl Benchmark for TaskBenchmark {
 
     fn scores_itself(&self) -> bool {
         true
+    }
+
+    fn less_is_better(&self) -> Vec<String> {
+        let task = &self.scorer.task;
+        let metrics = task.metrics.iter().filter(|one| !one.higher_is_better);
+        let filters = || task.filters.iter().map(|pipeline| pipeline.name.as_str());
+        let names = metrics.flat_map(|metric| {
+            let filters = filters().chain(["none"]);
+            filters.map(|filter| score_name(&metric.name, filter))
+        });
+        names.collect()
     }
 
     async fn score(&self, example: &Example, output: &Output) -> Result<Scores, EvaluatorError> {

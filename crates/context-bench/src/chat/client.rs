@@ -9,24 +9,26 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use context_bench_http::{Decision, GaveUp, Jitter, RetryPolicy, asked_wait, root_cause};
+use context_bench_http::{
+    Decision, EventReader, GaveUp, Jitter, RetryPolicy, asked_wait, root_cause,
+};
 use indexmap::IndexMap;
-use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION};
-use serde_json::{Map, Value};
+use reqwest::header::{CONTENT_TYPE, HeaderMap, LOCATION};
 use tokio::time::{Instant, sleep};
 
 use super::clock::Clock;
 use super::endpoint::{Endpoint, EndpointError};
 use super::error::{ChatError, ChatFailure, seconds};
-use super::headers::{authorization, from_cache, headers};
+use super::headers::{credentials, forbids_retry, from_cache, headers};
 use super::http;
+use super::observe::Watched;
 use super::pace::Pace;
+use super::reply::{self, ChatReply, JsonReply};
+use super::request::ChatRequest;
 use super::secret::{Secret, Secrets};
-use super::sse::EventParser;
-use super::wire::{self, ChatReply, ChatRequest, JsonReply, StreamedReply};
 use crate::error::Hint;
 use crate::mask;
-use crate::model::CallStats;
+use crate::model::{CallStats, TokenUse, UsageShape};
 use crate::stopwatch::{Stopwatch, pausing};
 
 /// The largest reply that is read, so that a broken server cannot fill memory.
@@ -47,8 +49,8 @@ pub const TIMEOUT: Duration = Duration::from_secs(300);
 pub struct ClientSettings {
     /// Where to send to.
     pub endpoint: Endpoint,
-    /// The key for `Authorization: Bearer`; an empty one is none. Credentials in
-    /// the URL go first, since they were written for this very endpoint.
+    /// The key, for the header that the API has for it (`Authorization: Bearer`, where
+    /// credentials in the URL go first, or `x-api-key`); an empty one is none.
     pub api_key: Option<Secret>,
     /// Further headers of every request.
     pub headers: IndexMap<String, String>,
@@ -60,6 +62,10 @@ pub struct ClientSettings {
     pub http: Option<reqwest::Client>,
     /// How fast requests may leave, shared with other clients; `None` does not limit.
     pub pace: Option<Arc<Pace>>,
+    /// The HTTP proxy that requests go through, whatever the environment says.
+    pub http_proxy: Option<String>,
+    /// Whether somebody may watch its calls.
+    pub(crate) is_observed: bool,
 }
 
 impl ClientSettings {
@@ -73,6 +79,8 @@ impl ClientSettings {
             policy: RetryPolicy::default(),
             http: None,
             pace: None,
+            http_proxy: None,
+            is_observed: false,
         }
     }
 }
@@ -81,7 +89,7 @@ impl ClientSettings {
 pub struct ChatClient {
     http: reqwest::Client,
     endpoint: Endpoint,
-    authorization: Option<HeaderValue>,
+    /// Those of every request, credentials included.
     headers: HeaderMap,
     secrets: Secrets,
     timeout: Duration,
@@ -89,12 +97,16 @@ pub struct ChatClient {
     policy: RetryPolicy,
     pace: Option<Arc<Pace>>,
     jitter: Jitter,
+    is_observed: bool,
 }
 
-/// A failed attempt, and how long the server asks to wait before the next one.
+/// A failed attempt, and what the server says about the next one.
 struct Failed {
     failure: ChatFailure,
+    /// How long it asks to wait.
     asked: Option<Duration>,
+    /// Whether it says that there is no use in it.
+    is_final: bool,
 }
 
 /// What an attempt received, before it is read.
@@ -113,7 +125,8 @@ struct Times {
 /// What a call gives back.
 trait Reply {
     fn set_call(&mut self, call: CallStats, from_cache: Option<String>);
-    fn usage(&self) -> Option<&Map<String, Value>>;
+    /// The tokens that it took together, as far as the endpoint says.
+    fn total_tokens(&self) -> Option<u64>;
 }
 
 impl Reply for ChatReply {
@@ -122,8 +135,10 @@ impl Reply for ChatReply {
         self.from_cache = from_cache;
     }
 
-    fn usage(&self) -> Option<&Map<String, Value>> {
-        self.usage.as_ref()
+    fn total_tokens(&self) -> Option<u64> {
+        let usage = self.usage.as_ref()?;
+        let tokens = TokenUse::reported(UsageShape::named(Some(self.api.as_str())), usage);
+        tokens.total.or_else(|| tokens.spent())
     }
 }
 
@@ -132,8 +147,8 @@ impl Reply for JsonReply {
         self.call = call;
     }
 
-    fn usage(&self) -> Option<&Map<String, Value>> {
-        self.body.get("usage").and_then(Value::as_object)
+    fn total_tokens(&self) -> Option<u64> {
+        self.body.pointer("/usage/total_tokens")?.as_u64()
     }
 }
 
@@ -142,6 +157,7 @@ impl From<ChatFailure> for Failed {
         Self {
             failure,
             asked: None,
+            is_final: false,
         }
     }
 }
@@ -158,32 +174,36 @@ impl ChatClient {
         let connect_timeout = http::CONNECT_TIMEOUT.min(settings.timeout);
         let http = match settings.http {
             Some(http) => http,
-            None => http::build(&endpoint, connect_timeout)
+            None => http::build(&endpoint, connect_timeout, settings.http_proxy.as_deref())
                 .map_err(|reason| ClientError::Http { reason })?,
         };
         let key = settings.api_key.filter(|key| !key.is_empty());
-        let authorization = authorization(&http, &endpoint, key.as_ref())?;
-        let sent = authorization
-            .as_ref()
-            .and_then(|value| value.to_str().ok()?.split_once(' '))
-            .map(|(_, token)| Secret::new(token));
-        let headers = headers(&settings.headers)?;
+        let mut sent = endpoint.api().headers();
+        let credentials = credentials(&http, &endpoint, key.as_ref())?;
+        let shown = credentials.values().filter_map(|value| value.to_str().ok());
+        let tokens = shown.map(|text| text.split_once(' ').map_or(text, |(_, token)| token));
+        let tokens: Vec<Secret> = tokens.map(Secret::new).collect();
+        sent.extend(credentials);
+        // These replace ours of the same name.
+        for (name, value) in &headers(&settings.headers)? {
+            sent.insert(name, value.clone());
+        }
         let hidden = settings.headers.iter();
         let hidden = hidden.filter(|(name, _)| mask::is_secret(name));
         let hidden = hidden.map(|(_, value)| Secret::new(value.as_str()));
-        let known = endpoint.secrets().into_iter().chain(key).chain(sent);
+        let known = endpoint.secrets().into_iter().chain(key).chain(tokens);
         let secrets = Secrets::new(known.chain(hidden));
         Ok(Self {
             http,
             endpoint,
-            authorization,
-            headers,
+            headers: sent,
             secrets,
             timeout: settings.timeout,
             connect_timeout,
             policy: settings.policy,
             pace: settings.pace,
             jitter: Jitter::new(),
+            is_observed: settings.is_observed,
         })
     }
 
@@ -200,7 +220,7 @@ impl ChatClient {
     pub async fn send(&self, request: &ChatRequest) -> Result<ChatReply, ChatError> {
         self.call(request, |received| match received {
             Received::Streamed(reply) => Ok(*reply),
-            Received::Whole(body) => wire::parse(&body, &self.secrets),
+            Received::Whole(body) => self.endpoint.api().parse(&body, &self.secrets),
         })
         .await
     }
@@ -212,7 +232,7 @@ impl ChatClient {
     /// As [`send`](Self::send).
     pub async fn send_json(&self, request: &ChatRequest) -> Result<JsonReply, ChatError> {
         self.call(request, |received| match received {
-            Received::Whole(body) => wire::parse_any(&body, &self.secrets),
+            Received::Whole(body) => reply::parse_any(&body, &self.secrets),
             Received::Streamed(_) => Err(ChatFailure::Structure {
                 found: "a stream".into(),
             }),
@@ -227,7 +247,6 @@ impl ChatClient {
     ) -> Result<R, ChatError> {
         let mut started = Instant::now();
         let mut call = CallStats::default();
-        let connecting = || Stopwatch::current().map_or(Duration::ZERO, |w| w.stats().connect);
         let connected = connecting();
         loop {
             let paced = self.pace(request).await;
@@ -239,12 +258,16 @@ impl ChatClient {
             let attempt = self.attempt(request, started).await;
             let attempt = attempt.and_then(|(received, times)| Ok((read(received)?, times)));
             call.connect = connecting().saturating_sub(connected);
-            let Failed { failure, asked } = match attempt {
+            let Failed {
+                failure,
+                asked,
+                is_final,
+            } = match attempt {
                 Ok((mut reply, times)) => {
                     call.first_byte = times.first_byte;
                     call.first_token = times.first_token;
                     reply.set_call(call, times.from_cache);
-                    self.settle(request, reply.usage());
+                    self.settle(request, reply.total_tokens());
                     return Ok(reply);
                 }
                 Err(failed) => failed,
@@ -260,7 +283,7 @@ impl ChatClient {
                 sent.throttled += throttled;
                 sent.timeouts += late;
             });
-            let decision = if failure.is_retryable() {
+            let decision = if failure.is_retryable() && !is_final {
                 let (retry, chance) = (call.attempts - 1, self.jitter.next());
                 self.policy.decide(retry, asked, started.elapsed(), chance)
             } else {
@@ -291,6 +314,10 @@ impl ChatClient {
             return Duration::ZERO;
         };
         let waiting = Instant::now();
+        if let Some(leases) = pace.leases() {
+            pausing(leases.take()).await;
+            return waiting.elapsed();
+        }
         let wait = pace.reserve(request.body.len(), waiting.into_std());
         if wait.is_zero() {
             return wait;
@@ -299,10 +326,9 @@ impl ChatClient {
         waiting.elapsed()
     }
 
-    fn settle(&self, request: &ChatRequest, usage: Option<&Map<String, Value>>) {
+    fn settle(&self, request: &ChatRequest, tokens: Option<u64>) {
         if let Some(pace) = &self.pace {
-            let total = usage.and_then(|usage| usage.get("total_tokens"));
-            pace.settle(request.body.len(), total.and_then(Value::as_u64));
+            pace.settle(request.body.len(), tokens);
         }
     }
 
@@ -318,21 +344,30 @@ impl ChatClient {
             .post(self.endpoint.url().clone())
             .header(CONTENT_TYPE, "application/json")
             .body(request.body.clone());
-        if let Some(value) = &self.authorization {
-            builder = builder.header(AUTHORIZATION, value.clone());
-        }
-        // These replace ours of the same name.
         if !self.headers.is_empty() {
             builder = builder.headers(self.headers.clone());
         }
+        // Last of all, so that nothing stands in for what tells whose call it is.
+        let path = self.endpoint.url().path();
+        let mut watched = None;
+        if self.is_observed
+            && let Some((begun, headers)) = Watched::begin(path, &request.body)
+        {
+            builder = builder.headers(headers);
+            watched = Some(begun);
+        }
+        let connected = connecting();
         let mut response = clock
             .wait(builder.send())
             .await?
             .map_err(|error| self.not_sent(&error))?;
         let first_byte = sent_at.elapsed();
         clock.reply_began();
+        if let Some(watched) = &mut watched {
+            watched.head(&response, connecting().saturating_sub(connected));
+        }
         if !response.status().is_success() {
-            return Err(self.refused(response, &clock).await);
+            return Err(self.refused(response, &clock, &mut watched).await);
         }
         let streamed = response
             .headers()
@@ -349,12 +384,14 @@ impl ChatClient {
             from_cache: from_cache(response.headers()),
         };
         if streamed {
-            let reply = self.read_stream(&mut response, &clock, sent_at).await?;
+            let reply = self
+                .read_stream(&mut response, &clock, sent_at, &mut watched)
+                .await?;
             times.first_token = reply.call.first_token;
             return Ok((Received::Streamed(Box::new(reply)), times));
         }
         // A server may ignore the wish for a stream and answer in one piece.
-        let body = self.read_whole(&mut response, &clock).await?;
+        let body = self.read_whole(&mut response, &clock, &mut watched).await?;
         Ok((Received::Whole(body), times))
     }
 
@@ -362,6 +399,7 @@ impl ChatClient {
         &self,
         response: &mut reqwest::Response,
         clock: &Clock,
+        watched: &mut Option<Watched>,
     ) -> Result<Vec<u8>, ChatFailure> {
         let mut body = Vec::new();
         while let Some(piece) = clock
@@ -369,6 +407,7 @@ impl ChatClient {
             .await?
             .map_err(|error| self.broken_off(&error))?
         {
+            see(watched, &piece);
             if body.len() + piece.len() > MAX_REPLY {
                 return Err(ChatFailure::TooLarge { limit: MAX_REPLY });
             }
@@ -382,9 +421,10 @@ impl ChatClient {
         response: &mut reqwest::Response,
         clock: &Clock,
         sent_at: Instant,
+        watched: &mut Option<Watched>,
     ) -> Result<ChatReply, ChatFailure> {
-        let mut parser = EventParser::default();
-        let mut reply = StreamedReply::default();
+        let mut reader = EventReader::default();
+        let mut reply = self.endpoint.api().stream();
         let mut events = Vec::new();
         let mut received = 0;
         let mut first_token = None;
@@ -399,16 +439,17 @@ impl ChatClient {
             let at_end = piece.is_none();
             match piece {
                 Some(piece) => {
+                    see(watched, &piece);
                     received += piece.len();
                     if received > MAX_REPLY {
                         return Err(ChatFailure::TooLarge { limit: MAX_REPLY });
                     }
-                    parser.push(&piece, |data| events.push(data));
+                    reader.feed(&piece, |event| events.push(event));
                 }
-                None => parser.finish(|data| events.push(data)),
+                None => reader.finish(|event| events.push(event)),
             }
-            for data in events.drain(..) {
-                reply.event(&data, &self.secrets)?;
+            for event in events.drain(..) {
+                reply.event(&event, &self.secrets)?;
                 if first_token.is_none() && reply.has_text() {
                     first_token = Some(sent_at.elapsed());
                 }
@@ -420,7 +461,10 @@ impl ChatClient {
         if reply.is_done() {
             // The end of the body follows at once or is not worth the wait; with
             // it the connection can be used again.
-            let _ = tokio::time::timeout(END_OF_BODY, response.chunk()).await;
+            let rest = tokio::time::timeout(END_OF_BODY, response.chunk()).await;
+            if let Ok(Ok(Some(piece))) = rest {
+                see(watched, &piece);
+            }
         }
         let mut reply = reply.finish()?;
         reply.call.first_token = first_token;
@@ -428,13 +472,20 @@ impl ChatClient {
     }
 
     /// A status that is not a success, with what the server says about it.
-    async fn refused(&self, mut response: reqwest::Response, clock: &Clock) -> Failed {
+    async fn refused(
+        &self,
+        mut response: reqwest::Response,
+        clock: &Clock,
+        watched: &mut Option<Watched>,
+    ) -> Failed {
         let status = response.status();
         let asked = asked_wait(response.headers(), SystemTime::now());
+        let is_final = forbids_retry(response.headers());
         let location = response.headers().get(LOCATION).cloned();
         let mut body = Vec::new();
         // The status is known; it does not matter if part of its explanation is missing.
         while let Ok(Ok(Some(piece))) = clock.wait(response.chunk()).await {
+            see(watched, &piece);
             body.extend_from_slice(&piece);
             if body.len() >= MAX_ERROR_BODY {
                 break;
@@ -447,7 +498,7 @@ impl ChatClient {
                     self.secrets.excerpt(place.as_bytes(), 300)
                 )
             }
-            _ => wire::server_message(&body, &self.secrets),
+            _ => reply::server_message(&body, &self.secrets),
         };
         let reason = match status.as_u16() {
             529 => "Overloaded",
@@ -458,7 +509,11 @@ impl ChatClient {
             reason: reason.to_owned(),
             message,
         };
-        Failed { failure, asked }
+        Failed {
+            failure,
+            asked,
+            is_final,
+        }
     }
 
     fn not_sent(&self, error: &reqwest::Error) -> ChatFailure {
@@ -489,6 +544,18 @@ impl fmt::Debug for ChatClient {
             .field("policy", &self.policy)
             .finish_non_exhaustive()
     }
+}
+
+/// Shows a piece of a reply to whoever watches.
+fn see(watched: &mut Option<Watched>, piece: &[u8]) {
+    if let Some(watched) = watched {
+        watched.piece(piece);
+    }
+}
+
+/// How long the call that this request is part of has spent on connections.
+fn connecting() -> Duration {
+    Stopwatch::current().map_or(Duration::ZERO, |watch| watch.stats().connect)
 }
 
 /// Reports to the call that this request is part of, which may be given up before it ends.
@@ -540,6 +607,7 @@ impl Hint for ClientError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chat::Api;
 
     fn settings(url: &str, key: Option<&str>) -> ClientSettings {
         ClientSettings {
@@ -557,11 +625,23 @@ mod tests {
             ("http://me:pw@localhost", Some("k"), Some("Basic bWU6cHc=")),
         ] {
             let client = ChatClient::new(settings(url, key)).expect("valid");
-            let value = client
-                .authorization
-                .as_ref()
-                .map(|value| value.to_str().expect("text"));
+            let value = client.headers.get("authorization");
+            let value = value.map(|value| value.to_str().expect("text"));
             assert_eq!(value, expected, "{url} {key:?}");
+        }
+        for (url, basic) in [
+            ("http://localhost", None),
+            ("http://me:pw@localhost", Some("Basic bWU6cHc=")),
+        ] {
+            let settings = ClientSettings {
+                endpoint: Endpoint::of(Api::Anthropic, url).expect("valid"),
+                ..settings(url, Some(" k\n"))
+            };
+            let client = ChatClient::new(settings).expect("valid");
+            let sent = |name: &str| client.headers.get(name)?.to_str().ok();
+            assert_eq!(sent("x-api-key"), Some("k"));
+            assert_eq!(sent("anthropic-version"), Some("2023-06-01"));
+            assert_eq!(sent("authorization"), basic);
         }
         let bad = ChatClient::new(settings("http://localhost", Some("a\nb")));
         assert_eq!(bad.err(), Some(ClientError::BadKey));

@@ -8,13 +8,13 @@ use std::fmt;
 
 use url::Url;
 
+use super::api::Api;
 use super::secret::Secret;
 use crate::digest;
 use crate::error::Hint;
 use crate::mask::{self, Mask};
 
-const CHAT_PATH: &str = "/chat/completions";
-/// Where text is continued; also the end of the other one.
+/// Where text is continued; also the end of the address for chats.
 const COMPLETIONS_PATH: &str = "/completions";
 
 /// The address of a chat endpoint.
@@ -23,6 +23,7 @@ const COMPLETIONS_PATH: &str = "/completions";
 #[derive(Clone, PartialEq, Eq)]
 pub struct Endpoint {
     url: Url,
+    api: Api,
     credentials: Option<Credentials>,
 }
 
@@ -34,14 +35,26 @@ pub(crate) struct Credentials {
 }
 
 impl Endpoint {
-    /// Reads a base URL. It may end in `/v1` or not, in any number of slashes,
-    /// or be the whole address ending in `/chat/completions` or `/completions`,
-    /// which is then used as it is. A query is kept for the requests.
+    /// Reads a base URL of an endpoint for chat completions; see [`Endpoint::of`].
     ///
     /// # Errors
     ///
-    /// When the text is not an absolute `http` or `https` URL with a host.
+    /// When the text is not an absolute `http` or `https` URL with a host, or the address of
+    /// another API.
     pub fn parse(text: &str) -> Result<Self, EndpointError> {
+        Self::of(Api::Openai, text)
+    }
+
+    /// Reads a base URL of an endpoint that is asked in this format. It may end in `/v1` or
+    /// not, in any number of slashes, or be the whole address ending in the path of the API
+    /// (`/chat/completions`, also plain `/completions`; `/responses`; `/messages`), which is
+    /// then used as it is. A query is kept for the requests.
+    ///
+    /// # Errors
+    ///
+    /// When the text is not an absolute `http` or `https` URL with a host, or the address of
+    /// another API.
+    pub fn of(api: Api, text: &str) -> Result<Self, EndpointError> {
         let text = text.trim();
         if text.is_empty() {
             return Err(EndpointError::Empty);
@@ -67,50 +80,77 @@ impl Endpoint {
         let credentials = take_credentials(&mut url);
         url.set_fragment(None);
         let path = url.path().trim_end_matches('/').to_owned();
-        url.set_path(&if path.ends_with(COMPLETIONS_PATH) {
+        // What stands before `/v1` may be called anything.
+        let is_of = |other: &Api| {
+            let plain = *other == Api::Openai && path.ends_with("/v1/completions");
+            plain || path.ends_with(&format!("/v1{}", other.path()))
+        };
+        if let Some(other) = Api::ALL.iter().find(|other| **other != api && is_of(other)) {
+            return Err(EndpointError::OtherApi {
+                url: shown(),
+                api,
+                other: *other,
+            });
+        }
+        let continues = api == Api::Openai && path.ends_with(COMPLETIONS_PATH);
+        url.set_path(&if continues || path.ends_with(api.path()) {
             path
         } else if path.ends_with("/v1") {
-            path + CHAT_PATH
+            path + api.path()
         } else {
-            path + "/v1" + CHAT_PATH
+            path + "/v1" + api.path()
         });
-        Ok(Self { url, credentials })
+        Ok(Self {
+            url,
+            api,
+            credentials,
+        })
+    }
+
+    /// The format in which it is asked.
+    pub fn api(&self) -> Api {
+        self.api
     }
 
     /// Whether messages are sent there; else it continues plain text.
     pub fn is_chat(&self) -> bool {
-        self.url.path().ends_with(CHAT_PATH)
+        self.url.path().ends_with(self.api.path())
     }
 
     /// The address beside this one that continues plain text.
     #[must_use]
     pub fn completions(&self) -> Self {
+        let path = format!("{}{COMPLETIONS_PATH}", self.base());
         let mut beside = self.clone();
-        if let Some(base) = self.url.path().strip_suffix(CHAT_PATH) {
-            beside.url.set_path(&format!("{base}{COMPLETIONS_PATH}"));
-        }
+        beside.api = Api::Openai;
+        beside.url.set_path(&path);
         beside
+    }
+
+    /// The path of the address without what the API adds.
+    fn base(&self) -> &str {
+        let path = self.url.path();
+        path.strip_suffix(self.api.path())
+            .or_else(|| path.strip_suffix(COMPLETIONS_PATH))
+            .unwrap_or(path)
     }
 
     /// The address of something beside the completions, such as `models`.
     #[must_use]
     pub(crate) fn beside(&self, name: &str) -> Self {
-        let mut other = self.completions();
-        if let Some(base) = other.url.path().strip_suffix(COMPLETIONS_PATH) {
-            let path = format!("{base}/{name}");
-            other.url.set_path(&path);
-        }
+        let path = format!("{}/{name}", self.base());
+        let mut other = self.clone();
+        other.url.set_path(&path);
         other
     }
 
     /// The address of something at the root of the server, such as `tokenize`.
     #[must_use]
     pub(crate) fn at_root(&self, name: &str) -> Self {
+        let base = self.base();
+        let path = format!("{}/{name}", base.strip_suffix("/v1").unwrap_or(base));
         let mut other = self.clone();
-        let base = self.completions();
-        let base = base.url.path().trim_end_matches(COMPLETIONS_PATH);
-        let base = base.strip_suffix("/v1").unwrap_or(base).to_owned();
-        other.url.set_path(&format!("{base}/{name}"));
+        other.url.set_path(&path);
         other
     }
 
@@ -278,6 +318,16 @@ pub enum EndpointError {
         /// The text without credentials.
         url: String,
     },
+    /// It is the address of another API than the one that is spoken.
+    #[error("the address `{url}` is for `{other}`, and it is to be asked as `{api}`")]
+    OtherApi {
+        /// The text without credentials.
+        url: String,
+        /// How it is to be asked.
+        api: Api,
+        /// What the address is for.
+        other: Api,
+    },
     /// The text is not a URL for another reason.
     #[error("`{url}` is not a URL: {reason}")]
     Invalid {
@@ -293,6 +343,9 @@ impl Hint for EndpointError {
         Some(match self {
             Self::NoScheme { url } => format!("write `http://{}`", url.trim_start_matches('/')),
             Self::BadScheme { .. } => "the URL must start with `http://` or `https://`".into(),
+            Self::OtherApi { other, .. } => {
+                format!("say `--api {other}` (`api: {other}`), or name the base URL alone")
+            }
             _ => "write the base URL of the endpoint, such as `http://localhost:8080`".into(),
         })
     }
@@ -325,6 +378,68 @@ mod tests {
         ] {
             let endpoint = Endpoint::parse(text).expect(text);
             assert_eq!(endpoint.to_string(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn each_api_has_its_address() {
+        for (api, text, address, models) in [
+            (
+                Api::Anthropic,
+                "http://h",
+                "http://h/v1/messages",
+                "http://h/v1/models",
+            ),
+            (
+                Api::Anthropic,
+                "http://h/v1/",
+                "http://h/v1/messages",
+                "http://h/v1/models",
+            ),
+            (
+                Api::Anthropic,
+                "http://h/p/messages",
+                "http://h/p/messages",
+                "http://h/p/models",
+            ),
+            (
+                Api::Anthropic,
+                "http://h/completions",
+                "http://h/completions/v1/messages",
+                "http://h/completions/v1/models",
+            ),
+            (
+                Api::Responses,
+                "http://h/v1",
+                "http://h/v1/responses",
+                "http://h/v1/models",
+            ),
+            (
+                Api::Responses,
+                "http://h/v1/responses",
+                "http://h/v1/responses",
+                "http://h/v1/models",
+            ),
+        ] {
+            let endpoint = Endpoint::of(api, text).expect(text);
+            assert_eq!(endpoint.to_string(), address, "{text}");
+            assert_eq!(endpoint.beside("models").to_string(), models, "{text}");
+            assert!(endpoint.is_chat(), "{text}");
+        }
+        for (api, text, other) in [
+            (Api::Openai, "http://u:p@h/v1/messages", Api::Anthropic),
+            (Api::Responses, "http://h/v1/completions", Api::Openai),
+            (Api::Openai, "http://h/v1/responses/", Api::Responses),
+            (
+                Api::Anthropic,
+                "http://h/v1/chat/completions?k=1",
+                Api::Openai,
+            ),
+        ] {
+            let error = Endpoint::of(api, text).expect_err(text);
+            assert!(!error.to_string().contains("u:p"), "{error}");
+            let hint = error.hint().expect("advice");
+            assert!(hint.contains(&format!("`--api {other}`")), "{hint}");
         }
     }
 

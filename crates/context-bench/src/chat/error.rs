@@ -73,7 +73,15 @@ pub enum ChatFailure {
     InStream {
         /// What the endpoint said.
         message: String,
-        /// The HTTP status that the event names, if it does.
+        /// The HTTP status that the event names or stands for, if it does.
+        code: Option<u16>,
+    },
+    /// The endpoint reported an error in a reply whose status is a success.
+    #[error("OpenAI proxy reported an error: {message}")]
+    Reported {
+        /// What the endpoint said.
+        message: String,
+        /// The HTTP status that the error stands for, if that is known.
         code: Option<u16>,
     },
     /// The reply is larger than any reply should be.
@@ -110,7 +118,9 @@ impl ChatFailure {
     pub(crate) fn is_retryable(&self) -> bool {
         match self {
             Self::Status { code, .. } => is_retryable(*code),
-            Self::InStream { code, .. } => code.is_some_and(is_retryable),
+            Self::InStream { code, .. } | Self::Reported { code, .. } => {
+                code.is_some_and(is_retryable)
+            }
             Self::InvalidJson { cut, .. } => *cut,
             Self::Connect { .. } | Self::Timeout { .. } | Self::BrokenOff { .. } => true,
             Self::EmptyChoices | Self::Structure { .. } | Self::TooLarge { .. } => false,
@@ -122,7 +132,7 @@ impl ChatFailure {
         let busy = |code: u16| matches!(code, 429 | 503 | 529);
         match self {
             Self::Status { code, .. } => busy(*code),
-            Self::InStream { code, .. } => code.is_some_and(busy),
+            Self::InStream { code, .. } | Self::Reported { code, .. } => code.is_some_and(busy),
             _ => false,
         }
     }
@@ -141,7 +151,9 @@ impl ChatFailure {
     pub fn kind(&self) -> FailureKind {
         match self {
             Self::Status { code, .. } => kind_of_status(*code),
-            Self::InStream { code, .. } => code.map_or(FailureKind::ServerError, kind_of_status),
+            Self::InStream { code, .. } | Self::Reported { code, .. } => {
+                code.map_or(FailureKind::ServerError, kind_of_status)
+            }
             Self::Connect { .. } | Self::BrokenOff { .. } => FailureKind::Connection,
             Self::Timeout { .. } => FailureKind::Timeout,
             Self::InvalidJson { .. }

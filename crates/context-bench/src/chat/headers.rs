@@ -32,21 +32,48 @@ pub(super) fn from_cache(headers: &HeaderMap) -> Option<String> {
     })
 }
 
-/// The `Authorization` header. It is taken from a request that is never sent,
-/// because that is where reqwest encodes and checks it.
-pub(super) fn authorization(
+/// What proves to an endpoint who asks: credentials of the URL, and the key in the header of
+/// the API. Where both would be the same header, the credentials go first, since they were
+/// written for this very endpoint.
+pub(super) fn credentials(
     http: &reqwest::Client,
     endpoint: &Endpoint,
     key: Option<&Secret>,
-) -> Result<Option<HeaderValue>, ClientError> {
-    let blank = http.post(endpoint.url().clone());
-    let request = match (endpoint.credentials(), key) {
-        (Some(known), _) => blank.basic_auth(&known.user, Some(known.password.expose())),
-        (None, Some(key)) => blank.bearer_auth(key.expose()),
-        (None, None) => return Ok(None),
-    };
+) -> Result<HeaderMap, ClientError> {
+    let mut headers = HeaderMap::new();
+    let name = endpoint.api().key_header();
+    match (endpoint.credentials(), key) {
+        (_, Some(key)) if name != AUTHORIZATION => {
+            let value = HeaderValue::from_str(key.expose().trim());
+            let mut value = value.map_err(|_| ClientError::BadKey)?;
+            value.set_sensitive(true);
+            headers.insert(name, value);
+        }
+        (None, Some(key)) => {
+            let bearer = http.post(endpoint.url().clone()).bearer_auth(key.expose());
+            headers.extend(authorization(bearer)?.map(|value| (AUTHORIZATION, value)));
+        }
+        _ => {}
+    }
+    if let Some(known) = endpoint.credentials() {
+        let blank = http.post(endpoint.url().clone());
+        let basic = blank.basic_auth(&known.user, Some(known.password.expose()));
+        headers.extend(authorization(basic)?.map(|value| (AUTHORIZATION, value)));
+    }
+    Ok(headers)
+}
+
+/// The `Authorization` of a request that is never sent, because that is where reqwest encodes
+/// and checks it.
+fn authorization(request: reqwest::RequestBuilder) -> Result<Option<HeaderValue>, ClientError> {
     let request = request.build().map_err(|_| ClientError::BadKey)?;
     Ok(request.headers().get(AUTHORIZATION).cloned())
+}
+
+/// Whether the endpoint says that another attempt is of no use.
+pub(super) fn forbids_retry(headers: &HeaderMap) -> bool {
+    let said = headers.get("x-should-retry");
+    said.is_some_and(|value| value.as_bytes().trim_ascii().eq_ignore_ascii_case(b"false"))
 }
 
 /// Headers as they are sent.

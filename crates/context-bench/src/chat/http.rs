@@ -24,6 +24,7 @@ const MAX_REDIRECTS: usize = 5;
 pub(super) fn build(
     endpoint: &Endpoint,
     connect_timeout: Duration,
+    http_proxy: Option<&str>,
 ) -> Result<reqwest::Client, String> {
     let connecting = Connecting::new(connect_timeout);
     let build = |roots: RootCertificates| {
@@ -33,9 +34,13 @@ pub(super) fn build(
             .pool_idle_timeout(POOL_IDLE)
             .connector_layer(connecting.clone())
             .redirect(Policy::custom(within_origin));
-        let builder = match endpoint.is_loopback() {
-            true => builder.no_proxy(),
-            false => builder,
+        let builder = match http_proxy {
+            Some(proxy) => {
+                let proxy = reqwest::Proxy::all(proxy).map_err(|error| root_cause(&error))?;
+                builder.no_proxy().proxy(proxy)
+            }
+            None if endpoint.is_loopback() => builder.no_proxy(),
+            None => builder,
         };
         builder.build().map_err(|error| root_cause(&error))
     };

@@ -5,10 +5,9 @@
 
 use std::time::Duration;
 
-use reqwest::header::AUTHORIZATION;
 use serde_json::Value;
 
-use super::headers::authorization;
+use super::headers::credentials;
 use super::{Endpoint, Secret, http};
 
 /// How long the list may take, connection included.
@@ -28,12 +27,11 @@ impl Endpoint {
     }
 
     async fn models(&self, key: Option<&Secret>) -> Option<Vec<String>> {
-        let http = http::build(self, PATIENCE).ok()?;
+        let http = http::build(self, PATIENCE, None).ok()?;
         let key = key.filter(|key| !key.is_empty());
-        let mut request = http.get(self.beside("models").url().clone());
-        if let Some(value) = authorization(&http, self, key).ok()? {
-            request = request.header(AUTHORIZATION, value);
-        }
+        let request = http.get(self.beside("models").url().clone());
+        let request = request.headers(self.api().headers());
+        let request = request.headers(credentials(&http, self, key).ok()?);
         let mut response = request.send().await.ok()?;
         if !response.status().is_success() {
             return None;

@@ -4,13 +4,17 @@
 //! there is no polling, and no lock is held while waiting. The wait is ours, not the
 //! system's: the client reports it apart, and the runner takes it out of the latency.
 
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
+
+use tokio::sync::Semaphore;
 
 /// Bytes of a request per token, before the server has counted: a cautious guess.
 const BYTES_PER_TOKEN: usize = 4;
-/// How much may leave at once after a quiet time: a tenth of a second of requests …
-const REQUEST_BURST: f64 = 0.1;
+/// How much may leave at once after a quiet time: so many seconds of requests, or the first second
+/// of a run would go beyond its rate by more than the twentieth …
+const REQUEST_BURST: f64 = 0.05;
 /// … and five seconds of tokens, since single requests are large.
 const TOKEN_BURST: f64 = 5.0;
 
@@ -19,6 +23,7 @@ const TOKEN_BURST: f64 = 5.0;
 pub struct Pace {
     requests: Option<Bucket>,
     tokens: Option<Bucket>,
+    leases: Option<Arc<Leases>>,
 }
 
 impl Pace {
@@ -32,7 +37,22 @@ impl Pace {
         Self {
             requests: bucket(requests_per_second, 1.0, REQUEST_BURST),
             tokens: bucket(tokens_per_minute, 60.0, TOKEN_BURST),
+            leases: None,
         }
+    }
+
+    /// Requests leave as somebody else allows it, who counts those of other processes too.
+    pub fn leased(leases: Arc<Leases>) -> Self {
+        Self {
+            requests: None,
+            tokens: None,
+            leases: Some(leases),
+        }
+    }
+
+    /// The leases that requests wait for.
+    pub(crate) fn leases(&self) -> Option<&Leases> {
+        self.leases.as_deref()
     }
 
     /// Reserves a place for a request of that size: how long to wait for it.
@@ -50,6 +70,51 @@ impl Pace {
     pub(crate) fn settle(&self, body_bytes: usize, total_tokens: Option<u64>) {
         if let (Some(bucket), Some(total)) = (&self.tokens, total_tokens) {
             bucket.charge(total as f64 - estimate(body_bytes));
+        }
+    }
+}
+
+/// Requests that may leave, granted a few at a time.
+#[derive(Debug)]
+pub struct Leases {
+    granted: Semaphore,
+    waiting: AtomicUsize,
+}
+
+impl Default for Leases {
+    fn default() -> Self {
+        Self {
+            granted: Semaphore::new(0),
+            waiting: AtomicUsize::new(0),
+        }
+    }
+}
+
+impl Leases {
+    /// Lets so many requests leave.
+    pub fn grant(&self, requests: usize) {
+        self.granted
+            .add_permits(requests.min(Semaphore::MAX_PERMITS / 2));
+    }
+
+    /// Requests that wait for one.
+    pub fn waiting(&self) -> usize {
+        self.waiting.load(Ordering::Relaxed)
+    }
+
+    /// Waits for one. A call that is given up meanwhile no longer counts as waiting.
+    pub(crate) async fn take(&self) {
+        struct Waiting<'a>(&'a AtomicUsize);
+        impl Drop for Waiting<'_> {
+            fn drop(&mut self) {
+                self.0.fetch_sub(1, Ordering::Relaxed);
+            }
+        }
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        let _waiting = Waiting(&self.waiting);
+        // Never closed; were it closed, nothing would be left to wait for.
+        if let Ok(permit) = self.granted.acquire().await {
+            permit.forget();
         }
     }
 }
@@ -112,9 +177,12 @@ mod tests {
         let waits: Vec<f64> = (0..12)
             .map(|_| pace.reserve(1, now).as_secs_f64())
             .collect();
-        // A tenth of a second of burst is one request; then one every 0.1 s.
-        assert!(waits[0] == 0.0 && waits[1] < 0.02, "{waits:?}");
-        assert!((waits[11] - 1.0).abs() < 0.02, "{waits:?}");
+        // Half a request is saved up; then one every 0.1 s.
+        assert!(
+            waits[0] == 0.0 && (waits[1] - 0.05).abs() < 0.02,
+            "{waits:?}"
+        );
+        assert!((waits[11] - 1.05).abs() < 0.02, "{waits:?}");
         let later = now + Duration::from_secs(60);
         assert_eq!(pace.reserve(1, later), Duration::ZERO);
     }
@@ -131,6 +199,31 @@ mod tests {
         pace.settle(4000, Some(10_000));
         let wait = pace.reserve(4, now).as_secs_f64();
         assert!((wait - 105.0).abs() < 0.2, "{wait}");
+    }
+
+    #[tokio::test]
+    async fn leased_requests_leave_when_they_are_granted() {
+        let leases = Arc::new(Leases::default());
+        let pace = Arc::new(Pace::leased(Arc::clone(&leases)));
+        let take = |pace: &Arc<Pace>| {
+            let pace = Arc::clone(pace);
+            tokio::spawn(async move { pace.leases().unwrap().take().await })
+        };
+        let (first, second) = (take(&pace), take(&pace));
+        while leases.waiting() < 2 {
+            tokio::task::yield_now().await;
+        }
+        leases.grant(1);
+        while leases.waiting() > 1 {
+            tokio::task::yield_now().await;
+        }
+        // The other one still waits; given up, it no longer does.
+        assert!(first.is_finished() != second.is_finished());
+        for task in [first, second] {
+            task.abort();
+            let _ = task.await;
+        }
+        assert_eq!(leases.waiting(), 0);
     }
 
     #[test]

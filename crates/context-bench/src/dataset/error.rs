@@ -83,6 +83,12 @@ pub enum DatasetError {
         /// The keys that there are.
         keys: Vec<String>,
     },
+    /// A dataset that is to be put into random order does not fit into memory.
+    #[error("the examples are too large to be put into random order: more than {megabytes} MB")]
+    TooLargeToShuffle {
+        /// How much fits.
+        megabytes: usize,
+    },
     /// The format cannot be told from the file name.
     #[error("cannot tell the format of dataset file `{}`", path.display())]
     UnknownFormat {
@@ -164,6 +170,9 @@ impl Hint for DatasetError {
                     "name a file in it, such as {}",
                     quoted_list(&displayed(files), "or")
                 )
+            }
+            Self::TooLargeToShuffle { .. } => {
+                "use fewer examples (`--max-examples`), or leave out `--stop-when-decided`".into()
             }
             Self::Folder { .. } => "name a file; there is no dataset file in this folder".into(),
             Self::Unreadable { source, .. } if source.kind() == ErrorKind::PermissionDenied => {

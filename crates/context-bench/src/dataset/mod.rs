@@ -13,6 +13,7 @@ mod distinct;
 mod error;
 mod local;
 mod reference;
+mod shuffled;
 mod skipped;
 mod used_datasets;
 
@@ -102,13 +103,12 @@ impl Dataset {
                     Some(Ok(example)) if !last => Ok(example.clone()),
                     _ => example.take()?,
                 };
-                Some(copy.map(|mut copy| {
+                Some(copy.map(|copy| {
+                    let repeat = u32::try_from(repeat).unwrap_or(u32::MAX);
+                    let mut copy = copy.repeated(repeat);
                     let fields = copy.fields_mut();
                     if !fields.contains_key("id") {
                         fields.insert("id".into(), position.into());
-                    }
-                    if repeat > 0 {
-                        fields.insert("repeat".into(), repeat.into());
                     }
                     let places = copy.displacement();
                     copy.displaced(places.saturating_mul(i64::try_from(n).unwrap_or(i64::MAX)))

@@ -7,8 +7,11 @@ use serde_json::{Map, Value};
 
 use super::Evaluate;
 use crate::benchmark::{RunTime, Suite, SuiteEvaluator, SumUp};
+use crate::gate::{BaselineRun, Beside};
+use crate::measures::Measures;
 use crate::model::Answer;
 use crate::plan::RunManifest;
+use crate::reopened_run::ReopenedRun;
 use crate::result::EvalResult;
 
 impl Evaluate {
@@ -40,6 +43,9 @@ impl Evaluate {
 pub(super) struct Planned {
     suite: Option<(Suite, SumUp)>,
     manifest: Option<RunManifest>,
+    /// Whether this is a part of a larger run: what it lacks is not missing, and gates are for the
+    /// whole.
+    pub(super) is_part: bool,
 }
 
 impl Planned {
@@ -75,6 +81,52 @@ impl Planned {
             .unwrap_or_default()
     }
 
+    /// What a plan says about how results are measured.
+    pub(super) fn measures(&self) -> Measures {
+        let Some(plan) = self.manifest.as_ref().map(|manifest| &manifest.plan) else {
+            return Measures::default();
+        };
+        Measures {
+            benchmarks: plan.tags(),
+            score_field: plan.scoring.score_field.clone(),
+            threshold: plan.scoring.threshold,
+            baseline: plan.scoring.baseline.clone(),
+            controls: plan
+                .controls
+                .iter()
+                .map(|one| one.control.clone())
+                .collect(),
+            ..Measures::default()
+        }
+    }
+
+    /// Sums up sweeps and controls, and checks the gates of the plan. `own` is this run in its store.
+    pub(super) fn judge(
+        &self,
+        result: &mut EvalResult,
+        baseline_run: Option<&BaselineRun>,
+        own: Option<&ReopenedRun>,
+    ) {
+        let Some(manifest) = self.manifest.as_ref().filter(|_| !self.is_part) else {
+            return;
+        };
+        let plan = &manifest.plan;
+        let scoring = &plan.scoring;
+        result.sum_up_sweeps(&plan.sweeps, scoring.margin);
+        result.sum_up_controls(&plan.controls);
+        if scoring.gates.is_empty() {
+            return;
+        }
+        // A stored run that is gone has no figures: what rests on it is not measured.
+        let gone = EvalResult::default();
+        let keys = baseline_run.and_then(|run| run.keys(own));
+        let beside = match baseline_run {
+            Some(run) => Some(Beside::by_content(&run.result, keys.as_ref())),
+            None => scoring.baseline_run.is_some().then(|| Beside::by_id(&gone)),
+        };
+        result.gates = result.check_gates(&scoring.gates, beside);
+    }
+
     /// Sums up the benchmarks, system by system.
     pub(super) fn sum_up(
         &self,
@@ -97,7 +149,14 @@ impl Planned {
         for (number, system) in systems.into_iter().enumerate() {
             let answers = answers.get(number).unwrap_or(&none);
             let outcome = suite.sum_up(result.rows_of(&system), answers, how);
-            let report = facts.report(&system, outcome, time);
+            let mut report = facts.report(&system, outcome, time);
+            let stopping = result.stopping.as_ref();
+            if self.is_part || stopping.is_some_and(|stopping| stopping.is_done(&system)) {
+                for counts in report.counts.values_mut() {
+                    counts.planned -= counts.not_run;
+                    counts.not_run = 0;
+                }
+            }
             result.tasks.insert(system, report);
         }
     }

@@ -53,6 +53,9 @@ impl Evaluate {
         if !fields.is_empty() {
             provenance.insert("score_fields".into(), json!(fields));
         }
+        if let Some(tap) = &self.tap {
+            provenance.insert("tap".into(), Value::Object(tap.provenance()));
+        }
         provenance.extend(self.planned.provenance());
         provenance
     }

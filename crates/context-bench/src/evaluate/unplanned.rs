@@ -5,12 +5,18 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::{Map, Value};
 
+use crate::gate::BaselineRun;
+use crate::measures::Measures;
 use crate::model::Answer;
+use crate::reopened_run::ReopenedRun;
 use crate::result::EvalResult;
 
 /// A run that was put together by hand.
 #[derive(Default)]
-pub(super) struct Planned {}
+pub(super) struct Planned {
+    /// Whether this is a part of a larger run.
+    pub(super) is_part: bool,
+}
 
 impl Planned {
     pub(super) fn rows(&self) -> Option<usize> {
@@ -27,6 +33,18 @@ impl Planned {
 
     pub(super) fn provenance(&self) -> Map<String, Value> {
         Map::new()
+    }
+
+    pub(super) fn measures(&self) -> Measures {
+        Measures::default()
+    }
+
+    pub(super) fn judge(
+        &self,
+        _: &mut EvalResult,
+        _: Option<&BaselineRun>,
+        _: Option<&ReopenedRun>,
+    ) {
     }
 
     pub(super) fn sum_up(

@@ -5,13 +5,12 @@
 //! took stands beside it.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use async_trait::async_trait;
 use context_bench_memory::TurnId;
 use serde_json::{Map, Value, json};
 
-use super::instances::{InstancePool, Taken, no_conversation};
+use super::instances::{InstancePool, Ready, no_conversation};
 use super::questions::EVIDENCE;
 use super::system::{MemoryAnswer, MemoryProvider, MemoryQuery};
 use super::{History, KeptIngests};
@@ -57,27 +56,22 @@ impl MemoryArm {
         &self,
         example: &Example,
         history: &History,
-        taken: &Taken<'_>,
+        ready: &Ready,
         answer: MemoryAnswer,
-        seconds: f64,
     ) -> Output {
         let counter = &*self.pool.counter;
-        let counted = answer
-            .context
-            .as_deref()
-            .and_then(|context| counter.try_count(context).ok());
-        let context_tokens = answer.context_tokens.or(counted);
+        let counted = || counter.try_count(answer.context.as_deref()?).ok();
+        let context_tokens = answer.context_tokens.or_else(counted);
         let mut memory = Map::new();
         let mut put = |key: &str, value: Value| {
             memory.insert(key.to_owned(), value);
         };
         put("context_tokens", json!(context_tokens));
         put("history_tokens", json!(history.tokens(counter)));
-        put("ingest", json!(taken.figures));
-        if taken.was_kept {
+        put("ingest", json!(ready.figures));
+        if ready.was_kept {
             put("ingest_kept", json!(true));
         }
-        put("query_seconds", json!(seconds));
         let times = answer.times;
         for (key, time) in [
             ("retrieve_seconds", times.retrieve),
@@ -155,10 +149,8 @@ impl System for MemoryArm {
             evidence: evidence.as_deref(),
             example,
         };
-        let started = Instant::now();
-        let answer = taken.instance.query(&query).await?;
-        let seconds = started.elapsed().as_secs_f64();
+        let answer = taken.ready.instance.query(&query).await?;
         // Counting is our own work, not the memory's.
-        Ok(pausing(async { self.output(example, &history, &taken, answer, seconds) }).await)
+        Ok(pausing(async { self.output(example, &history, &taken.ready, answer) }).await)
     }
 }

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use futures_util::FutureExt as _;
 use indexmap::IndexMap;
@@ -17,8 +17,8 @@ use tokio::sync::{Notify, OnceCell, OwnedSemaphorePermit, Semaphore};
 use super::kept_ingests::{IngestFigures, KeptIngests};
 use super::system::{Ingest, MemoryProvider, MemorySystem};
 use super::{History, Instances};
+use crate::error::panic_message;
 use crate::model::FailureKind;
-use crate::runner::panic_message;
 use crate::stopwatch::{Stopwatch, pausing};
 use crate::system::{Announcement, SystemError};
 use crate::tokens::TokenCounter;
@@ -34,12 +34,9 @@ pub(super) struct InstancePool {
     one: Arc<Turns>,
 }
 
-/// An instance that has taken in a conversation, for one question.
+/// An instance for one question.
 pub(super) struct Taken<'a> {
-    pub(super) instance: Arc<dyn MemorySystem>,
-    pub(super) figures: IngestFigures,
-    /// Whether the state was kept from an earlier run.
-    pub(super) was_kept: bool,
+    pub(super) ready: Ready,
     _alone: Option<OwnedSemaphorePermit>,
     _turn: Option<Turn<'a>>,
 }
@@ -52,11 +49,13 @@ struct Place {
     alone: Arc<Semaphore>,
 }
 
+/// An instance that has taken in a conversation, and what that took.
 #[derive(Clone)]
-struct Ready {
-    instance: Arc<dyn MemorySystem>,
-    figures: IngestFigures,
-    was_kept: bool,
+pub(super) struct Ready {
+    pub(super) instance: Arc<dyn MemorySystem>,
+    pub(super) figures: IngestFigures,
+    /// Whether the state was kept from an earlier run.
+    pub(super) was_kept: bool,
 }
 
 impl InstancePool {
@@ -133,9 +132,7 @@ impl InstancePool {
             false => Arc::clone(&place.alone).acquire_owned().await.ok(),
         };
         Ok(Taken {
-            instance: ready.instance,
-            figures: ready.figures,
-            was_kept: ready.was_kept,
+            ready,
             _alone: alone,
             _turn: None,
         })
@@ -156,9 +153,7 @@ impl InstancePool {
             }
         }?;
         Ok(Taken {
-            instance: ready.instance,
-            figures: ready.figures,
-            was_kept: ready.was_kept,
+            ready,
             _alone: None,
             _turn: Some(turn),
         })
@@ -171,8 +166,9 @@ impl InstancePool {
         instance: Arc<dyn MemorySystem>,
         history: &Arc<History>,
     ) -> Result<Ready, SystemError> {
-        let filling = self.take_in(instance, history);
-        let filling = AssertUnwindSafe(Stopwatch::default().time(filling)).catch_unwind();
+        let watch = Stopwatch::default();
+        let filling = self.take_in(instance, history, &watch);
+        let filling = AssertUnwindSafe(watch.time(filling)).catch_unwind();
         filling.await.unwrap_or_else(|panic| {
             // Kept as an error: the next question would only run into it again.
             let message = format!("ingest: the memory panicked: {}", panic_message(&*panic));
@@ -184,10 +180,12 @@ impl InstancePool {
         &self,
         instance: Arc<dyn MemorySystem>,
         history: &Arc<History>,
+        watch: &Stopwatch,
     ) -> Result<Ready, SystemError> {
-        let kept = self.kept.as_ref().zip(self.provider.state_identity());
+        let kept = self.kept.clone().zip(self.provider.state_identity());
+        let kept = kept.map(|(kept, identity)| (kept, Arc::new(identity)));
         if let Some((kept, identity)) = &kept
-            && let Some((figures, state)) = kept.load(identity, history)
+            && let Some((figures, state)) = kept.load(identity, history).await
             // What cannot be loaded is taken in again, as if nothing had been kept.
             && instance.load(&state).await.unwrap_or(false)
         {
@@ -206,16 +204,22 @@ impl InstancePool {
         };
         let reset = instance.reset().await;
         reset.map_err(|error| during("reset", error))?;
-        let started = Instant::now();
+        let (started, before) = (Instant::now(), watch.read());
         let ingest = instance.ingest(&history.turns).await;
-        let seconds = started.elapsed().as_secs_f64();
+        let (elapsed, after) = (started.elapsed(), watch.read());
         let ingest = ingest.map_err(|error| during("ingest", error))?;
+        // As with the latency of rows: our own limits, counting and connecting are not the
+        // memory's time, and memories of other languages may know more about waits.
+        let told = ingest.call.map(|call| call.pace_wait + call.retry_wait);
+        let paused = after.paused.saturating_sub(before.paused);
+        let paused = paused.max(told.unwrap_or_default());
+        let seconds = elapsed.saturating_sub(paused + after.aside.saturating_sub(before.aside));
         let figures = self.figures(ingest, seconds, history);
         if let Some((kept, identity)) = kept
             && let Ok(Some(state)) = instance.save().await
         {
             // A full disk costs another ingest some day, and nothing now.
-            let _ = kept.keep(&identity, history, &figures, &state);
+            kept.keep(identity, history, figures.clone(), state).await;
         }
         Ok(Ready {
             instance,
@@ -224,12 +228,9 @@ impl InstancePool {
         })
     }
 
-    fn figures(&self, ingest: Ingest, seconds: f64, history: &History) -> IngestFigures {
-        let waited = ingest
-            .call
-            .map_or(0.0, |call| (call.pace_wait + call.retry_wait).as_secs_f64());
+    fn figures(&self, ingest: Ingest, seconds: Duration, history: &History) -> IngestFigures {
         IngestFigures {
-            seconds: (seconds - waited).max(0.0),
+            seconds: seconds.as_secs_f64(),
             tokens: match ingest.tokens {
                 Some(tokens) => tokens,
                 None => history.tokens(&*self.counter),

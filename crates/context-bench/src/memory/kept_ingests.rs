@@ -6,6 +6,7 @@
 
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
@@ -65,11 +66,32 @@ impl KeptIngests {
 
     /// What was kept of a conversation, and what it had cost; `None` when nothing is there
     /// or it cannot be read: it is then taken in again.
-    pub(super) fn load(
+    pub(super) async fn load(
         &self,
-        memory: &Identity,
-        history: &History,
+        memory: &Arc<Identity>,
+        history: &Arc<History>,
     ) -> Option<(IngestFigures, Vec<u8>)> {
+        let (this, memory, history) = (self.clone(), Arc::clone(memory), Arc::clone(history));
+        // States may be large, and disks slow: not on the threads that serve requests.
+        let read = tokio::task::spawn_blocking(move || this.read(&memory, &history));
+        read.await.ok()?
+    }
+
+    /// Keeps the state of a conversation. A full disk costs another ingest some day, and
+    /// nothing now.
+    pub(super) async fn keep(
+        &self,
+        memory: Arc<Identity>,
+        history: &Arc<History>,
+        figures: IngestFigures,
+        state: Vec<u8>,
+    ) {
+        let (this, history) = (self.clone(), Arc::clone(history));
+        let write = move || this.write(&memory, &history, &figures, &state);
+        let _ = tokio::task::spawn_blocking(write).await;
+    }
+
+    fn read(&self, memory: &Identity, history: &History) -> Option<(IngestFigures, Vec<u8>)> {
         let bytes = std::fs::read(self.file(memory, history)).ok()?;
         let end = bytes.iter().position(|byte| *byte == b'\n')?;
         let (head, state) = (&bytes[..end], &bytes[end + 1..]);
@@ -78,8 +100,8 @@ impl KeptIngests {
         (digest == crate::digest::hex(state)).then(|| (figures, state.to_vec()))
     }
 
-    /// Keeps the state of a conversation. The file appears whole or not at all.
-    pub(super) fn keep(
+    /// The file appears whole or not at all.
+    fn write(
         &self,
         memory: &Identity,
         history: &History,
@@ -148,17 +170,17 @@ mod tests {
         };
         let state = b"two\nlines".to_vec();
         let (one, other) = (history("one"), history("other"));
-        assert_eq!(kept.load(&memory(1), &one), None);
-        kept.keep(&memory(1), &one, &figures, &state).unwrap();
-        assert_eq!(kept.load(&memory(1), &one), Some((figures, state)));
-        assert_eq!(kept.load(&memory(2), &one), None);
-        assert_eq!(kept.load(&memory(1), &other), None);
+        assert_eq!(kept.read(&memory(1), &one), None);
+        kept.write(&memory(1), &one, &figures, &state).unwrap();
+        assert_eq!(kept.read(&memory(1), &one), Some((figures, state)));
+        assert_eq!(kept.read(&memory(2), &one), None);
+        assert_eq!(kept.read(&memory(1), &other), None);
         let file = kept.file(&memory(1), &one);
         let bytes = std::fs::read(&file).unwrap();
         std::fs::write(&file, &bytes[..bytes.len() - 1]).unwrap();
-        assert_eq!(kept.load(&memory(1), &one), None);
+        assert_eq!(kept.read(&memory(1), &one), None);
         std::fs::write(&file, b"").unwrap();
-        assert_eq!(kept.load(&memory(1), &one), None);
+        assert_eq!(kept.read(&memory(1), &one), None);
         let left: Vec<_> = std::fs::read_dir(folder.path().join(FOLDER))
             .unwrap()
             .collect();

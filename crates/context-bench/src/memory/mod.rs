@@ -4,6 +4,7 @@
 //! [`MemoryArm`] finds the instance that has taken in the conversation of a question, or
 //! makes one, and asks it.
 
+mod answer_reply;
 mod arm;
 pub mod check;
 mod command;
@@ -17,6 +18,8 @@ pub(crate) mod row;
 mod summary;
 mod system;
 
+#[doc(hidden)]
+pub use answer_reply::AnswerReply;
 pub use arm::{MEMORY, MemoryArm, RECALLED};
 pub use command::{CommandMemory, CommandMemorySettings};
 pub use context_bench_memory::embedding;

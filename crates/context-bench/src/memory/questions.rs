@@ -124,11 +124,7 @@ impl<I: Iterator<Item = Result<Example, DatasetError>>> Expanding<I> {
             problem: error.problem(),
             at: place,
         })?;
-        let said: Vec<(&str, String)> = about
-            .turns()
-            .map(|turn| (turn.role.as_str(), turn.said()))
-            .collect();
-        let said = said.iter().map(|(role, said)| (*role, said.as_str()));
+        let said = about.turns().map(|turn| (turn.role.as_str(), turn.said()));
         let tail = excerpt(said, EXCERPT_CHARS);
         let given = conversation.get("qa_pairs").and_then(Value::as_array);
         let pairs = questions.iter().zip(given.into_iter().flatten());

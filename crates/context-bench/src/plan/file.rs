@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 
 use context_bench_error::Place;
 use context_bench_template::yaml;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::shape;
 use super::spec::{RunSpec, SPEC_VERSION};
-use super::spec_error::{Places, SpecError, Step};
+use super::spec_error::{FileKind, Places, RUN_FILE, SpecError, Step};
 use crate::dataset::{DatasetRef, DatasetTarget};
 
 impl RunSpec {
@@ -40,31 +41,7 @@ impl RunSpec {
     ///
     /// When a key or value is wrong.
     pub fn parse(bytes: &[u8], name: &str) -> Result<Self, SpecError> {
-        let is_json = Path::new(name).extension().is_some_and(|end| end == "json");
-        let document = yaml::parse(bytes, name);
-        // Numbers and escapes of JSON are not those of YAML 1.1: `1e-05` is a text there.
-        let mut value: Value = match is_json {
-            true => serde_json::from_slice(bytes).map_err(|e| SpecError::of_json(&e, name))?,
-            false => {
-                let document = document.as_ref().map_err(SpecError::of_yaml)?;
-                yaml::to_json(&document.root, name).map_err(|e| SpecError::of_yaml(&e))?
-            }
-        };
-        let document = document.ok();
-        if let Some(twice) = document.as_ref().and_then(|all| all.duplicates.first()) {
-            return Err(SpecError {
-                what: format!("the key `{}` is there twice", twice.key),
-                place: Place::new(name, twice.again).to_string(),
-                hint: Some("keep one of them".into()),
-            });
-        }
-        let root = document.map(|document| document.root);
-        let places = Places { name, root };
-        shape::fit(&mut value, &super::schema(), &places)?;
-        let spec: Self = serde_path_to_error::deserialize(value).map_err(|error| {
-            let path = error.path().clone();
-            SpecError::of_serde(&error.into_inner().to_string(), &path, &places)
-        })?;
+        let (spec, places): (Self, _) = read_keys(bytes, name, RUN_FILE, &super::schema())?;
         if spec.version != SPEC_VERSION {
             let version = spec.version;
             let path = [Step::Key("version".into())];
@@ -144,6 +121,42 @@ impl RunSpec {
             }
         }
     }
+}
+
+/// Reads a file of keys, YAML or by its name JSON, that fits this schema; mistakes are told
+/// with their place.
+pub(crate) fn read_keys<'a, T: DeserializeOwned>(
+    bytes: &[u8],
+    name: &'a str,
+    kind: FileKind,
+    schema: &Value,
+) -> Result<(T, Places<'a>), SpecError> {
+    let is_json = Path::new(name).extension().is_some_and(|end| end == "json");
+    let document = yaml::parse(bytes, name);
+    // Numbers and escapes of JSON are not those of YAML 1.1: `1e-05` is a text there.
+    let mut value: Value = match is_json {
+        true => serde_json::from_slice(bytes).map_err(|e| SpecError::of_json(&e, name, kind))?,
+        false => {
+            let document = document.as_ref().map_err(SpecError::of_yaml)?;
+            yaml::to_json(&document.root, name).map_err(|e| SpecError::of_yaml(&e))?
+        }
+    };
+    let document = document.ok();
+    if let Some(twice) = document.as_ref().and_then(|all| all.duplicates.first()) {
+        return Err(SpecError {
+            what: format!("the key `{}` is there twice", twice.key),
+            place: Place::new(name, twice.again).to_string(),
+            hint: Some("keep one of them".into()),
+        });
+    }
+    let root = document.map(|document| document.root);
+    let places = Places { kind, name, root };
+    shape::fit(&mut value, schema, &places)?;
+    let read = serde_path_to_error::deserialize(value).map_err(|error| {
+        let path = error.path().clone();
+        SpecError::of_serde(&error.into_inner().to_string(), &path, &places)
+    })?;
+    Ok((read, places))
 }
 
 /// Puts `over` on top of a value.

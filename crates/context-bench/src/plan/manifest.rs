@@ -92,18 +92,6 @@ impl RunManifest {
         if let Some((_, model)) = &self.plan.scoring.judge {
             memory["judge"] = json!(model);
         }
-        // Memories may have limits of their own.
-        let own = self.plan.systems.iter().filter_map(|system| {
-            let settings = system
-                .settings
-                .pointer("/settings/memory/settings/memory")?;
-            let limits = json!({
-                "top_k": settings.get("top_k")?,
-                "budget_tokens": settings.get("budget_tokens")?,
-            });
-            Some((system.name.clone(), limits))
-        });
-        memory["own_limits"] = Value::Object(own.collect());
         Some(memory)
     }
 

@@ -128,6 +128,8 @@ impl RunPlan {
             skip_bad_lines,
             keep_order,
             harness,
+            sweeps,
+            controls,
         } = self;
         for leaf in tree.leaves_mut() {
             let masked = DOTS.task(&leaf.config.to_json());
@@ -169,6 +171,9 @@ impl RunPlan {
             skip_bad_lines,
             keep_order,
             harness: self::harness(harness),
+            // Names of systems and numbers.
+            sweeps,
+            controls,
         }
     }
 }

@@ -3,14 +3,20 @@
 //! It is kept whole with the run, so that results can be made again from the
 //! store alone, in another process and after files have changed.
 
-use context_bench_tasks::Tree;
+use std::collections::HashMap;
+
+use context_bench_tasks::{Leaf, Node, Tree};
+use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::prompt_style::PromptStyle;
 use super::workers::Workers;
 use crate::benchmark::{HarnessFacts, Reporting};
-use crate::model::PromptParts;
+use crate::gate::PlannedGate;
+use crate::model::{ArmRole, PromptParts};
+use crate::noise::PlannedControl;
+use crate::sweep::PlannedSweep;
 
 /// The format of plans that this version writes.
 pub const PLAN_VERSION: u32 = 1;
@@ -46,6 +52,12 @@ pub struct RunPlan {
     pub keep_order: bool,
     /// What results in the schema of lm-evaluation-harness say about the run.
     pub harness: HarnessFacts,
+    /// Systems that are arms of a sweep.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sweeps: Vec<PlannedSweep>,
+    /// Systems that run a second time.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub controls: Vec<PlannedControl>,
 }
 
 impl RunPlan {
@@ -56,6 +68,31 @@ impl RunPlan {
             true => None,
             false => self.benchmarks.iter().map(rows).sum(),
         }
+    }
+}
+
+impl RunPlan {
+    /// Datasets, tasks and groups, each with the tags of its rows.
+    pub fn tags(&self) -> IndexMap<String, Vec<String>> {
+        let own = self.benchmarks.iter();
+        let mut tags: IndexMap<String, Vec<String>> = own
+            .map(|one| (one.key.clone(), vec![one.tag.clone()]))
+            .collect();
+        let keys: HashMap<*const Leaf, String> = self
+            .tree
+            .leaves()
+            .into_iter()
+            .map(std::ptr::from_ref)
+            .zip(self.tree.keys())
+            .collect();
+        for group in self.tree.groups() {
+            let leaves = group.children.iter().flat_map(Node::leaves);
+            let keys = leaves.filter_map(|leaf| keys.get(&std::ptr::from_ref(leaf)));
+            let of_group = keys.filter_map(|key| tags.get(key)).flatten().cloned();
+            let of_group: Vec<String> = of_group.collect();
+            tags.entry(group.id.clone()).or_insert(of_group);
+        }
+        tags
     }
 }
 
@@ -73,8 +110,24 @@ pub struct PlannedSystem {
     /// The model that is asked for, when there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// Which arm of which proxy it is, where calls pass a tap.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arm: Option<PlannedArm>,
     /// Every setting that can change an answer; `null` when that is not known.
     pub settings: Value,
+}
+
+/// An arm of a run whose calls pass a tap.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PlannedArm {
+    /// What it is for.
+    pub role: ArmRole,
+    /// The proxy, by the name of its profile or by its address; none in the direct arm.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proxy: Option<String>,
+    /// What stands between client and tap, as far as it can change an answer.
+    #[serde(default)]
+    pub host: Value,
 }
 
 impl PlannedSystem {
@@ -179,6 +232,18 @@ pub struct PlannedMemory {
     pub embedding_model: Option<String>,
     /// What draws conversations.
     pub seed: Option<i64>,
+    /// How much each memory may recall, as far as the run decides it.
+    pub own_limits: IndexMap<String, RecallLimits>,
+}
+
+/// How much a memory may recall for a question.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RecallLimits {
+    /// The most turns.
+    pub top_k: usize,
+    /// The most tokens.
+    pub budget_tokens: Option<u64>,
 }
 
 /// How rows are scored and summed up.
@@ -196,6 +261,9 @@ pub struct PlannedScoring {
     /// The system that others are compared with, when one was named.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub baseline: Option<String>,
+    /// How much of the score may be lost beside the baseline, when that was said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub margin: Option<f64>,
     /// What counts tokens.
     pub tokenizer: String,
     /// The fields whose tokens are counted; all text fields when `None`.
@@ -218,6 +286,29 @@ pub struct PlannedScoring {
     pub allow_unsandboxed_code: bool,
     /// The judge, when there is one: where, and which model.
     pub judge: Option<(String, String)>,
+    /// Rules that say when the run is not good enough.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub gates: Vec<PlannedGate>,
+    /// The stored run that gates compare with, instead of a system of this run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub baseline_run: Option<String>,
+    /// Files of prices that were asked for, with what was in them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub prices: Vec<PlannedPrices>,
+    /// Systems that are asked for the usual model, which nobody named.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unnamed_models: Vec<String>,
+}
+
+/// A file of prices of a run. Its text is kept, so that a stored run has the same prices when the file
+/// is gone.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PlannedPrices {
+    /// The file, or `builtin`.
+    pub file: String,
+    /// What is in it; empty for `builtin`.
+    pub text: String,
 }
 
 /// How prompts are made.
@@ -265,6 +356,9 @@ pub struct PlannedLimits {
     pub max_time: Option<f64>,
     /// Share of rows that may fail.
     pub max_error_rate: f64,
+    /// Whether the run ends as soon as every verdict is there.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub stop_when_decided: bool,
 }
 
 impl Default for PlannedLimits {
@@ -276,6 +370,7 @@ impl Default for PlannedLimits {
             example_timeout: None,
             max_time: None,
             max_error_rate: 0.0,
+            stop_when_decided: false,
         }
     }
 }
@@ -290,4 +385,6 @@ pub struct PlannedSeeds {
     pub fewshot: i64,
     /// Sent with every request of a task.
     pub generation: Option<i64>,
+    /// The order of examples, where that is random.
+    pub order: i64,
 }

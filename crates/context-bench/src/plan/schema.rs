@@ -7,7 +7,9 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 
 use super::spec::RunSpec;
+use crate::chat::Api;
 use crate::system::Layout;
+use crate::tap::{CredentialScope, UpstreamEncoding};
 
 /// The JSON Schema of run files, for editors.
 pub fn schema() -> Value {
@@ -36,15 +38,66 @@ impl JsonSchema for Layout {
     }
 }
 
+impl JsonSchema for CredentialScope {
+    fn schema_name() -> Cow<'static, str> {
+        "CredentialScope".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let names = [Self::Example, Self::Arm].map(|one| json!({"const": one}));
+        json_schema!({"anyOf": names})
+    }
+}
+
+impl JsonSchema for UpstreamEncoding {
+    fn schema_name() -> Cow<'static, str> {
+        "UpstreamEncoding".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let all = [Self::Identity, Self::Passthrough, Self::Gzip];
+        let names = all.map(|one| json!({"const": one}));
+        json_schema!({"anyOf": names})
+    }
+}
+
+impl JsonSchema for Api {
+    fn schema_name() -> Cow<'static, str> {
+        "Api".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let names = Self::ALL.map(|one| json!({"const": one.as_str()}));
+        json_schema!({"anyOf": names})
+    }
+}
+
 /// The reference page of run files, in Markdown.
 pub fn reference() -> String {
-    let schema = schema();
+    reference_page(HEAD, &schema())
+}
+
+/// The reference page of a file of keys: what stands first, then the keys of its schema and
+/// of the sections in it.
+pub(crate) fn reference_page(head: &str, schema: &Value) -> String {
     let none = Map::new();
     let definitions = schema.get("$defs").and_then(Value::as_object);
     let definitions = definitions.unwrap_or(&none);
-    let mut page = String::from(HEAD);
-    page += &format!("{}\n\n", text(&schema));
-    page += &keys(&schema);
+    let mut page = String::from(head);
+    page += &format!("{}\n\n", text(schema));
+    page += &keys(schema);
     let properties = schema.get("properties").and_then(Value::as_object);
     for (key, property) in properties.unwrap_or(&none) {
         let Some((name, many)) = refers_to(property) else {

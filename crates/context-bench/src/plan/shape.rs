@@ -34,8 +34,8 @@ fn walk(
             _ => "one value",
         };
         let whole = match path.is_empty() {
-            true => "a run file is a mapping of keys: ",
-            false => "",
+            true => format!("a {} is a mapping of keys: ", places.kind.name),
+            false => String::new(),
         };
         let what = format!("{whole}expected {expected}, found {found}");
         Err(SpecError::at(path, &what, places))

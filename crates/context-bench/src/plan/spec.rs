@@ -11,9 +11,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::arm_spec::ArmSpec;
 use super::prompt_style::PromptStyle;
 use super::workers::Workers;
+use crate::chat::Api;
 use crate::system::Layout;
+use crate::tap::{CredentialScope, UpstreamEncoding};
 
 /// The format of run files that this version writes and reads.
 pub const SPEC_VERSION: u32 = 1;
@@ -31,10 +34,18 @@ pub struct RunSpec {
     /// The systems to compare.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub systems: Vec<SystemSpec>,
+    /// Systems with several values of a setting, as `[LABEL=]SYSTEM:KEY=LOW..HIGH/STEPS[/log]`, such
+    /// as `extractive:ratio=0.05..0.8/6`: an arm for each value.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sweeps: Vec<String>,
     /// The endpoint that answers for built-in systems; default: the baseline reader, which
     /// is not a language model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub relay: Option<String>,
+    /// Measures proxies behind a tap, which stands between them and the provider: what they
+    /// really send, how often and when.
+    #[serde(skip_serializing_if = "is_default")]
+    pub tap: TapSpec,
     /// Makes this a run of memories: systems are memories, and datasets hold conversations
     /// with questions about them. `{}` for the defaults.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -71,7 +82,12 @@ pub struct RunSpec {
     /// Python functions and classes of tasks.
     #[serde(skip_serializing_if = "is_default")]
     pub python: PythonSpec,
-    /// Folder of the run store, which keeps answers and scores and reuses what is there.
+    /// Where systems are asked: `ray` for a Ray cluster on this machine, `ray:ADDRESS` for one
+    /// that runs already. The driver reads the data and writes the store. Default: in this process.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub engine: Option<String>,
+    /// Folder of the run store, which keeps answers and scores and reuses what is there; of
+    /// shards also `s3://BUCKET/PREFIX`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_dir: Option<PathBuf>,
     /// What is written, and where.
@@ -88,7 +104,9 @@ impl Default for RunSpec {
         Self {
             version: SPEC_VERSION,
             systems: Vec::new(),
+            sweeps: Vec::new(),
             relay: None,
+            tap: TapSpec::default(),
             memory: None,
             benchmarks: Vec::new(),
             prompt: None,
@@ -100,6 +118,7 @@ impl Default for RunSpec {
             limits: LimitSpec::default(),
             seeds: SeedSpec::default(),
             python: PythonSpec::default(),
+            engine: None,
             cache_dir: None,
             output: OutputSpec::default(),
             harness: HarnessSpec::default(),
@@ -130,8 +149,13 @@ macro_rules! with_requests {
             /// The model to ask for; default `claude-haiku-4-5-20251001`.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub model: Option<String>,
-            /// The variable that holds the API key; default `OPENAI_API_KEY`. If you name
-            /// one here, it must be set.
+            /// The format in which the endpoint is asked: `openai` (the default; chat
+            /// completions), `responses` (OpenAI's Responses) or `anthropic` (Anthropic's
+            /// Messages). Judges are asked as `openai`.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub api: Option<Api>,
+            /// The variable that holds the API key; default `OPENAI_API_KEY`, or
+            /// `ANTHROPIC_API_KEY` with `api: anthropic`. If you name one here, it must be set.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub api_key_env: Option<String>,
             /// System prompt that precedes every example.
@@ -146,7 +170,8 @@ macro_rules! with_requests {
             /// Tasks and official prompts have their own.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub temperature: Option<f64>,
-            /// The maximum number of tokens of an answer; default: what the endpoint allows.
+            /// The maximum number of tokens of an answer; default: what the endpoint allows,
+            /// or 4096 with `api: anthropic`, which demands a number.
             /// Tasks and official prompts have their own.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub max_tokens: Option<u64>,
@@ -174,6 +199,7 @@ macro_rules! with_requests {
             pub fn requests_over(&self, general: &RequestSpec) -> RequestSpec {
                 RequestSpec {
                     model: self.model.clone().or_else(|| general.model.clone()),
+                    api: self.api.or(general.api),
                     api_key_env: self.api_key_env.clone().or_else(|| general.api_key_env.clone()),
                     system_prompt: self
                         .system_prompt
@@ -200,9 +226,14 @@ with_requests! {
         /// written, the file name of the command.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub name: Option<String>,
-        /// An OpenAI-compatible endpoint, by its URL.
+        /// An endpoint, by its URL: OpenAI-compatible unless `api` says otherwise. With
+        /// `tap.upstream` also a proxy that is started for the run, by the name or file of its
+        /// profile (`context-bench ls proxies`).
         #[serde(skip_serializing_if = "Option::is_none")]
         pub proxy: Option<String>,
+        /// Further arguments for a proxy that is started for the run.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        pub args: Vec<String>,
         /// A built-in system, as `NAME[:key=value,...]`; `context-bench ls systems` lists them.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub system: Option<String>,
@@ -238,6 +269,45 @@ pub struct BenchmarkSpec {
     /// Examples that the calling program provides, by name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub given: Option<String>,
+}
+
+/// A tap behind proxies: a recording reverse proxy that sees what they send to the provider.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct TapSpec {
+    /// The base URL of the provider. With it every `proxy` of the run is an arm whose calls are
+    /// seen on both sides, beside an arm `direct` that asks the provider through the tap
+    /// alone. Only the tap gets the API key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub upstream: Option<String>,
+    /// The arms to measure: `direct` (without a proxy, one for all of them), `passthrough` (a
+    /// process of each proxy that is to change nothing) and `transform` (what the proxy is
+    /// for). Default: all; of a proxy that already runs, `direct` and `transform`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub arms: Vec<ArmSpec>,
+    /// Where the tap listens, as `HOST:PORT`; default: `127.0.0.1:4711` if a proxy of the run
+    /// already runs and must know the address, else a free port of loopback.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub listen: Option<String>,
+    /// A file for everything that passes the tap, as JSON lines, without keys.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub log: Option<PathBuf>,
+    /// Whether every `example` (the default) or every `arm` has a key of its own, which opens
+    /// nothing and tells whose calls are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub credential: Option<CredentialScope>,
+    /// One call at a time in each arm, so that calls are known by their time; for proxies that
+    /// let nothing through by which they could be known. Default false.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exclusive: Option<bool>,
+    /// The share of calls that may be nobody's before figures of single rows are withheld;
+    /// default 0.01.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unattributed_limit: Option<f64>,
+    /// Which encoding of answers the provider is asked for: `identity` (the default),
+    /// `passthrough` (what the proxy asks for) or `gzip`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub encoding: Option<UpstreamEncoding>,
 }
 
 /// What memories may recall, and which questions they are asked.
@@ -288,6 +358,10 @@ pub struct DataSpec {
     /// How often every system is asked about each example; default 1, or what a task says.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repeats: Option<u64>,
+    /// The part of the run that this process does, as `i/n` counted from 0, such as `3/8`:
+    /// examples belong to a shard by their content, with all systems and repeats. Default: all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shard: Option<String>,
     /// Leave out records that cannot be read, and count them; default false.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skip_bad_lines: Option<bool>,
@@ -367,10 +441,13 @@ pub struct ScoringSpec {
     /// A row passes when its score is at or above this; default 0.7.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threshold: Option<f64>,
-    /// The name of the system that the prompt tokens of others are compared with; default:
-    /// the first one.
+    /// The name of the system that others are compared with; default: the first one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub baseline: Option<String>,
+    /// How much of the score may be lost beside the baseline and still count as not worse, in the
+    /// unit of the score: 0.02 is two points. Without it, verdicts are about any difference.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub margin: Option<f64>,
     /// The endpoint of a model that judges answers: the judge of a dataset that has its own,
     /// else one that adds `judge_score`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -384,6 +461,11 @@ pub struct ScoringSpec {
     /// Count the tokens of these fields only; default: every text field.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub text_fields: Vec<String>,
+    /// Files of prices (`docs/reference/prices.md`), on top of the list prices that come with the
+    /// program; of a model that several have, the last one decides. `builtin` stands for those list
+    /// prices: they then hold also for a model that nobody named.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub prices: Vec<PathBuf>,
     /// Metrics that the calling program provides, by name; default: those of reports.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metrics: Option<Vec<String>>,
@@ -401,6 +483,21 @@ pub struct ScoringSpec {
     /// then do whatever you can.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allow_unsandboxed_code: Option<bool>,
+    /// Rules that say when the run is not good enough, such as `f1 < baseline - 0.02`; the exit
+    /// code is then 4 (`docs/reference/gates.md`).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub fail_if: Vec<String>,
+    /// A file of such rules, one on each line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policy: Option<PathBuf>,
+    /// A run of the store that `baseline` means in these rules: its system of the same name, or
+    /// its only one. Default: the baseline system of this run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub baseline_run: Option<String>,
+    /// The name of a system that runs a second time, as an arm of its own that shares no stored
+    /// answers with it: what the two differ by is noise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub control: Option<String>,
 }
 
 /// Limits of a run.
@@ -417,6 +514,10 @@ pub struct LimitSpec {
     /// Maximum tokens per minute, over all endpoints.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tpm: Option<f64>,
+    /// How many shards run at the same time: each takes its part of `rps` and `tpm`, which are
+    /// those of the whole run. Default: all of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shards_at_once: Option<u32>,
     /// Seconds that one example may take, with all its retries.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub example_timeout: Option<f64>,
@@ -426,6 +527,10 @@ pub struct LimitSpec {
     /// Share of rows that may fail before the exit code is 3; default 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_error_rate: Option<f64>,
+    /// End the run as soon as the verdict about `scoring.margin` is there for every system;
+    /// examples are then asked about in a random order. Default false.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stop_when_decided: Option<bool>,
 }
 
 /// Seeds for everything that is drawn at random.
@@ -441,6 +546,9 @@ pub struct SeedSpec {
     /// Sent with every request of a task; default: none is sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub generation: Option<i64>,
+    /// For the order of examples with `limits.stop_when_decided`; default 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub order: Option<i64>,
 }
 
 /// Python functions and classes of tasks.
@@ -459,10 +567,14 @@ pub struct PythonSpec {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct OutputSpec {
-    /// The format of the result: `table` (the default), `markdown`, `json`, `jsonl` or `csv`.
+    /// The format of the result: `table`, `markdown`, `json`, `jsonl`, `csv`, `parquet`, `junit` or
+    /// `html`. Default: what the ending of the file says, else `table`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub format: Option<String>,
-    /// Whether rows of JSON, JSON lines and CSV carry question, answer and response;
+    /// The result in further formats; each but one needs a file.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<OutputTarget>,
+    /// Whether rows of JSON, JSON lines, CSV and Parquet carry question, answer and response;
     /// default true.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<bool>,
@@ -475,6 +587,18 @@ pub struct OutputSpec {
     /// Also write what was asked and answered for each document; default false.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub log_samples: Option<bool>,
+}
+
+/// A further format of the result.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct OutputTarget {
+    /// The format; default: what the ending of the file says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub format: Option<String>,
+    /// The file; default: standard output.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<PathBuf>,
 }
 
 /// The `--model` and `--model-args` of lm-evaluation-harness that a command line had.

@@ -1,4 +1,5 @@
-//! `SpecError`: what is wrong in a run file, where, and what to do about it.
+//! `SpecError`: what is wrong in a run file, or in another file of keys, where, and what to
+//! do about it.
 
 use std::sync::Arc;
 
@@ -9,13 +10,13 @@ use context_bench_template::yaml::{self, Node};
 use crate::error::Hint;
 use crate::mask::Mask;
 
-/// Why a run file cannot be used.
+/// Why a run file, or another file of keys, cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what}\n  at {place}")]
 pub struct SpecError {
-    pub(super) what: String,
-    pub(super) place: String,
-    pub(super) hint: Option<String>,
+    pub(crate) what: String,
+    pub(crate) place: String,
+    pub(crate) hint: Option<String>,
 }
 
 impl Hint for SpecError {
@@ -26,15 +27,31 @@ impl Hint for SpecError {
 
 /// One step on the way to a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Step {
+pub(crate) enum Step {
     /// A key of a mapping.
     Key(String),
     /// An entry of a list.
     Entry(usize),
 }
 
+/// What kind of file is read, for messages.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FileKind {
+    /// What users call it, such as `run file`.
+    pub(crate) name: &'static str,
+    /// Where its keys are described, as a hint.
+    pub(crate) described: &'static str,
+}
+
+/// Run files.
+pub(super) const RUN_FILE: FileKind = FileKind {
+    name: "run file",
+    described: "`context-bench schema` describes every key",
+};
+
 /// The places of values in a file; JSON that is not also YAML has none.
-pub(super) struct Places<'a> {
+pub(crate) struct Places<'a> {
+    pub(super) kind: FileKind,
     pub(super) name: &'a str,
     pub(super) root: Option<Arc<Node>>,
 }
@@ -75,7 +92,7 @@ impl Places<'_> {
 
 impl SpecError {
     /// Something is wrong with the value at the end of a path.
-    pub(super) fn at(path: &[Step], what: &str, places: &Places<'_>) -> Self {
+    pub(crate) fn at(path: &[Step], what: &str, places: &Places<'_>) -> Self {
         let what = match path.is_empty() {
             true => what.to_owned(),
             false => format!("`{}`: {what}", shown(path)),
@@ -83,7 +100,7 @@ impl SpecError {
         Self {
             what,
             place: places.of(path),
-            hint: Some("`context-bench schema` describes every key".to_owned()),
+            hint: Some(places.kind.described.to_owned()),
         }
     }
 
@@ -98,11 +115,11 @@ impl SpecError {
     }
 
     /// The file is not JSON.
-    pub(super) fn of_json(error: &serde_json::Error, name: &str) -> Self {
+    pub(super) fn of_json(error: &serde_json::Error, name: &str, kind: FileKind) -> Self {
         let text = error.to_string();
         let what = text.split(" at line ").next().unwrap_or_default();
         Self {
-            what: format!("the run file is not JSON: {what}"),
+            what: format!("the {} is not JSON: {what}", kind.name),
             place: format!("{name}:{}:{}", error.line(), error.column()),
             hint: Some("a file that does not end in `.json` is read as YAML".into()),
         }
@@ -133,7 +150,7 @@ impl SpecError {
         let near = suggest::did_you_mean(unknown, known.iter().copied());
         let all = || format!("the keys are {}", suggest::quoted_list(&known, "and"));
         let parent = match path.is_empty() {
-            true => "the run file".to_owned(),
+            true => format!("the {}", places.kind.name),
             false => format!("`{}`", shown(&path)),
         };
         Self {

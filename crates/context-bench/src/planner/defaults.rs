@@ -7,8 +7,6 @@ pub use crate::chat::DEFAULT_MODEL;
 
 /// What decides the order of shuffled options.
 pub const OPTION_SEED: i64 = crate::dataset::catalog::OPTION_SEED.cast_signed();
-/// The variable that holds the API key when none is named.
-pub(super) const API_KEY_ENV: &str = "OPENAI_API_KEY";
 /// Further attempts after a failed one.
 pub(super) const MAX_RETRIES: u32 = 3;
 /// Resamples for standard errors that are not analytic.

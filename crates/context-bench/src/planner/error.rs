@@ -66,10 +66,15 @@ macro_rules! from_errors {
 
 from_errors!(
     crate::chat::ClientError,
+    crate::chat::EndpointError,
     crate::dataset::DatasetError,
+    crate::plan::SpecError,
+    crate::proxy::ProxyError,
     crate::registry::BuildError,
     crate::registry::ParamError,
     crate::registry::UnknownName,
+    crate::bucket::BucketError,
+    crate::shard::ShardError,
     crate::store::StoreError,
     crate::system::CommandError,
     crate::tokens::UnknownTokenizer,

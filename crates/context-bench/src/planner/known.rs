@@ -121,7 +121,7 @@ pub(super) fn with_settings(
         let retries = spec.requests.max_retries;
         let settings = LlmJudgeSettings {
             model: model.unwrap_or_else(|| defaults::DEFAULT_MODEL.to_owned()),
-            api_key: systems::key(&spec.requests, &around.variable)?,
+            api_key: systems::judge_key(&spec.requests, &around.variable)?,
             max_in_flight: MaxWorkers::from(workers).most(),
             max_retries: retries.unwrap_or(defaults::MAX_RETRIES),
             pace: Some(Arc::clone(pace)),

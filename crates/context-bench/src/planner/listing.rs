@@ -30,7 +30,7 @@ impl Listing {
             None => &settings.model,
         };
         Some(Self {
-            endpoint: Endpoint::parse(&settings.base_url).ok()?,
+            endpoint: Endpoint::of(settings.api, &settings.base_url).ok()?,
             key: settings.api_key.clone(),
             model: model.to_owned(),
         })

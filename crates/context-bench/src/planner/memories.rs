@@ -7,6 +7,7 @@ use std::sync::Arc;
 use context_bench_memory::embedding::{Embed, HashedNgrams};
 use context_bench_memory::{MemoryKind, MemorySettings, Tools};
 use context_bench_tasks::options::Limit;
+use indexmap::IndexMap;
 
 use super::systems::{Answerer, SystemEndpoint, names};
 use super::{PlanError, Planner, Surroundings, Systems};
@@ -19,8 +20,10 @@ use crate::memory::{
     MemoryArm, MemoryProvider, QuestionSettings, RetrievalMemory, RunCounter, SummaryError,
     SummaryMemory, SummarySettings, questions,
 };
-use crate::plan::{MemorySpec, RunSpec, SystemSpec, Workers};
+use crate::plan::{MemorySpec, RecallLimits, RunSpec, SystemSpec, Workers};
+use crate::registry::split_label;
 use crate::runner::MaxWorkers;
+use crate::system::CommandSettings;
 use crate::tokens::TokenCounter;
 
 /// The most turns that a memory recalls, unless somebody says otherwise.
@@ -133,7 +136,7 @@ impl Planner<'_> {
                 planned.provider,
                 Arc::clone(counter),
                 memory.budget_tokens,
-                self.spec.cache_dir.as_deref().map(KeptIngests::beside),
+                self.kept_folder().map(KeptIngests::beside),
             );
             built.push(Arc::new(arm), planned.kind, planned.asked);
         }
@@ -163,6 +166,7 @@ impl Planner<'_> {
             memory,
             counter,
             embedder: None,
+            limits: IndexMap::new(),
         };
         let mut planned = Vec::new();
         for (system, name) in spec.systems.iter().zip(names(&spec.systems)?) {
@@ -175,7 +179,11 @@ impl Planner<'_> {
                     }
                 } else if let Some(command) = &system.command {
                     PlannedProvider {
-                        provider: self.memory_command(system, command, &name)?,
+                        provider: self.memory_command(
+                            system,
+                            CommandSettings::parse(command)?,
+                            &name,
+                        )?,
                         kind: "command",
                         asked: None,
                     }
@@ -195,16 +203,17 @@ impl Planner<'_> {
             );
         }
         built.embedding_model = maker.embedder.map(|one| one.name().to_owned());
+        built.recall_limits = maker.limits;
         Ok(planned)
     }
 
     fn memory_command(
         &self,
         system: &SystemSpec,
-        command: &str,
+        command: CommandSettings,
         name: &str,
     ) -> Result<Arc<dyn MemoryProvider>, PlanError> {
-        let settings = self.command_settings(system, command, name)?;
+        let settings = self.command_settings(system, command, name);
         let settings = CommandMemorySettings::new(settings);
         Ok(Arc::new(CommandMemory::new(settings)?))
     }
@@ -259,6 +268,8 @@ struct MemoryMaker<'a> {
     counter: &'a Arc<dyn TokenCounter>,
     /// What makes vectors, once one needs it: loading a model takes time.
     embedder: Option<Arc<dyn Embed>>,
+    /// How much each memory may recall.
+    limits: IndexMap<String, RecallLimits>,
 }
 
 impl MemoryMaker<'_> {
@@ -269,7 +280,7 @@ impl MemoryMaker<'_> {
         system: &SystemSpec,
         answerer: &Answerer,
     ) -> Result<Arc<dyn MemoryProvider>, PlanError> {
-        let (label, reference) = labelled(typed);
+        let (label, reference) = split_label(typed);
         let label = Mask::Dots.text(system.name.as_deref().unwrap_or(label));
         let name = reference.split(':').next().unwrap_or_default().trim();
         if PYTHON_MEMORIES.iter().any(|(known, _)| *known == name) {
@@ -307,6 +318,11 @@ impl MemoryMaker<'_> {
             settings.top_k = self.memory.top_k.unwrap_or(TOP_K);
         }
         settings.budget_tokens = settings.budget_tokens.or(self.memory.budget_tokens);
+        let limits = RecallLimits {
+            top_k: settings.top_k,
+            budget_tokens: settings.budget_tokens,
+        };
+        self.limits.insert(label.clone(), limits);
         let tools = Tools {
             counter: Arc::new(RunCounter(Arc::clone(self.counter))),
             embedder: match settings.kind.needs_embedder() {
@@ -360,13 +376,16 @@ impl MemoryMaker<'_> {
         let from_env = || (self.planner.around.variable)(PYTHON_VARIABLE).map(PathBuf::from);
         let python = python.or_else(from_env);
         let python = python.unwrap_or_else(|| "python3".into());
-        let quoted = |text: &str| format!("'{}'", text.replace('\'', r"'\''"));
-        let mut command = format!(
-            "{} -m context_bench.memory_systems {name} --relay {} --model {}",
-            quoted(&python.to_string_lossy()),
-            quoted(relay),
-            quoted(&model),
-        );
+        let mut words: Vec<String> = vec![
+            python.to_string_lossy().into_owned(),
+            "-m".into(),
+            "context_bench.memory_systems".into(),
+            name.to_owned(),
+            "--relay".into(),
+            relay.clone(),
+            "--model".into(),
+            model,
+        ];
         let mut parameters: Vec<&str> = parameters.split(',').map(str::trim).collect();
         parameters.retain(|one| !one.is_empty());
         let top_k = self.memory.top_k.map(|k| format!("top_k={k}"));
@@ -374,9 +393,10 @@ impl MemoryMaker<'_> {
             parameters.extend(top_k.as_deref());
         }
         for parameter in parameters {
-            command += &format!(" --set {}", quoted(parameter));
+            words.extend(["--set".to_owned(), parameter.to_owned()]);
         }
-        self.planner.memory_command(system, &command, label)
+        let command = CommandSettings::new(words);
+        self.planner.memory_command(system, command, label)
     }
 }
 
@@ -398,15 +418,6 @@ fn drawn(dataset: Dataset, limit: Option<Limit>, seed: Option<i64>) -> Result<Da
         kept.map(|(_, example)| example).collect()
     })?;
     Ok(drawn)
-}
-
-/// A label before the name, as of systems: `LABEL=NAME:key=value`.
-fn labelled(typed: &str) -> (&str, &str) {
-    let colon = typed.find(':').unwrap_or(typed.len());
-    match typed.find('=') {
-        Some(equals) if equals < colon => (typed[..equals].trim(), typed[equals + 1..].trim()),
-        _ => (typed.trim(), typed.trim()),
-    }
 }
 
 fn unknown(error: &context_bench_memory::SettingsError) -> PlanError {

@@ -5,13 +5,16 @@ use std::sync::Arc;
 
 use context_bench_memory::RetrievalQuality;
 use context_bench_memory::metric::{MemoryStages, PerQATypeMetric, TokenEfficiencyMetric};
+use context_bench_scoring::price::RowPrices;
 
 use crate::evaluate::Evaluate;
 use crate::metric::{
-    CallTimes, CompressionRatio, CostOfPass, Latency, MeanScore, Metric, ParetoRank, PassAtK,
-    PassRate, PerDatasetBreakdown, TOKENS_PER_PASS, TokenMeans, TokensPerPass, TokensSaved,
+    CallTimes, CompressionRatio, CostOfPass, FrontProbability, Latency, MeanScore, Metric,
+    ParetoRank, PassAtK, PassRate, PerDatasetBreakdown, RepeatVariance, RowCosts, TOKENS_PER_PASS,
+    TokenMeans, TokensPerPass, TokensSaved, WireMetrics, WireUsageSaved,
 };
 use crate::plan::RunPlan;
+use crate::tap::TappedSystem;
 
 /// Adds the metrics that every report has; those of quality only where rows have a
 /// score.
@@ -20,8 +23,10 @@ pub(super) fn with_metrics(
     plan: &RunPlan,
     scores: Option<&BTreeSet<String>>,
     n_systems: usize,
+    prices: Option<Arc<RowPrices>>,
 ) -> Evaluate {
     let scoring = &plan.scoring;
+    let costs = prices.clone().map(RowCosts::new);
     let saved = match &scoring.baseline {
         Some(baseline) => TokensSaved::against(baseline),
         None => TokensSaved::default(),
@@ -33,7 +38,8 @@ pub(super) fn with_metrics(
             Arc::new(Latency),
             Arc::new(CallTimes),
         ];
-        return run.metrics(metrics).comparison(saved);
+        let run = with_costs(run.metrics(metrics), costs);
+        return with_wire(run.comparison(saved), plan);
     };
     if let Some(memory) = &plan.memory {
         // Evaluators that the user names may measure no recall, or another one.
@@ -46,7 +52,15 @@ pub(super) fn with_metrics(
             false => Vec::new(),
         };
         retrieval.retain(|score| scores.is_none_or(|scores| scores.contains(score)));
-        return with_memory_metrics(run, field, retrieval, n_systems).comparison(saved);
+        let run = with_memory_metrics(run, field, retrieval);
+        let run = with_costs(run, costs);
+        let run = match n_systems > 1 {
+            true => run
+                .comparison(ParetoRank::new("mean_score", "context_tokens"))
+                .comparison(FrontProbability::of(field).priced_by(prices)),
+            false => run,
+        };
+        return run.comparison(saved);
     }
     let threshold = scoring.threshold;
     let mut metrics: Vec<Arc<dyn Metric>> = vec![
@@ -63,25 +77,46 @@ pub(super) fn with_metrics(
     if scoring.repeats > 1 {
         let pass_at_k = PassAtK::of_attempts(scoring.repeats, threshold, field);
         metrics.push(Arc::new(pass_at_k));
+        metrics.push(Arc::new(RepeatVariance::of(field)));
     }
     if scoring.per_dataset {
         metrics.push(Arc::new(PerDatasetBreakdown::of(field)));
     }
-    let run = run.metrics(metrics).comparison(saved);
+    let costs = costs.map(|costs| costs.per_pass(threshold, field));
+    let run = with_costs(run.metrics(metrics), costs);
+    let run = with_wire(run.comparison(saved), plan);
     match n_systems > 1 {
-        true => run.comparison(ParetoRank::new("mean_score", TOKENS_PER_PASS)),
+        true => run
+            .comparison(ParetoRank::new("mean_score", TOKENS_PER_PASS))
+            .comparison(FrontProbability::of(field).priced_by(prices)),
         false => run,
     }
 }
 
+/// Adds money, which shows only where a price is known.
+fn with_costs(run: Evaluate, costs: Option<RowCosts>) -> Evaluate {
+    match costs {
+        Some(costs) => run.costs(costs),
+        None => run,
+    }
+}
+
+/// Adds figures of the wire where a tap sees the calls of a system.
+fn with_wire(run: Evaluate, plan: &RunPlan) -> Evaluate {
+    let mut systems = plan.systems.iter();
+    if !systems.any(|one| one.settings["kind"] == TappedSystem::KIND) {
+        return run;
+    }
+    let by_usage = match &plan.scoring.baseline {
+        Some(baseline) => WireUsageSaved::against(baseline),
+        None => WireUsageSaved::default(),
+    };
+    run.metric(WireMetrics).comparison(by_usage)
+}
+
 /// The metrics of a run of memories: quality and recall by kind of question, and what each
 /// stage took. Passing means little where scores are overlaps of short phrases.
-fn with_memory_metrics(
-    run: Evaluate,
-    field: &str,
-    retrieval: Vec<String>,
-    n_systems: usize,
-) -> Evaluate {
+fn with_memory_metrics(run: Evaluate, field: &str, retrieval: Vec<String>) -> Evaluate {
     let mut metrics: Vec<Arc<dyn Metric>> = vec![
         Arc::new(MeanScore::of(field)),
         Arc::new(TokenMeans),
@@ -94,11 +129,7 @@ fn with_memory_metrics(
     for score in retrieval {
         metrics.push(Arc::new(PerQATypeMetric::of(score)));
     }
-    let run = run.metrics(metrics);
-    match n_systems > 1 {
-        true => run.comparison(ParetoRank::new("mean_score", "context_tokens")),
-        false => run,
-    }
+    run.metrics(metrics)
 }
 
 /// The scores of what was recalled.

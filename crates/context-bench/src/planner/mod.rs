@@ -7,13 +7,19 @@
 
 mod benchmark_collector;
 mod benchmarks;
+mod compared_runs;
+mod comparison;
 mod datasets;
 mod defaults;
 mod earlier_versions;
+mod engine;
 mod error;
 mod files;
+mod gates;
+mod joined_runs;
 mod known;
 mod labels;
+mod large_runs;
 mod layers;
 mod leaves;
 mod listing;
@@ -21,21 +27,34 @@ mod memories;
 mod metrics;
 mod overview;
 mod preview;
+mod prices;
 mod prompts;
+mod proxies;
 mod remarks;
 mod render;
 mod reopened_plan;
 mod rescore;
+mod row_reader;
 mod run;
+mod sample_size;
 mod scoring;
+mod sharding;
 mod shown;
 mod surroundings;
+mod sweeps;
 mod systems;
+mod tapped;
 mod tasks;
+mod units;
+mod wire;
 
+pub use compared_runs::{ComparedRuns, RunsToCompare, compare_runs};
 pub use defaults::{DEFAULT_MODEL, OPTION_SEED};
+pub use engine::RayCluster;
 pub use error::{Notice, PlanError};
+pub use joined_runs::join_runs;
 pub use known::{task_data, task_index};
+pub use large_runs::compare_large_runs;
 pub use leaves::{ClassObject, check_copies, dataset_settings, fields_of_run};
 pub use listing::Listing;
 pub use memories::{memory_names, memory_providers};
@@ -49,13 +68,17 @@ pub use remarks::{
 pub use render::{ExampleRequests, Requests, requests};
 pub use reopened_plan::ReopenedPlan;
 pub use rescore::Rescoring;
+pub use row_reader::RowReader;
 pub use run::PlannedRun;
+pub use sample_size::{ExamplesNeeded, SizeCell, SizeQuestion, Spread};
+pub use sharding::PlannedShard;
 pub use shown::{Sent, ShownRow};
 pub use surroundings::{
     Given, GivenExamples, GivenSystem, HostSource, HubSource, Surroundings, TaskIndexSource,
     Variable,
 };
 pub use systems::{BASELINE_READER, Systems, gives_likelihoods, likelihood_settings};
+pub use units::{SettledUnits, UnitJob, Units, plan_unit, unit_examples};
 
 use std::sync::Arc;
 
@@ -63,8 +86,10 @@ use context_bench_tasks::options::Chat;
 use context_bench_tasks::{Host, Options};
 use serde_json::json;
 
+use self::known::Known;
 use crate::benchmark::{HarnessFacts, Suite};
 use crate::chat::Pace;
+use crate::evaluate::evaluate;
 use crate::evaluator::JudgeRule;
 use crate::mask::Mask;
 use crate::plan::{
@@ -91,26 +116,38 @@ pub struct Planner<'a> {
 ///
 /// When something that is named does not exist or does not fit the rest.
 pub fn plan(spec: &RunSpec, around: &Surroundings) -> Result<PlannedRun, PlanError> {
-    let pace = Arc::new(Pace::new(spec.limits.rps, spec.limits.tpm));
+    let (rps, tpm) = sharding::rates(spec)?;
+    let pace = around.given.pace.clone();
+    let pace = pace.unwrap_or_else(|| Arc::new(Pace::new(rps, tpm)));
+    let expanded = sweeps::expand(spec)?;
     let mut planner = Planner {
-        spec,
+        spec: &expanded.spec,
         around,
         pace,
         notices: Vec::new(),
     };
-    let planned = planner.run();
-    planned.map_err(|error| error.with_notices(planner.notices))
+    let planned = planner.run(&expanded);
+    let mut planned = planned.map_err(|error| error.with_notices(planner.notices))?;
+    planned.manifest.spec = stored_spec(spec);
+    Ok(planned)
 }
 
 impl Planner<'_> {
-    fn run(&mut self) -> Result<PlannedRun, PlanError> {
+    fn run(&mut self, expanded: &sweeps::Expanded<'_>) -> Result<PlannedRun, PlanError> {
         let spec = self.spec;
         self.check()?;
+        let engine = engine::asked(spec)?;
+        let gates = gates::read(&spec.scoring)?;
+        let prices = prices::read(&spec.scoring.prices)?;
         let counter = self.counter()?;
-        let systems = match &spec.memory {
+        let mut systems = match &spec.memory {
             None => self.systems(&counter)?,
             Some(memory) => self.memories(memory, &counter)?,
         };
+        self.notices.append(&mut systems.notices);
+        for control in &expanded.controls {
+            systems.control(&control.control);
+        }
         self.check_baseline(&systems)?;
         let options = prompt_options(spec)?;
         let host = (self.around.host)(&spec.python);
@@ -121,6 +158,21 @@ impl Planner<'_> {
         let context_fields = self.context_fields(&systems, &found.suite)?;
         let examples = found.suite.examples();
         let mut plan = self.decided(&systems, &found, &options, &*counter);
+        plan.scoring.gates = gates;
+        plan.scoring.prices = prices;
+        plan.scoring.unnamed_models = prices::unnamed(spec, &plan.systems);
+        plan.sweeps.clone_from(&expanded.sweeps);
+        plan.controls.clone_from(&expanded.controls);
+        check_stopping(&plan)?;
+        gates::check(
+            &run::scored(
+                evaluate(),
+                found.suite.clone(),
+                &plan,
+                systems.systems.len(),
+            ),
+            &plan,
+        )?;
         for benchmark in &mut plan.benchmarks {
             benchmark.context_field = context_fields.get(&benchmark.key).cloned();
         }
@@ -131,9 +183,11 @@ impl Planner<'_> {
                 benchmark.revision.clone_from(&origin.revision);
             }
         }
+        let (examples, shard) = self.sharded(examples, &plan, &systems, &found.suite)?;
         self.notices
             .extend(remarks::one_by_one(&plan, &systems, spec));
         self.notices.extend(remarks::key_in_prompts(spec));
+        self.notices.extend(remarks::seed_without_api(spec));
         self.notices.extend(prompts::asked_unlike(&plan));
         self.notices.extend(prompts::unused_limit(&plan, spec));
         let manifest = RunManifest {
@@ -149,6 +203,9 @@ impl Planner<'_> {
             suite: found.suite,
             examples,
             counter,
+            shard,
+            engine,
+            baseline_run: None,
             notices: std::mem::take(&mut self.notices),
         })
     }
@@ -172,8 +229,15 @@ impl Planner<'_> {
             }
         }
         if let Some(memory) = &spec.memory {
+            if spec.tap.upstream.is_some() {
+                return Err(
+                    PlanError::new("a tap is for proxies, and this is a run of memories")
+                        .with_hint("leave `--upstream` out, or test the proxy with `--proxy`"),
+                );
+            }
             memories::check(spec, memory)?;
         }
+        proxies::check(spec)?;
         if spec.data.limit == Some(0.0) {
             return Err(nothing_loaded());
         }
@@ -223,6 +287,7 @@ impl Planner<'_> {
                 return Err(PlanError::new(what).with_hint("leave it out for the default"));
             }
         }
+        comparison::check_margin(spec)?;
         let threshold = spec.scoring.threshold;
         if threshold.is_some_and(|threshold| !(0.0..=1.0).contains(&threshold)) {
             let hint = match threshold {
@@ -294,6 +359,7 @@ impl Planner<'_> {
                 kinds: memory.kinds.clone(),
                 embedding_model: systems.embedding_model.clone(),
                 seed: memory.seed,
+                own_limits: systems.recall_limits.clone(),
             }),
             scoring: PlannedScoring {
                 evaluators: scoring.evaluators.clone().unwrap_or_default(),
@@ -305,6 +371,7 @@ impl Planner<'_> {
                     .unwrap_or(crate::metric::DEFAULT_THRESHOLD)
                     * JudgeRule::highest(found.score_field.as_deref()),
                 baseline: scoring.baseline.clone(),
+                margin: scoring.margin,
                 tokenizer: counter.name().to_owned(),
                 text_fields: (!scoring.text_fields.is_empty()).then(|| scoring.text_fields.clone()),
                 metrics: scoring.metrics.clone(),
@@ -316,6 +383,10 @@ impl Planner<'_> {
                 confirm_run_unsafe_code: scoring.confirm_run_unsafe_code.unwrap_or(false),
                 allow_unsandboxed_code: scoring.allow_unsandboxed_code.unwrap_or(false),
                 judge: found.judge.clone(),
+                gates: Vec::new(),
+                baseline_run: scoring.baseline_run.clone(),
+                prices: Vec::new(),
+                unnamed_models: Vec::new(),
             },
             prompts: PlannedPrompts {
                 style: Some(prompts::style(&prompts::said(spec, &self.around.given))),
@@ -335,12 +406,16 @@ impl Planner<'_> {
                 example_timeout: limits.example_timeout,
                 max_time: limits.max_time,
                 max_error_rate: limits.max_error_rate.unwrap_or(0.0),
+                stop_when_decided: limits.stop_when_decided.unwrap_or(false),
             },
             seeds: PlannedSeeds {
                 options: spec.seeds.options.unwrap_or(OPTION_SEED),
                 fewshot: options.seed,
                 generation: spec.seeds.generation,
+                order: spec.seeds.order.unwrap_or(0),
             },
+            sweeps: Vec::new(),
+            controls: Vec::new(),
             limit: spec.data.limit,
             skip_bad_lines: spec.data.skip_bad_lines.unwrap_or(false),
             keep_order: spec.data.keep_order.unwrap_or(false),
@@ -400,7 +475,7 @@ impl Planner<'_> {
                 "task `{key}` asks for likelihoods, which `{endpoint}` does not give"
             ))
             .with_hint(format!(
-                "use an endpoint with `/v1/completions`, or let the model answer: `{}@generate` \
+                "use an endpoint with `/v1/completions` (`--api openai`), or let the model answer: `{}@generate` \
                  or `{0}@cot`",
                 key.split('@').next().unwrap_or(key)
             )));
@@ -427,6 +502,32 @@ impl Planner<'_> {
             .with_hint("name the address that ends in `/chat/completions`, or its base URL"));
         }
         Ok(())
+    }
+}
+
+/// A run that ends when everything is decided needs something to decide.
+fn check_stopping(plan: &RunPlan) -> Result<(), PlanError> {
+    if !plan.limits.stop_when_decided {
+        return Ok(());
+    }
+    let refused = |what: &str, hint: &str| {
+        let what = format!("`--stop-when-decided` {what}");
+        Err(PlanError::new(what).with_hint(hint))
+    };
+    match plan.scoring.margin {
+        None => refused(
+            "needs a margin: how much may a system lose and still count as not worse?",
+            "add `--margin 0.02` for two points",
+        ),
+        Some(_) if plan.systems.len() < 2 => refused(
+            "compares systems, and there is only one",
+            "add the system to compare with, and name it with `--baseline`",
+        ),
+        Some(_) if plan.scoring.score_field.is_none() => refused(
+            "needs a score, and rows have none",
+            "name an evaluator, or leave it out",
+        ),
+        Some(_) => Ok(()),
     }
 }
 
@@ -475,9 +576,15 @@ pub fn prompt_options(spec: &RunSpec) -> Result<Options, PlanError> {
 /// files from any folder.
 fn stored_spec(spec: &RunSpec) -> RunSpec {
     let mut stored_spec = spec.without_secrets();
+    // Which part it is stands with the origin of the run; the rest is that of the whole.
+    stored_spec.limits.shards_at_once = None;
     let data = &mut stored_spec.data;
+    data.shard = None;
     data.include_path = known::split_paths(&data.include_path);
     let paths = data.include_path.iter_mut().chain(data.files.values_mut());
+    let prices = stored_spec.scoring.prices.iter_mut();
+    let prices = prices.filter(|path| !prices::is_builtin(path));
+    let paths = paths.chain(&mut stored_spec.scoring.policy).chain(prices);
     for path in paths.chain(data.copies.values_mut()) {
         // A URL, and what stands for the home folder, are the same everywhere.
         let text = path.to_string_lossy();

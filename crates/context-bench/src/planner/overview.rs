@@ -101,7 +101,7 @@ pub fn overview(store: &Store, run: &StoredRun) -> Result<Overview, PlanError> {
 }
 
 /// The score that stands for a row of that tag.
-fn field(plan: &RunPlan, tag: &str) -> Option<String> {
+pub(super) fn field(plan: &RunPlan, tag: &str) -> Option<String> {
     if !plan.scoring.is_common {
         return plan.scoring.score_field.clone();
     }

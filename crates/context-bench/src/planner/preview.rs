@@ -89,8 +89,9 @@ impl PlannedRun {
                 if let (Some(store), Some(key)) = (store, keys[at]) {
                     let wanted: Vec<ResponseQuery<'_>> = example_keys
                         .iter()
-                        .map(|example| ResponseQuery {
-                            response: ResponseKey::new(*example, key, 0),
+                        .zip(&batch)
+                        .map(|(example, of)| ResponseQuery {
+                            response: ResponseKey::new(*example, key, of.repeat()),
                             scorers: &[],
                         })
                         .collect();

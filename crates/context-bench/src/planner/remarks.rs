@@ -50,6 +50,22 @@ pub(super) fn key_in_prompts(spec: &RunSpec) -> Option<Notice> {
     })
 }
 
+/// That a seed is not sent to an endpoint whose API has none: answers may then differ from run
+/// to run.
+pub(super) fn seed_without_api(spec: &RunSpec) -> Option<Notice> {
+    let in_memory = spec.memory.as_ref().and_then(|memory| memory.seed);
+    let is_asked = in_memory.is_some() || spec.prompts.generation.contains_key("seed");
+    let own = spec.systems.iter().filter(|system| system.proxy.is_some());
+    let own = own.map(|system| system.requests_over(&spec.requests).api);
+    let relay = spec.relay.as_ref().map(|_| spec.requests.api);
+    let apis = own.chain(relay).map(Option::unwrap_or_default);
+    let api = apis
+        .filter(|api| !api.has_setting("seed"))
+        .find(|_| is_asked)?;
+    let what = format!("the seed is not sent with `api: {api}`, which has no such setting");
+    Some(Notice::new(what).with_hint("ask for a temperature of 0 where answers must be the same"))
+}
+
 /// That a run asks an endpoint many times, one after the other, where nobody said how
 /// many calls may be in flight.
 pub(super) fn one_by_one(plan: &RunPlan, systems: &Systems, spec: &RunSpec) -> Option<Notice> {
@@ -111,6 +127,7 @@ pub fn note_skipped(result: &mut EvalResult, skipped: &Skipped) {
 pub fn remarks(plan: &RunPlan, result: &EvalResult) -> Vec<Notice> {
     let noticed = shown_tasks(result).flat_map(|(_, report)| &report.warnings);
     let mut notices = Notice::shown(&noticed.map(Notice::new).collect::<Vec<_>>());
+    notices.extend(super::wire::remarks(result));
     let nothing_ran = result.rows.iter().all(|row| !row.is_completed());
     // Why a system was given up explains everything.
     if !nothing_ran || result.gave_up.is_empty() {

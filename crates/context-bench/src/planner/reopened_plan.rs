@@ -11,21 +11,23 @@ use context_bench_tasks::options::Chat;
 use context_bench_tasks::{Host, Leaf, Options, Task, Tree};
 
 use super::benchmark_collector::scorer;
-use super::earlier_versions;
 use super::known::task_data;
 use super::prompts::prompt_of;
 use super::run::scored;
 use super::surroundings::Surroundings;
 use super::{PlanError, Planner};
+use super::{earlier_versions, gates};
 use crate::benchmark::{
     Benchmark, ClassBenchmark, DatasetBenchmark, SCORE, Suite, SuiteEvaluator, TaskBenchmark,
     TaskDocuments, UnavailableBenchmark,
 };
 use crate::chat::Pace;
-use crate::evaluate::evaluate;
+use crate::evaluate::{Evaluate, evaluate};
 use crate::evaluator::Evaluator;
+use crate::gate::BaselineRun;
+use crate::model::{TextsKept, WIRE};
 use crate::plan::{
-    BenchmarkKind, PLAN_VERSION, PlannedBenchmark, PlannedChat, RunManifest, RunPlan,
+    BenchmarkKind, PLAN_VERSION, PlannedBenchmark, PlannedChat, RunManifest, RunPlan, ScoringSpec,
 };
 use crate::reopened_run::ReopenedRun;
 use crate::result::EvalResult;
@@ -38,7 +40,12 @@ pub struct ReopenedPlan {
     /// What was asked and decided. Runs of programs that plan nothing have a plan that
     /// says what their rows say.
     pub manifest: RunManifest,
+    /// Whether its gates were given now, and are not those that it had.
+    is_gated: bool,
 }
+
+/// How the result of a stored run is made.
+type Reopen = fn(Evaluate, &ReopenedRun) -> Result<EvalResult, StoreError>;
 
 /// Which run is the last one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,6 +111,20 @@ impl ReopenedPlan {
             StoreError::UnknownRun { .. } => unknown(store, error),
             error => error.into(),
         })?;
+        Self::of(stored)
+    }
+
+    /// The run with that whole id, without counting its rows: for readers of single rows, which are to
+    /// be there at once.
+    ///
+    /// # Errors
+    ///
+    /// As for [`open`](Self::open).
+    pub fn open_uncounted(store: &Store, id: &str) -> Result<Self, PlanError> {
+        Self::of(ReopenedRun::of(store, store.run_uncounted(id)?))
+    }
+
+    fn of(stored: ReopenedRun) -> Result<Self, PlanError> {
         let manifest = match RunManifest::of(&stored.run.config) {
             Some(manifest) if manifest.plan.version > PLAN_VERSION => {
                 return Err(Self::later(&stored.run, manifest.plan.version));
@@ -111,7 +132,11 @@ impl ReopenedPlan {
             Some(manifest) => manifest,
             None => earlier_versions::manifest(&stored)?,
         };
-        Ok(Self { stored, manifest })
+        Ok(Self {
+            stored,
+            manifest,
+            is_gated: false,
+        })
     }
 
     /// A run that a later version planned.
@@ -126,25 +151,177 @@ impl ReopenedPlan {
     /// # Errors
     ///
     /// When the store cannot be read.
-    pub fn result(&self, around: &Surroundings, keep_text: bool) -> Result<EvalResult, PlanError> {
+    pub fn result(
+        &self,
+        around: &Surroundings,
+        keep_text: impl Into<TextsKept>,
+    ) -> Result<EvalResult, PlanError> {
+        self.checked(around, keep_text.into(), Evaluate::reopen)
+    }
+
+    /// The same result, to be written: its rows in memory have no texts, and those that are written
+    /// are read from the store as they are [asked for](EvalResult::each_row).
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    pub fn result_to_write(
+        &self,
+        around: &Surroundings,
+        keep_text: impl Into<TextsKept>,
+    ) -> Result<EvalResult, PlanError> {
+        self.checked(around, keep_text.into(), Evaluate::reopen_without_texts)
+    }
+
+    fn checked(
+        &self,
+        around: &Surroundings,
+        keep_text: TextsKept,
+        reopen: Reopen,
+    ) -> Result<EvalResult, PlanError> {
         let plan = &self.manifest.plan;
-        let stored = self.stored.evaluators();
-        let suite = self.suite_as_it_was(&stored, around);
-        // All of them, in their order: stored scores are found by it.
-        let run = evaluate().evaluators(stored).keep_text(keep_text);
-        let run = scored(run, suite, plan, self.stored.run.systems.len());
-        let mut result = run.manifest(self.manifest.clone()).reopen(&self.stored)?;
+        let baseline = gates::baseline_run(&mut plan.clone(), self.stored.store(), around);
+        let baseline = match baseline {
+            // A run that its gates compared with may be gone by now.
+            Err(_) if !self.is_gated => None,
+            found => found?,
+        };
+        let result = self.read(around, keep_text, baseline, reopen)?;
+        if self.is_gated {
+            gates::check_result(&result, plan)?;
+        }
+        Ok(result)
+    }
+
+    /// The rows of the run and how many there are, without figures about them. Rows are read from
+    /// the store each time they are [asked for](EvalResult::each_row), so that memory does not grow
+    /// with them. Blocks while it reads.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    pub fn streamed(
+        &self,
+        around: &Surroundings,
+        keep_text: impl Into<TextsKept>,
+    ) -> Result<EvalResult, PlanError> {
+        let run = self.as_it_was(around, keep_text.into());
+        Ok(run.stream(&self.stored)?)
+    }
+
+    /// The result of a large run, summed up while its rows are read, and rows as
+    /// [`streamed`](Self::streamed) has them. Its numbers are those of [`result`](Self::result), but
+    /// systems are not compared with each other, and benchmarks have no figures of their own: those
+    /// must see all rows at once.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    pub fn summed_up(
+        &self,
+        around: &Surroundings,
+        keep_text: impl Into<TextsKept>,
+    ) -> Result<EvalResult, PlanError> {
+        let run = self.as_it_was(around, keep_text.into());
+        let mut result = run.sum_up(&self.stored)?;
+        self.name_sources(&mut result);
+        Ok(result)
+    }
+
+    /// Whether [`summed_up`](Self::summed_up) leaves nothing out that the run is about.
+    pub fn can_be_summed_up(&self) -> bool {
+        let plan = &self.manifest.plan;
+        let mut benchmarks = plan.benchmarks.iter();
+        let is_plain = benchmarks.all(|one| one.kind == BenchmarkKind::Dataset);
+        let has_tap = self.stored.run.config.contains_key(WIRE);
+        let extras =
+            !plan.sweeps.is_empty() || !plan.controls.is_empty() || plan.scoring.repeats > 1;
+        is_plain && !has_tap && !extras && !self.has_gates()
+    }
+
+    /// Whether the run has rules that its figures are checked by.
+    pub fn has_gates(&self) -> bool {
+        !self.manifest.plan.scoring.gates.is_empty()
+    }
+
+    /// The result without what it is compared with.
+    pub(super) fn plain_result(
+        &self,
+        around: &Surroundings,
+        keep_text: bool,
+    ) -> Result<EvalResult, PlanError> {
+        self.read(around, keep_text.into(), None, Evaluate::reopen)
+    }
+
+    /// Gates in place of those that the run had, if any are given.
+    ///
+    /// # Errors
+    ///
+    /// When a rule cannot be understood.
+    pub fn gated(mut self, scoring: &ScoringSpec) -> Result<Self, PlanError> {
+        let given = gates::read(scoring)?;
+        let planned = &mut self.manifest.plan.scoring;
+        if !given.is_empty() {
+            planned.gates = given;
+            planned.baseline_run = None;
+            self.is_gated = true;
+        }
+        if let Some(run) = &scoring.baseline_run {
+            planned.baseline_run = Some(run.clone());
+            self.is_gated = true;
+        }
+        if let Some(baseline) = &scoring.baseline {
+            planned.baseline = Some(baseline.clone());
+        }
+        Ok(self)
+    }
+
+    fn read(
+        &self,
+        around: &Surroundings,
+        keep_text: TextsKept,
+        baseline: Option<BaselineRun>,
+        reopen: Reopen,
+    ) -> Result<EvalResult, PlanError> {
+        let run = self.as_it_was(around, keep_text);
+        let run = match baseline {
+            Some(baseline) => run.baseline_run(baseline),
+            None => run,
+        };
+        let mut result = reopen(run, &self.stored)?;
+        self.name_sources(&mut result);
+        Ok(result)
+    }
+
+    /// Says where datasets are from, as the plan knows it.
+    fn name_sources(&self, result: &mut EvalResult) {
+        let benchmarks = &self.manifest.plan.benchmarks;
         for used in &mut result.datasets {
-            let planned = plan.benchmarks.iter().find(|one| one.tag == used.name);
+            let planned = benchmarks.iter().find(|one| one.tag == used.name);
             if let Some(planned) = planned {
                 used.source.clone_from(&planned.source);
                 used.revision.clone_from(&planned.revision);
             }
         }
-        Ok(result)
     }
 
-    fn suite_as_it_was(&self, stored: &[Arc<dyn Evaluator>], around: &Surroundings) -> Suite {
+    /// What the run was evaluated by.
+    fn as_it_was(&self, around: &Surroundings, keep_text: TextsKept) -> Evaluate {
+        let stored = self.stored.evaluators();
+        let suite = self.suite_as_it_was(&stored, around);
+        // All of them, in their order: stored scores are found by it.
+        let run = evaluate().evaluators(stored).keep_text(keep_text);
+        let n_systems = self.stored.run.systems.len();
+        let run = scored(run, suite, &self.manifest.plan, n_systems);
+        run.manifest(self.manifest.clone())
+    }
+
+    /// The benchmarks of the run as they were, without their examples.
+    pub(super) fn suite_as_it_was(
+        &self,
+        stored: &[Arc<dyn Evaluator>],
+        around: &Surroundings,
+    ) -> Suite {
         let (spec, plan) = (&self.manifest.spec, &self.manifest.plan);
         let host = (around.host)(&spec.python);
         let planner = Planner {

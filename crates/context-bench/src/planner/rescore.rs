@@ -6,13 +6,13 @@ use std::sync::Arc;
 use context_bench_tasks::Tree;
 
 use super::benchmark_collector::scorers;
-use super::earlier_versions;
 use super::known::Known;
 use super::reopened_plan::{Rebuilt, ReopenedPlan};
 use super::run::{counting, scored};
 use super::scoring::{Scoring, USUAL_SCORE};
 use super::surroundings::Surroundings;
 use super::{Notice, PlanError, Planner};
+use super::{earlier_versions, gates, prices};
 use crate::benchmark::{SCORE, Suite};
 use crate::chat::Pace;
 use crate::dataset::catalog::Config;
@@ -43,6 +43,7 @@ impl ReopenedPlan {
     pub fn rescore(&self, over: &RunSpec, around: &Surroundings) -> Result<Rescoring, PlanError> {
         let spec = self.manifest.spec.clone().with(over);
         earlier_versions::check(&self.stored, &spec)?;
+        super::comparison::check_margin(&spec)?;
         let mut planner = Planner {
             spec: &spec,
             around,
@@ -54,7 +55,26 @@ impl ReopenedPlan {
         let (suite, mut plan) = planner.suite_now(&self.manifest.plan, &known, scoring)?;
         let tokenizer = tokenizer(&spec, over, &plan)?;
         plan.scoring.tokenizer = tokenizer.name().to_owned();
+        // Without new ones the gates are those that the run had, even if their file is gone.
+        if !over.scoring.fail_if.is_empty() || over.scoring.policy.is_some() {
+            plan.scoring.gates = gates::read(&over.scoring)?;
+            plan.scoring.baseline_run = None;
+        }
+        if !over.scoring.prices.is_empty() {
+            plan.scoring.prices = prices::read(&over.scoring.prices)?;
+        }
+        if over.scoring.baseline_run.is_some() {
+            plan.scoring
+                .baseline_run
+                .clone_from(&over.scoring.baseline_run);
+        }
         let run = scored(evaluate(), suite, &plan, self.stored.run.systems.len());
+        gates::check(&run, &plan)?;
+        let baseline = gates::baseline_run(&mut plan, self.stored.store(), around)?;
+        let run = match baseline {
+            Some(baseline) => run.baseline_run(baseline),
+            None => run,
+        };
         let run = counting(run, &plan.scoring)
             .rescore(&self.stored)?
             .token_counter(tokenizer.counter())
@@ -105,14 +125,64 @@ impl Planner<'_> {
     ) -> Result<(Suite, RunPlan), PlanError> {
         let spec = self.spec;
         let names_evaluators = spec.scoring.evaluators.is_some();
-        let host = (self.around.host)(&spec.python);
         let tree = self.tree_now(old, known)?;
-        let extra = match names_evaluators {
+        let (suite, fields) = self.suite_of(old, &tree, known, &mut scoring)?;
+        let mut plan = RunPlan {
+            tree,
+            benchmarks: replanned(&suite, old),
+            ..old.clone()
+        };
+        let has_tasks = plan.harness.has_tasks;
+        let has_score = plan.benchmarks.iter().any(|one| one.score_field.is_some());
+        let field = match (has_tasks && names_evaluators, &spec.scoring.score_field) {
+            (_, Some(field)) => field.clone(),
+            (true, None) => USUAL_SCORE.to_owned(),
+            (false, None) => scoring.score_field(&fields, has_tasks),
+        };
+        let decided = &mut plan.scoring;
+        decided.is_common = field == SCORE && spec.scoring.score_field.is_none();
+        decided.score_field = (has_score || names_evaluators).then_some(field);
+        decided.evaluators = spec.scoring.evaluators.clone().unwrap_or_default();
+        decided.judge = scoring.judge();
+        let evaluators = scoring.into_evaluators();
+        let cautions = evaluators.iter().filter_map(|one| one.caution());
+        self.notices.extend(cautions.map(Notice::new));
+        decided.threshold = spec.scoring.threshold.unwrap_or(decided.threshold);
+        decided.baseline = spec.scoring.baseline.clone().or(decided.baseline.take());
+        decided.margin = spec.scoring.margin.or(decided.margin);
+        let iterations = spec.scoring.bootstrap_iters;
+        decided.bootstrap_iters = iterations.unwrap_or(decided.bootstrap_iters);
+        decided.pooled_stderr = spec.scoring.pooled_stderr.unwrap_or(decided.pooled_stderr);
+        decided.log_samples = self.logs_samples();
+        decided.metrics = None;
+        if !spec.scoring.text_fields.is_empty() {
+            decided.text_fields = Some(spec.scoring.text_fields.clone());
+        }
+        let workers = spec.limits.max_workers;
+        plan.limits.max_workers = workers.unwrap_or(plan.limits.max_workers);
+        let allowed = spec.limits.max_error_rate;
+        plan.limits.max_error_rate = allowed.unwrap_or(plan.limits.max_error_rate);
+        plan.harness.bootstrap_iters = plan.scoring.bootstrap_iters;
+        Ok((suite, plan))
+    }
+
+    /// The benchmarks of a plan without their examples, with the evaluators that the spec asks for,
+    /// and the score that stands for each dataset.
+    pub(super) fn suite_of(
+        &mut self,
+        old: &RunPlan,
+        tree: &Tree,
+        known: &Known,
+        scoring: &mut Scoring<'_>,
+    ) -> Result<(Suite, Vec<String>), PlanError> {
+        let spec = self.spec;
+        let host = (self.around.host)(&spec.python);
+        let extra = match spec.scoring.evaluators.is_some() {
             true => scoring.evaluators(None)?,
             false => Vec::new(),
         };
         let (mut fields, mut notices, mut failure) = (Vec::new(), Vec::new(), None);
-        let rebuilt = self.rebuilt(old, &tree, &host, |benchmark, task| match task {
+        let rebuilt = self.rebuilt(old, tree, &host, |benchmark, task| match task {
             Some(task) => Rebuilt::Task(task.with_evaluators(extra.clone())),
             None => {
                 // A file may be called like a dataset of the catalog.
@@ -137,43 +207,7 @@ impl Planner<'_> {
             return Err(error);
         }
         self.notices.extend(notices);
-        let suite = Suite::new(tree.clone(), rebuilt);
-        let mut plan = RunPlan {
-            tree,
-            benchmarks: replanned(&suite, old),
-            ..old.clone()
-        };
-        let has_tasks = plan.harness.has_tasks;
-        let has_score = plan.benchmarks.iter().any(|one| one.score_field.is_some());
-        let field = match (has_tasks && names_evaluators, &spec.scoring.score_field) {
-            (_, Some(field)) => field.clone(),
-            (true, None) => USUAL_SCORE.to_owned(),
-            (false, None) => scoring.score_field(&fields, has_tasks),
-        };
-        let decided = &mut plan.scoring;
-        decided.is_common = field == SCORE && spec.scoring.score_field.is_none();
-        decided.score_field = (has_score || names_evaluators).then_some(field);
-        decided.evaluators = spec.scoring.evaluators.clone().unwrap_or_default();
-        decided.judge = scoring.judge();
-        let evaluators = scoring.into_evaluators();
-        let cautions = evaluators.iter().filter_map(|one| one.caution());
-        self.notices.extend(cautions.map(Notice::new));
-        decided.threshold = spec.scoring.threshold.unwrap_or(decided.threshold);
-        decided.baseline = spec.scoring.baseline.clone().or(decided.baseline.take());
-        let iterations = spec.scoring.bootstrap_iters;
-        decided.bootstrap_iters = iterations.unwrap_or(decided.bootstrap_iters);
-        decided.pooled_stderr = spec.scoring.pooled_stderr.unwrap_or(decided.pooled_stderr);
-        decided.log_samples = self.logs_samples();
-        decided.metrics = None;
-        if !spec.scoring.text_fields.is_empty() {
-            decided.text_fields = Some(spec.scoring.text_fields.clone());
-        }
-        let workers = spec.limits.max_workers;
-        plan.limits.max_workers = workers.unwrap_or(plan.limits.max_workers);
-        let allowed = spec.limits.max_error_rate;
-        plan.limits.max_error_rate = allowed.unwrap_or(plan.limits.max_error_rate);
-        plan.harness.bootstrap_iters = plan.scoring.bootstrap_iters;
-        Ok((suite, plan))
+        Ok((Suite::new(tree.clone(), rebuilt), fields))
     }
 
     /// The tree of a plan as its files are now; datasets stay as they were.

@@ -7,15 +7,21 @@ use std::time::Duration;
 use context_bench_tasks::aggregate::MacroError;
 use context_bench_tasks::outcome::Resampling;
 
+use super::comparison;
 use super::metrics::with_metrics;
+use super::prices;
 use super::scoring::USUAL_SCORE;
-use super::{Notice, Systems};
+use super::{Notice, PlanError, PlannedShard, RayCluster, Surroundings, Systems};
 use crate::benchmark::{SCORE, Suite, SumUp};
 use crate::dataset::{Dataset, RepeatedIds, Skipped};
 use crate::evaluate::{Evaluate, evaluate};
-use crate::evaluator::Evaluator;
+use crate::evaluator::{Evaluator, JudgeRule};
+use crate::gate::BaselineRun;
+use crate::metric::RowCosts;
+use crate::model::Interval;
 use crate::plan::{PlannedScoring, RunManifest, RunPlan};
-use crate::runner::MaxWorkers;
+use crate::runner::{MaxWorkers, StopWhenDecided};
+use crate::store::Store;
 use crate::tokens::TokenCounter;
 
 /// A run that is ready to begin.
@@ -36,13 +42,40 @@ pub struct PlannedRun {
     pub repeated: RepeatedIds,
     /// What users should know.
     pub notices: Vec<Notice>,
+    /// Which part of a larger run this is.
+    pub shard: Option<PlannedShard>,
+    /// Where systems are asked, when that is not this process.
+    pub engine: Option<RayCluster>,
     pub(super) counter: Arc<dyn TokenCounter>,
+    pub(super) baseline_run: Option<BaselineRun>,
 }
 
 impl PlannedRun {
     /// What was decided.
     pub fn plan(&self) -> &RunPlan {
         &self.manifest.plan
+    }
+
+    /// Reads the stored run that gates compare with, if they do.
+    ///
+    /// # Errors
+    ///
+    /// When there is no store or no such run, or it has no system to compare with.
+    pub fn read_baseline(
+        &mut self,
+        store: Option<&Store>,
+        around: &Surroundings,
+    ) -> Result<(), PlanError> {
+        let plan = &mut self.manifest.plan;
+        let Some(run) = &plan.scoring.baseline_run else {
+            return Ok(());
+        };
+        let Some(store) = store else {
+            let what = format!("there is no store to find the baseline run `{run}` in");
+            return Err(PlanError::new(what).with_hint("name its folder with `--cache-dir DIR`"));
+        };
+        self.baseline_run = super::gates::baseline_run(plan, store, around)?;
+        Ok(())
     }
 
     /// The run, to which a front end adds progress, a way to stop, and a store.
@@ -54,7 +87,8 @@ impl PlannedRun {
             .systems(self.systems.systems)
             .dataset(self.examples)
             .max_workers(MaxWorkers::from(limits.max_workers))
-            .token_counter(self.counter);
+            .token_counter(self.counter)
+            .tap(self.systems.tap);
         let run = counting(run, &plan.scoring);
         let run = match limits.example_timeout {
             Some(seconds) => run.example_timeout(Duration::from_secs_f64(seconds)),
@@ -64,8 +98,37 @@ impl PlannedRun {
             Some(seconds) => run.max_time(Duration::from_secs_f64(seconds)),
             None => run,
         };
+        let run = match stop_when(plan) {
+            Some(settings) => run.stop_when_decided(settings),
+            None => run,
+        };
+        let run = match self.baseline_run {
+            Some(result) => run.baseline_run(result),
+            None => run,
+        };
+        let run = match self.shard {
+            Some(shard) => run.shard(shard.origin, shard.facts),
+            None => run,
+        };
         run.manifest(self.manifest)
     }
+}
+
+/// When a run may end before its last example.
+fn stop_when(plan: &RunPlan) -> Option<StopWhenDecided> {
+    let scoring = &plan.scoring;
+    let first = || plan.systems.first().map(|one| one.name.clone());
+    let score_field = scoring.score_field.clone()?;
+    Some(StopWhenDecided {
+        baseline: scoring.baseline.clone().or_else(first)?,
+        scores: Interval {
+            low: 0.0,
+            high: JudgeRule::highest(Some(&score_field)),
+        },
+        score_field,
+        margin: scoring.margin.filter(|_| plan.limits.stop_when_decided)?,
+        seed: plan.seeds.order.cast_unsigned(),
+    })
 }
 
 /// Counts the tokens of the fields that a plan names.
@@ -91,15 +154,21 @@ pub(super) fn scored(run: Evaluate, suite: Suite, plan: &RunPlan, n_systems: usi
         samples: scoring.log_samples,
     };
     let scores = declared(&suite);
+    let run = run.compared(comparison::settings(plan, &suite));
     let run = run.suite(suite, how);
     let run = match scoring.is_common {
         true => run.common_score(SCORE, USUAL_SCORE),
         false => run,
     };
+    let prices = prices::of_plans(&[plan]);
+    let run = run.prices(prices.clone());
     match &scoring.metrics {
-        // The program that asked brings its own.
-        Some(_) => run,
-        None => with_metrics(run, plan, scores.as_ref(), n_systems),
+        // The program that asked brings its own; money is there if it was asked for.
+        Some(_) => match prices.filter(|_| !scoring.prices.is_empty()) {
+            Some(prices) => run.costs(RowCosts::new(prices)),
+            None => run,
+        },
+        None => with_metrics(run, plan, scores.as_ref(), n_systems, prices),
     }
 }
 

@@ -12,7 +12,7 @@ use super::surroundings::Surroundings;
 use super::systems::who_answers;
 use super::{PlanError, Planner, ReopenedPlan};
 use crate::benchmark::examples::asks_for_likelihoods;
-use crate::chat::Pace;
+use crate::chat::{Api, Pace};
 use crate::model::{CallStats, Example, ExampleId, Failure, FailureKind, Scores};
 use crate::store::{OutputDelta, RunStatus, StoredOutcome, StoredRow, SystemEntry};
 use crate::system::{Layout, OpenAiProxy, OpenAiProxySettings, Posting, System};
@@ -174,6 +174,7 @@ impl ReopenedPlan {
                 failure,
                 latency,
                 call,
+                ..
             } => {
                 shown.failure = Some(failure.clone());
                 shown.latency = Some(*latency);
@@ -245,6 +246,10 @@ fn requests(
     let proxy = OpenAiProxy::with_settings(OpenAiProxySettings {
         model: text("model")?.to_owned(),
         system_prompt: text("system_prompt").map(str::to_owned),
+        api: match text("api") {
+            Some(name) => name.parse().ok()?,
+            None => Api::default(),
+        },
         layout: match text("layout") {
             Some(name) => name.parse().ok()?,
             None => Layout::default(),

@@ -6,20 +6,19 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
+use context_bench_sandbox::Launcher;
 use context_bench_tasks::Host;
 use context_bench_tasks::prompt::Dataset as Records;
 use indexmap::IndexMap;
 
 use super::{Listing, PlanError};
-use crate::chat::Endpoint;
+use crate::chat::{Endpoint, Pace};
 use crate::dataset::Dataset;
 use crate::dataset::catalog::HubAccess;
 use crate::evaluator::Evaluator;
 use crate::memory::MemoryProvider;
 use crate::plan::PythonSpec;
 use crate::registry::Registry;
-#[cfg(feature = "sandbox")]
-use crate::sandbox::Launcher;
 use crate::system::System;
 use crate::task::TaskIndexSettings;
 use crate::tokens::TokenCounter;
@@ -46,8 +45,7 @@ pub struct Surroundings {
     pub host: HostSource,
     /// Which task files are indexed, and where the index is kept.
     pub task_index: TaskIndexSource,
-    /// The program that contains generated code, when it is not this one.
-    #[cfg(feature = "sandbox")]
+    /// The program that contains generated code and guards proxies, when it is not this one.
     pub launcher: Option<Launcher>,
     /// What the program brings along itself.
     pub given: Given,
@@ -65,7 +63,6 @@ impl Surroundings {
                 include: include.to_vec(),
                 ..TaskIndexSettings::default()
             }),
-            #[cfg(feature = "sandbox")]
             launcher: None,
             given: Given::default(),
         }
@@ -85,6 +82,8 @@ pub struct Given {
     pub evaluators: IndexMap<String, Arc<dyn Evaluator>>,
     /// Records of tasks by task and split, in place of those that tasks name.
     pub records: IndexMap<String, Arc<Records>>,
+    /// How fast endpoints are asked, when something outside decides that.
+    pub pace: Option<Arc<Pace>>,
     /// What counts tokens.
     pub counter: Option<Arc<dyn TokenCounter>>,
 }

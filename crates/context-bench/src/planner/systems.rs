@@ -8,15 +8,19 @@ use std::time::Duration;
 use indexmap::IndexMap;
 use serde_json::{Map, Value};
 
-use super::{Listing, PlanError, Planner, defaults};
-use crate::chat::{Endpoint, Secret, TIMEOUT, derive_name};
+use super::{Listing, Notice, PlanError, Planner, defaults, proxies};
+use crate::chat::{Api, Endpoint, Secret, TIMEOUT, derive_name};
 use crate::mask::{self, Mask};
-use crate::plan::{LikelihoodSpec, PlannedSystem, RequestSpec, SystemSpec, Workers};
+use crate::plan::{
+    ArmSpec, LikelihoodSpec, PlannedSystem, RecallLimits, RequestSpec, SystemSpec, Workers,
+};
 use crate::registry::{SystemContext, SystemRef};
 use crate::runner::MaxWorkers;
 use crate::system::{
-    CommandSettings, CommandSystem, Layout, OpenAiProxy, OpenAiProxySettings, Reader, System,
+    CommandSettings, CommandSystem, ControlSystem, Layout, OpenAiProxy, OpenAiProxySettings,
+    Reader, System,
 };
+use crate::tap::RunTap;
 use crate::task::{LikelihoodSettings, TaskModel};
 use crate::tokens::TokenCounter;
 
@@ -31,12 +35,18 @@ pub struct Systems {
     /// What was decided about each.
     pub planned: Vec<PlannedSystem>,
     /// Each with the numbers of the systems that need it.
-    endpoints: Vec<(Endpoint, Range<usize>)>,
+    pub(super) endpoints: Vec<(Endpoint, Range<usize>)>,
     /// What is asked for where, each with the numbers of the systems that ask.
     pub(super) listings: Vec<(Listing, Range<usize>)>,
     without_likelihoods: Option<String>,
+    /// The tap that systems share, if there is one.
+    pub tap: Option<Arc<RunTap>>,
+    /// What users should know of them.
+    pub(super) notices: Vec<Notice>,
     /// What makes vectors for memories, where one needs that.
     pub(super) embedding_model: Option<String>,
+    /// How much each memory may recall.
+    pub(super) recall_limits: IndexMap<String, RecallLimits>,
     /// Whether a memory can serve one conversation only at a time.
     pub(super) one_at_a_time: bool,
 }
@@ -58,6 +68,17 @@ impl Systems {
             let users = self.systems.get(users.clone());
             (endpoint, users.unwrap_or_default())
         })
+    }
+
+    /// Makes the last system a control: the same as another, with answers of its own.
+    pub(super) fn control(&mut self, name: &str) {
+        if let (Some(system), Some(planned)) = (self.systems.last_mut(), self.planned.last_mut()) {
+            let control: Arc<dyn System> = Arc::new(ControlSystem::new(name, Arc::clone(system)));
+            let settings = control.identity().map(|identity| identity.to_json());
+            planned.settings = settings.unwrap_or(Value::Null);
+            name.clone_into(&mut planned.name);
+            *system = control;
+        }
     }
 
     /// Who answers for each system: the model that it asks for, else what answers.
@@ -82,6 +103,7 @@ impl Systems {
             kind: kind.to_owned(),
             endpoint,
             model,
+            arm: None,
             settings: settings.unwrap_or(Value::Null),
         });
         self.systems.push(system);
@@ -108,8 +130,8 @@ pub(super) struct Answerer {
 /// Where a system is asked, and for which model.
 #[derive(Clone)]
 pub(super) struct SystemEndpoint {
-    endpoint: String,
-    model: String,
+    pub(super) endpoint: String,
+    pub(super) model: String,
 }
 
 /// Whether an address may be asked for likelihoods: unless it is for chats alone.
@@ -118,9 +140,15 @@ pub fn gives_likelihoods(url: &str) -> bool {
     !path.trim_end_matches('/').ends_with("/chat/completions")
 }
 
-/// How an address is asked for likelihoods; `None` when it gives none.
-pub fn likelihood_settings(spec: &LikelihoodSpec, url: &str) -> Option<LikelihoodSettings> {
-    let enabled = spec.enabled.unwrap_or(true) && gives_likelihoods(url);
+/// How an address is asked for likelihoods; `None` when it gives none, as every API but that
+/// of completions.
+pub fn likelihood_settings(
+    spec: &LikelihoodSpec,
+    api: Api,
+    url: &str,
+) -> Option<LikelihoodSettings> {
+    let gives = api == Api::Openai && gives_likelihoods(url);
+    let enabled = spec.enabled.unwrap_or(true) && gives;
     enabled.then(|| {
         let usual = LikelihoodSettings::default();
         LikelihoodSettings {
@@ -138,7 +166,8 @@ impl Planner<'_> {
     /// Makes all systems.
     pub(super) fn systems(&self, counter: &Arc<dyn TokenCounter>) -> Result<Systems, PlanError> {
         let spec = self.spec;
-        let names = names(&spec.systems)?;
+        let targets = proxies::targets(spec)?;
+        let names = names(&proxies::named(&spec.systems, &targets))?;
         let mut built = Systems::default();
         let n_layers = spec
             .systems
@@ -146,8 +175,16 @@ impl Planner<'_> {
             .filter(|one| one.system.is_some())
             .count();
         let mut answerer: Option<Answerer> = None;
-        for (system, name) in spec.systems.iter().zip(&names) {
-            if let Some(url) = &system.proxy {
+        built.tap = self.run_tap()?;
+        if let Some(tap) = built.tap.clone()
+            && proxies::is_asked(spec, ArmSpec::Direct)
+        {
+            self.direct_arm(&mut built, &tap, &names)?;
+        }
+        for ((system, target), name) in spec.systems.iter().zip(&targets).zip(&names) {
+            if let (Some(target), Some(tap)) = (target, built.tap.clone()) {
+                self.proxy_arms(&mut built, &tap, system, target, name)?;
+            } else if let Some(url) = &system.proxy {
                 let requests = system.requests_over(&spec.requests);
                 let made = self.endpoint(&mut built, url, name, &requests, 1)?;
                 built.push(made.system, "endpoint", made.asked);
@@ -229,25 +266,23 @@ impl Planner<'_> {
         }
     }
 
-    /// Makes the endpoint of the next `users` systems.
-    fn endpoint(
+    /// How an endpoint is asked.
+    pub(super) fn endpoint_settings(
         &self,
-        built: &mut Systems,
         url: &str,
         name: &str,
         requests: &RequestSpec,
-        users: usize,
-    ) -> Result<Answerer, PlanError> {
-        let users = built.systems.len()..built.systems.len() + users;
+    ) -> Result<OpenAiProxySettings, PlanError> {
         let model = requests.model.clone();
         let model = model.unwrap_or_else(|| defaults::DEFAULT_MODEL.to_owned());
         let mut generation = generation(requests);
         if let Some(seed) = self.spec.memory.as_ref().and_then(|memory| memory.seed) {
             generation.insert("seed".to_owned(), Value::from(seed));
         }
-        let settings = OpenAiProxySettings {
-            model: model.clone(),
+        Ok(OpenAiProxySettings {
+            model,
             name: Some(name.to_owned()),
+            api: requests.api.unwrap_or_default(),
             api_key: self.key(requests)?,
             system_prompt: requests.system_prompt.clone(),
             layout: requests.layout.unwrap_or_default(),
@@ -260,10 +295,24 @@ impl Planner<'_> {
             stream: requests.stream.unwrap_or(false),
             pace: Some(Arc::clone(&self.pace)),
             ..OpenAiProxySettings::new(url)
-        };
+        })
+    }
+
+    /// Makes the endpoint of the next `users` systems.
+    fn endpoint(
+        &self,
+        built: &mut Systems,
+        url: &str,
+        name: &str,
+        requests: &RequestSpec,
+        users: usize,
+    ) -> Result<Answerer, PlanError> {
+        let users = built.systems.len()..built.systems.len() + users;
+        let settings = self.endpoint_settings(url, name, requests)?;
+        let model = settings.model.clone();
         built.ask_for(Listing::of(&settings), users.clone());
         let (system, endpoint): (Arc<dyn System>, Endpoint) = if self.has_tasks() {
-            let likelihoods = likelihood_settings(&self.spec.likelihoods, url);
+            let likelihoods = likelihood_settings(&self.spec.likelihoods, settings.api, url);
             let gives = likelihoods.is_some();
             let model = TaskModel::new(settings, likelihoods)?;
             let endpoint = model.endpoint().clone();
@@ -310,7 +359,7 @@ impl Planner<'_> {
         body
     }
 
-    fn has_tasks(&self) -> bool {
+    pub(super) fn has_tasks(&self) -> bool {
         self.spec.benchmarks.iter().any(|one| one.task.is_some())
     }
 
@@ -320,31 +369,33 @@ impl Planner<'_> {
         command: &str,
         name: &str,
     ) -> Result<Arc<dyn System>, PlanError> {
-        let settings = self.command_settings(system, command, name)?;
+        let command = CommandSettings::parse(command)?;
+        let settings = self.command_settings(system, command, name);
         Ok(Arc::new(CommandSystem::new(settings)?))
     }
 
     pub(super) fn command_settings(
         &self,
         system: &SystemSpec,
-        command: &str,
+        command: CommandSettings,
         name: &str,
-    ) -> Result<CommandSettings, PlanError> {
+    ) -> CommandSettings {
         let requests = system.requests_over(&self.spec.requests);
         let workers = self.spec.limits.max_workers.unwrap_or(Workers::Number(1));
-        let mut settings = CommandSettings::parse(command)?;
+        let mut settings = command;
         settings.name = Some(name.to_owned());
         settings.processes = MaxWorkers::from(workers).most();
         settings.version.clone_from(&system.version);
         settings.timeout = timeout(&requests);
         // The child inherits them, and may well print them when it fails.
         let named = requests.api_key_env.as_deref();
-        let keys = named.into_iter().chain([defaults::API_KEY_ENV]);
+        let usual = Api::ALL.map(Api::key_variable);
+        let keys = named.into_iter().chain(usual);
         settings.secrets = keys
             .filter_map(|name| (self.around.variable)(name))
             .map(Secret::new)
             .collect();
-        Ok(settings)
+        settings
     }
 
     /// The key, from the variable that is meant to hold it. Only a variable that was
@@ -354,17 +405,27 @@ impl Planner<'_> {
     }
 }
 
-pub(super) fn key(
+/// The key for judges, which are asked as chat completions whatever the systems speak.
+pub(super) fn judge_key(
     requests: &RequestSpec,
     variable: &super::surroundings::Variable,
 ) -> Result<Option<Secret>, PlanError> {
-    let name = requests
-        .api_key_env
-        .as_deref()
-        .unwrap_or(defaults::API_KEY_ENV);
+    let requests = RequestSpec {
+        api: None,
+        ..requests.clone()
+    };
+    key(&requests, variable)
+}
+
+fn key(
+    requests: &RequestSpec,
+    variable: &super::surroundings::Variable,
+) -> Result<Option<Secret>, PlanError> {
+    let usual = requests.api.unwrap_or_default().key_variable();
+    let name = requests.api_key_env.as_deref().unwrap_or(usual);
     match variable(name) {
         Some(key) => Ok(Some(Secret::new(key))),
-        None if name == defaults::API_KEY_ENV => Ok(None),
+        None if name == usual => Ok(None),
         // Often it is the key itself, which must not be shown.
         None if !mask::names_variable(name) => Err(PlanError::new(
             "`--api-key-env` takes the name of a variable, and what it was given is none",
@@ -451,9 +512,10 @@ pub(super) fn names(systems: &[SystemSpec]) -> Result<Vec<String>, PlanError> {
 }
 
 fn with_port(url: &str) -> String {
-    match Endpoint::parse(url) {
-        Ok(endpoint) => endpoint.authority(),
-        Err(_) => url.to_owned(),
+    let mut read = Api::ALL.iter().map(|api| Endpoint::of(*api, url));
+    match read.find_map(Result::ok) {
+        Some(endpoint) => endpoint.authority(),
+        None => url.to_owned(),
     }
 }
 

@@ -18,7 +18,9 @@ use crate::metric::{
     CompressionRatio, CostOfPass, DEFAULT_THRESHOLD, Latency, MeanScore, Metric, PassRate,
     PerDatasetBreakdown,
 };
-use crate::report::{CsvReport, JsonReport, JsonlReport, MarkdownReport, TableReport};
+use crate::report::{
+    CsvReport, JsonReport, JsonlReport, JunitReport, MarkdownReport, PageReport, TableReport,
+};
 use crate::system::ContextLayer;
 use crate::system::transform::{Budget, Dedup, Extractive, Keep, Passthrough, Transform, Truncate};
 use crate::text::rouge::RougeTokens;
@@ -417,4 +419,20 @@ fn reporters(registry: &mut Registry) {
     reporters.register("json", "the whole result as JSON", Arc::new(JsonReport));
     reporters.register("jsonl", "one JSON object per row", Arc::new(JsonlReport));
     reporters.register("csv", "one CSV record per row", Arc::new(CsvReport));
+    #[cfg(feature = "parquet")]
+    reporters.register(
+        "parquet",
+        "rows as a Parquet file, for data frames and SQL",
+        Arc::new(crate::report::ParquetReport),
+    );
+    reporters.register(
+        "junit",
+        "JUnit XML: a test case per gate, and per benchmark and system",
+        Arc::new(JunitReport),
+    );
+    reporters.register(
+        "html",
+        "a page with charts and rows, one file",
+        Arc::new(PageReport::default()),
+    );
 }

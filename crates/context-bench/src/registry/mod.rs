@@ -21,6 +21,7 @@ pub use code_execution::code_execution;
 pub use judge::{judge_settings, llm_judge, needs_more, official_judge, official_judge_settings};
 pub use names::{Names, UnknownName};
 pub use open::OpenedDataset;
+pub(crate) use params::split_label;
 pub use params::{ParamError, Params, SystemRef};
 
 use crate::dataset::catalog::{DatasetCatalog, HubAccess};

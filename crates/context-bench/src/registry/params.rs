@@ -21,18 +21,25 @@ pub struct SystemRef {
     pub params: Params,
 }
 
+/// A label before the name apart from the rest: `LABEL=NAME:key=value`. Without one, all of it
+/// is both.
+pub(crate) fn split_label(typed: &str) -> (&str, &str) {
+    let colon = typed.find(':').unwrap_or(typed.len());
+    let (label, reference) = match typed.find('=') {
+        Some(equals) if equals < colon => (&typed[..equals], &typed[equals + 1..]),
+        _ => (typed, typed),
+    };
+    (label.trim(), reference.trim())
+}
+
 impl FromStr for SystemRef {
     type Err = ParamError;
 
     fn from_str(typed: &str) -> Result<Self, ParamError> {
-        let colon = typed.find(':').unwrap_or(typed.len());
-        let (label, reference) = match typed.find('=') {
-            Some(equals) if equals < colon => (&typed[..equals], &typed[equals + 1..]),
-            _ => (typed, typed),
-        };
+        let (label, reference) = split_label(typed);
         let (name, params) = reference.split_once(':').unwrap_or((reference, ""));
         Ok(Self {
-            label: label.trim().to_owned(),
+            label: label.to_owned(),
             name: name.trim().to_owned(),
             params: Params::parse(name, params)?,
         })

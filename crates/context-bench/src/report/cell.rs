@@ -27,6 +27,7 @@ pub(super) fn usual(measurement: &Measurement) -> String {
         Unit::Share => percent(measurement),
         Unit::Tokens => tokens(measurement),
         Unit::Seconds => seconds(measurement.value),
+        Unit::Money => super::cost::amount(measurement.value),
         Unit::Number if measurement.n.is_some() || measurement.stderr.is_some() => {
             score(measurement)
         }

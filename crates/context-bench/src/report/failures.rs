@@ -1,15 +1,11 @@
 //! What went wrong, summed up: one line per system, kind and message.
 
-use indexmap::IndexMap;
-
 use super::cell;
 use crate::model::{Counts, ExampleId};
 use crate::result::EvalResult;
 
 /// How many different problems are listed per system.
 const MAX_LINES: usize = 4;
-/// How many examples are named per problem.
-const MAX_IDS: usize = 3;
 /// How much of an id is shown.
 const MAX_ID: usize = 60;
 /// How much of a message is shown; rows hold the whole.
@@ -18,35 +14,19 @@ const MAX_MESSAGE: usize = 240;
 /// Lines such as `proxy: 3 of 200 failed (rate_limited): … [q1, q7, q9]`.
 pub(super) fn lines(result: &EvalResult) -> Vec<String> {
     let mut lines = Vec::new();
+    let problems = result.problems();
     for (name, counts) in &result.counts {
         let system = cell::plain(name);
-        let mut groups: IndexMap<(String, &str), Vec<&ExampleId>> = IndexMap::new();
-        for row in result.rows_of(name) {
-            if let Some(failure) = &row.failure {
-                let key = (
-                    format!("failed ({})", failure.kind),
-                    failure.message.as_str(),
-                );
-                groups.entry(key).or_default().push(&row.example_id);
-            }
-            // One evaluator that fails leaves the same reason on all its scores.
-            let mut reasons: Vec<&str> = row.scores.unscored().map(|(_, reason)| reason).collect();
-            reasons.dedup();
-            for reason in reasons {
-                let key = ("not fully scored".to_owned(), reason);
-                groups.entry(key).or_default().push(&row.example_id);
-            }
-        }
-        groups.sort_by(|_, a, _, b| b.len().cmp(&a.len()));
+        let groups = problems.of(name);
         let n_groups = groups.len();
-        for ((what, message), ids) in groups.into_iter().take(MAX_LINES) {
-            let shown = |id: &&ExampleId| cell::shorten(&id.to_string(), MAX_ID);
-            let mut named: Vec<String> = ids.iter().take(MAX_IDS).map(shown).collect();
-            if ids.len() > MAX_IDS {
+        for ((what, message), problem) in groups.into_iter().take(MAX_LINES) {
+            let shown = |id: &ExampleId| cell::shorten(&id.to_string(), MAX_ID);
+            let mut named: Vec<String> = problem.named.iter().map(shown).collect();
+            if problem.rows > named.len() {
                 named.push("…".into());
             }
             let message = cell::shorten(message, MAX_MESSAGE);
-            let (n, planned) = (ids.len(), counts.planned);
+            let (n, planned) = (problem.rows, counts.planned);
             lines.push(format!(
                 "{system}: {n} of {planned} {what}: {message} [{}]",
                 named.join(", ")

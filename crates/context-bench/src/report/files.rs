@@ -1,8 +1,9 @@
-//! Reports for programs: JSON, JSON lines and CSV.
+//! Reports for programs: JSON, JSON lines, CSV and Parquet.
 
 use std::io::{self, Write};
 
 use super::Reporter;
+use crate::model::TextsKept;
 use crate::result::EvalResult;
 
 /// The whole result as strict JSON.
@@ -15,8 +16,12 @@ impl Reporter for JsonReport {
         out.write_all(b"\n")
     }
 
-    fn writes_rows(&self) -> bool {
-        true
+    fn texts(&self) -> TextsKept {
+        TextsKept::Answers
+    }
+
+    fn needs_rows(&self) -> bool {
+        false
     }
 }
 
@@ -29,8 +34,16 @@ impl Reporter for JsonlReport {
         result.write_jsonl(out)
     }
 
-    fn writes_rows(&self) -> bool {
+    fn texts(&self) -> TextsKept {
+        TextsKept::Answers
+    }
+
+    fn only_rows(&self) -> bool {
         true
+    }
+
+    fn needs_rows(&self) -> bool {
+        false
     }
 }
 
@@ -43,7 +56,43 @@ impl Reporter for CsvReport {
         result.write_csv(out)
     }
 
-    fn writes_rows(&self) -> bool {
+    fn texts(&self) -> TextsKept {
+        TextsKept::Answers
+    }
+
+    fn only_rows(&self) -> bool {
         true
+    }
+
+    fn needs_rows(&self) -> bool {
+        false
+    }
+}
+
+/// A Parquet file with one row per row.
+#[cfg(feature = "parquet")]
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ParquetReport;
+
+#[cfg(feature = "parquet")]
+impl Reporter for ParquetReport {
+    fn write(&self, result: &EvalResult, out: &mut dyn Write) -> io::Result<()> {
+        result.write_parquet(out)
+    }
+
+    fn texts(&self) -> TextsKept {
+        TextsKept::Answers
+    }
+
+    fn only_rows(&self) -> bool {
+        true
+    }
+
+    fn needs_rows(&self) -> bool {
+        false
+    }
+
+    fn is_text(&self) -> bool {
+        false
     }
 }

@@ -4,7 +4,7 @@
 use indexmap::{IndexMap, IndexSet};
 use serde_json::Value;
 
-use super::cell;
+use super::{cell, cost, wire};
 use crate::model::{Counts, JudgeUsage};
 use crate::result::EvalResult;
 
@@ -28,6 +28,7 @@ fn parts(result: &EvalResult) -> Vec<String> {
     parts.extend(answered_by(result));
     parts.extend(asked_with(result));
     parts.extend(token_source(result));
+    parts.extend(cost::basis(result));
     parts.extend(latency_notes(result));
     let total = |count: fn(&Counts) -> u64| result.counts.values().map(count).sum::<u64>();
     let requests = total(|counts| counts.requests);
@@ -128,12 +129,8 @@ fn asked_with(result: &EvalResult) -> Option<String> {
 
 /// Whose tokens the figures are, and what savings are compared with.
 fn token_source(result: &EvalResult) -> Option<String> {
-    let tokens = || {
-        let replies = result.rows.iter().filter_map(|row| row.reply.as_deref());
-        replies.filter(|reply| reply.tokens.prompt.is_some())
-    };
-    let reported = tokens().any(|reply| reply.tokens.reported);
-    let is_counted = tokens().any(|reply| !reply.tokens.reported);
+    let shape = result.shape();
+    let (reported, is_counted) = (shape.has_reported, shape.has_counted);
     let tokenizer = result.provenance.get("tokenizer").and_then(Value::as_str)?;
     let fields = result
         .provenance
@@ -150,6 +147,10 @@ fn token_source(result: &EvalResult) -> Option<String> {
         .summary
         .values()
         .any(|s| s.value("tokens_saved").is_some());
+    if let Some(saving) = wire::saving(result, tokenizer).filter(|_| shows_saving) {
+        let source = if reported { "tokens as reported, " } else { "" };
+        return Some(format!("{source}{saving}"));
+    }
     let baseline = result.provenance.get("baseline").and_then(Value::as_str);
     let against = || match (baseline, result.summary.keys().next()) {
         (Some(name), _) => format!(", saved against {}", cell::shorten(name, 30)),

@@ -3,7 +3,8 @@
 
 use indexmap::IndexSet;
 
-use super::{cell, memory};
+use super::memory::MemoryReport;
+use super::{cell, cost};
 use crate::result::EvalResult;
 
 /// What stands where, before it has a form.
@@ -17,10 +18,12 @@ pub(super) struct Grid<'a> {
 impl<'a> Grid<'a> {
     /// The grid of a result; there may be no metrics.
     pub(super) fn of(result: &'a EvalResult) -> Self {
+        let memory = MemoryReport::of(result);
         let all = result.summary.values();
         let metrics: IndexSet<&str> = all
             .flat_map(|summary| summary.iter().map(|(name, _)| name))
-            .filter(|metric| !memory::is_shown(result, metric))
+            .filter(|metric| !cost::shows(metric))
+            .filter(|metric| !memory.as_ref().is_some_and(|memory| memory.shows(metric)))
             .collect();
         let rows = result.summary.iter().map(|(system, summary)| {
             let cell = |metric: &&str| summary.get(metric).map_or(cell::NONE.into(), cell::usual);

@@ -1,6 +1,8 @@
 //! An HTML table for notebooks and pages: the summary, and what went wrong.
 
-use super::{cell, failures, grid::Grid, memory, quoted, tasks};
+use super::memory::{MemoryReport, MemoryTable};
+use super::wire;
+use super::{cell, comparison, cost, failures, grid::Grid, quoted, tasks};
 use crate::result::EvalResult;
 use crate::text::visible::visible;
 
@@ -22,6 +24,11 @@ impl HtmlTable {
         };
         html += &figures(result);
         html += &memory_tables(result);
+        html += &cost_table(result);
+        html += &wire_table(result);
+        if let Some(found) = &result.comparison {
+            html += &comparison::html(found);
+        }
         if let Some(part_of) = result.part_of() {
             html += &format!("<p><strong>{}</strong></p>", escape(&part_of));
         }
@@ -62,8 +69,34 @@ fn table(grid: &Grid<'_>, result: &EvalResult) -> String {
 
 /// The tables of a run of memories, and what its scores rest on.
 fn memory_tables(result: &EvalResult) -> String {
+    let Some(memory) = MemoryReport::of(result) else {
+        return String::new();
+    };
+    let tables: String = memory.tables().iter().map(side_table).collect();
+    tables + &format!("<p>{}</p>", escape(&memory.basis()))
+}
+
+/// What systems cost, and by which prices.
+fn cost_table(result: &EvalResult) -> String {
+    let table: String = cost::table(result).iter().map(side_table).collect();
+    match cost::basis(result) {
+        Some(basis) if !table.is_empty() => table + &format!("<p>{}</p>", escape(&basis)),
+        _ => table,
+    }
+}
+
+/// What a tap saw, and what arms are judged by.
+fn wire_table(result: &EvalResult) -> String {
+    let table: String = wire::table(result).iter().map(side_table).collect();
+    let lines = wire::lines(result);
+    let lines = lines.iter().map(|line| format!("<p>{}</p>", escape(line)));
+    table + &lines.collect::<String>()
+}
+
+/// A table beside the summary.
+fn side_table(table: &MemoryTable) -> String {
     let mut html = String::new();
-    for table in memory::tables(result) {
+    {
         let head = table.header.iter();
         let head: String = head
             .map(|text| format!("<th>{}</th>", escape(text)))
@@ -81,9 +114,6 @@ fn memory_tables(result: &EvalResult) -> String {
             html += "</tr>";
         }
         html += "</tbody></table>";
-    }
-    for line in memory::lines(result) {
-        html += &format!("<p>{}</p>", escape(&line));
     }
     html
 }
@@ -145,7 +175,7 @@ fn figures(result: &EvalResult) -> String {
     html
 }
 
-fn escape(text: &str) -> String {
+pub(super) fn escape(text: &str) -> String {
     visible(text)
         .replace('&', "&amp;")
         .replace('<', "&lt;")

@@ -6,7 +6,9 @@
 
 use std::io::{self, Write};
 
-use super::{Reporter, cell, failures, grid::Grid, memory, quoted, tasks};
+use super::memory::{MemoryReport, MemoryTable};
+use super::wire;
+use super::{Reporter, cell, comparison, cost, failures, gates, grid::Grid, quoted, sweep, tasks};
 use crate::result::EvalResult;
 use crate::text::stringify::python_str;
 use crate::text::visible::visible;
@@ -48,11 +50,18 @@ impl MarkdownReport {
         lines.push(String::new());
         lines.extend(figures(result));
         lines.extend(memory_tables(result));
+        lines.extend(cost_table(result));
+        lines.extend(wire_table(result));
+        if let Some(found) = &result.comparison {
+            lines.extend(comparison::markdown(found));
+        }
+        lines.extend(sweep::markdown(result));
+        lines.extend(gates::markdown(&result.gates));
         lines.extend(counts(result));
         if !result.timing.is_empty() {
             lines.extend(["## Timing".to_owned(), String::new()]);
             for (system, seconds) in &result.timing {
-                let system = cell::plain(system);
+                let system = text(system);
                 lines.push(format!("- **{system}**: {seconds:.2}s"));
             }
             lines.push(String::new());
@@ -62,7 +71,7 @@ impl MarkdownReport {
             .keys()
             .filter_map(|system| {
                 let who = result.answered_by(system)?;
-                let (system, who) = (cell::plain(system), cell::plain(who));
+                let (system, who) = (text(system), text(who));
                 Some(format!("- **{system}**: {who}"))
             })
             .collect();
@@ -72,7 +81,7 @@ impl MarkdownReport {
             lines.push(String::new());
         }
         if let Some(part_of) = result.part_of() {
-            lines.extend([format!("**{part_of}**"), String::new()]);
+            lines.extend([format!("**{}**", text(&part_of)), String::new()]);
         }
         if !result.config.is_empty() {
             let n = result.config.get("num_examples").map(python_str);
@@ -89,12 +98,49 @@ impl Reporter for MarkdownReport {
     fn write(&self, result: &EvalResult, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "{}", self.render(result))
     }
+
+    fn needs_rows(&self) -> bool {
+        false
+    }
 }
 
 /// The tables of a run of memories, and what its scores rest on.
 fn memory_tables(result: &EvalResult) -> Vec<String> {
+    let Some(memory) = MemoryReport::of(result) else {
+        return Vec::new();
+    };
+    let mut lines: Vec<String> = memory.tables().iter().flat_map(side_table).collect();
+    lines.extend([text(&memory.basis()), String::new()]);
+    lines
+}
+
+/// What systems cost, and by which prices.
+fn cost_table(result: &EvalResult) -> Vec<String> {
+    let table = cost::table(result);
+    let mut lines: Vec<String> = table.iter().flat_map(side_table).collect();
+    if let Some(basis) = cost::basis(result).filter(|_| !lines.is_empty()) {
+        lines.extend([text(&basis), String::new()]);
+    }
+    lines
+}
+
+/// What a tap saw, and what arms are judged by.
+fn wire_table(result: &EvalResult) -> Vec<String> {
+    let table = wire::table(result);
+    let mut lines: Vec<String> = table.iter().flat_map(side_table).collect();
+    for line in wire::lines(result) {
+        lines.push(format!("- {}", text(&line)));
+    }
+    if lines.last().is_some_and(|line| !line.is_empty()) {
+        lines.push(String::new());
+    }
+    lines
+}
+
+/// A table beside the summary.
+fn side_table(table: &MemoryTable) -> Vec<String> {
     let mut lines = Vec::new();
-    for table in memory::tables(result) {
+    {
         lines.extend([format!("## {}", table.title), String::new()]);
         let cells = |cells: &[String]| {
             let cells: Vec<String> = cells.iter().map(|text| escape(text)).collect();
@@ -108,9 +154,6 @@ fn memory_tables(result: &EvalResult) -> Vec<String> {
         lines.push(format!("|{}|", dashes.collect::<Vec<_>>().join("|")));
         lines.extend(table.rows.iter().map(|row| cells(row)));
         lines.push(String::new());
-    }
-    for line in memory::lines(result) {
-        lines.extend([cell::plain(&line).into_owned(), String::new()]);
     }
     lines
 }
@@ -139,7 +182,7 @@ fn figures(result: &EvalResult) -> Vec<String> {
     }
     for own in quoted::by_value(result) {
         let (dataset, figure, values) = (own.dataset, own.figure, own.values);
-        let title = format!("### {}: {}", cell::plain(dataset), cell::plain(figure));
+        let title = format!("### {}: {}", text(dataset), text(figure));
         head(title, "Value", &mut lines);
         for (value, cells) in values {
             let cells = cells.iter().map(|one| match one {
@@ -154,7 +197,7 @@ fn figures(result: &EvalResult) -> Vec<String> {
     let rules = quoted::notes(result)
         .into_iter()
         .chain(quoted::rules(result));
-    let rules: Vec<String> = rules.map(|line| format!("- {line}")).collect();
+    let rules: Vec<String> = rules.map(|line| format!("- {}", text(&line))).collect();
     if !rules.is_empty() {
         lines.extend(["## Rules".to_owned(), String::new()]);
         lines.extend(rules);
@@ -218,13 +261,60 @@ fn counts(result: &EvalResult) -> Vec<String> {
     lines.push(String::new());
     let failures = failures::lines(result);
     if !failures.is_empty() {
-        lines.extend(failures.into_iter().map(|line| format!("- {line}")));
+        lines.extend(failures.iter().map(|line| format!("- {}", text(line))));
         lines.push(String::new());
     }
     lines
 }
 
 /// A pipe inside a cell would open a new one, a newline would end the table.
-fn escape(text: &str) -> String {
-    cell::plain(text).replace('|', "\\|")
+pub(super) fn escape(words: &str) -> String {
+    text(words).replace('|', "\\|")
+}
+
+/// Text from outside on one line, in which Markdown finds no HTML, link or image, and GitHub nobody
+/// to notify and no issue to refer to.
+pub(super) fn text(words: &str) -> String {
+    let plain = cell::plain(words);
+    let mut out = String::with_capacity(plain.len());
+    let mut chars = plain.chars().peekable();
+    let mut before = ' ';
+    while let Some(c) = chars.next() {
+        let next = chars.peek().copied().unwrap_or(' ');
+        let is_word = |c: char| c.is_alphanumeric() || c == '_';
+        match c {
+            // What begins a tag or a comment; `<0.001` does not.
+            '<' if next.is_alphabetic() || "/!?".contains(next) => out += "&lt;",
+            ']' if next == '(' => out += "]\\",
+            // A space without width: the text looks the same, and is nobody's name.
+            '@' if !is_word(before) && is_word(next) => out += "@&#8203;",
+            '#' if next.is_ascii_digit() => out += "#&#8203;",
+            c => out.push(c),
+        }
+        before = c;
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_from_outside_is_only_text() {
+        for (words, expected) in [
+            ("exact_match", "exact_match"),
+            ("a | b\nc", "a \\| b c"),
+            ("<img src=x> p <0.001", "&lt;img src=x> p <0.001"),
+            ("![x](http://e)", "![x]\\(http://e)"),
+            ("ask @octocat!", "ask @&#8203;octocat!"),
+            ("me@host.example, 3 @ 4", "me@host.example, 3 @ 4"),
+            (
+                "see org/repo#12 and C# 8",
+                "see org/repo#&#8203;12 and C# 8",
+            ),
+        ] {
+            assert_eq!(escape(words), expected);
+        }
+    }
 }

@@ -10,8 +10,10 @@ use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
 use indexmap::IndexSet;
 use serde_json::Value;
 
-use super::memory::{self, MemoryTable};
-use super::{Reporter, cell, failures, footer, quoted, tasks};
+use super::memory::{self, MemoryReport, MemoryTable};
+use super::{
+    Reporter, cell, comparison, cost, failures, footer, gates, quoted, sweep, tasks, wire,
+};
 use crate::model::Summary;
 use crate::result::EvalResult;
 use crate::text::visible::visible;
@@ -31,6 +33,8 @@ impl Default for TableReport {
 
 /// From this width on there is room for the 95th percentile.
 const WIDE: u16 = 90;
+/// From this width on there is room for how sure the front is.
+const WIDER: u16 = 100;
 /// How many lines a screen has.
 const SCREEN: usize = 24;
 /// Prefix of the keys of a per-dataset breakdown.
@@ -47,30 +51,48 @@ impl TableReport {
     /// The report as text.
     pub fn render(&self, result: &EvalResult) -> String {
         let mut parts = tasks::tables(result);
+        let memory = MemoryReport::of(result);
         if result.summary.is_empty() {
             parts.push("No results to report.".to_owned());
         } else {
             let columns = all_columns(result);
-            let others = self.others(result, &columns);
+            let others = self.others(result, &columns, memory.as_ref());
             parts.push(self.main_table(result, &self.shown(result, columns)));
             parts.extend(self.breakdown(result));
             parts.extend(self.figures(result));
-            parts.extend(self.memory(result));
+            parts.extend(
+                memory
+                    .iter()
+                    .flat_map(|memory| self.tables(memory.tables())),
+            );
+            parts.extend(self.tables(cost::table(result)));
+            parts.extend(self.tables(wire::table(result)));
+            parts.push(wire::lines(result).join("\n"));
             parts.extend(others);
+        }
+        let width = usize::from(self.width);
+        if let Some(found) = &result.comparison {
+            parts.extend(comparison::tables(found, width));
         }
         let failures = failures::lines(result);
         if !failures.is_empty() {
             parts.push(failures.join("\n"));
         }
         let width = usize::from(self.width);
+        parts.extend(sweep::parts(result, width));
+        let gates = gates::lines(&result.gates).into_iter();
+        let gates: Vec<String> = gates.map(|line| footer::wrapped(&line, width)).collect();
+        parts.push(gates.join("\n"));
         let quoted = [quoted::compact, quoted::notes, quoted::rules];
         let quoted = quoted.into_iter().flat_map(|lines| lines(result));
         let quoted: Vec<String> = quoted.map(|line| footer::wrapped(&line, width)).collect();
         parts.push(quoted.join("\n"));
-        let memory = memory::lines(result);
-        let memory = memory.iter().map(|line| footer::wrapped(line, width));
-        parts.extend(memory);
+        parts.extend(memory.map(|memory| footer::wrapped(&memory.basis(), width)));
         parts.push(footer::lines(result, width));
+        // What a user can act on is read last.
+        if let Some(found) = &result.comparison {
+            parts.push(comparison::sentences(found, width));
+        }
         parts.retain(|part| !part.is_empty());
         visible(&(parts.join("\n\n") + "\n")).into_owned()
     }
@@ -78,7 +100,7 @@ impl TableReport {
     /// As much of the report as a screen shows, under a line with what it is about.
     pub fn overview(&self, result: &EvalResult) -> String {
         let count = |n: usize, what| cell::counted(i64::try_from(n).unwrap_or(i64::MAX), what);
-        let (rows, systems) = (result.rows.len(), result.summary.len());
+        let (rows, systems) = (result.n_rows(), result.summary.len());
         let head = format!("{}, {}", count(rows, "row"), count(systems, "system"));
         let report = self.render(result);
         let lines: Vec<&str> = report.trim_end().lines().collect();
@@ -107,6 +129,7 @@ impl TableReport {
         };
         columns.retain(|column| match column.keys[0] {
             shown @ "latency_p95" => self.width >= WIDE && is_there(shown),
+            shown @ "front_probability" => self.width >= WIDER && has_value(shown),
             // Where room is scarce, what is saved says enough.
             shown @ "mean_prompt_tokens" => {
                 has_value(shown) && (self.width >= WIDE || !has_value("tokens_saved"))
@@ -277,11 +300,11 @@ impl TableReport {
         Some(table.trim_fmt())
     }
 
-    /// The tables of a run of memories, each as wide as there is room for.
-    fn memory(&self, result: &EvalResult) -> Vec<String> {
+    /// Tables beside the summary, each as wide as there is room for.
+    fn tables(&self, tables: impl IntoIterator<Item = MemoryTable>) -> Vec<String> {
         let width = usize::from(self.width);
         let fits = |table: &MemoryTable| table.width() <= width;
-        let rendered = memory::tables(result).into_iter().map(|table| {
+        let rendered = tables.into_iter().map(|table| {
             let choices = [table.transposed(), table.without_errors()];
             let narrow = table.transposed().without_errors();
             let all = std::iter::once(table).chain(choices);
@@ -298,11 +321,18 @@ impl TableReport {
     }
 
     /// Metrics that no column knows, one line each.
-    fn others(&self, result: &EvalResult, columns: &[Column]) -> Option<String> {
+    fn others(
+        &self,
+        result: &EvalResult,
+        columns: &[Column],
+        memory: Option<&MemoryReport<'_>>,
+    ) -> Option<String> {
         let known = |key: &str| {
             key.starts_with(DATASET)
                 || columns.iter().any(|column| column.keys.contains(&key))
-                || memory::is_shown(result, key)
+                || wire::shows(key)
+                || cost::shows(key)
+                || memory.is_some_and(|memory| memory.shows(key))
         };
         let others: IndexSet<&str> = keys(result).filter(|key| !known(key)).collect();
         if others.is_empty() {
@@ -391,6 +421,9 @@ fn all_columns(result: &EvalResult) -> Vec<Column> {
             &["first_token_median", "first_token_p95"],
             |s| of(s, "first_token_median", |m| cell::seconds(m.value)),
         ),
+        column("on the", "front", &["front_probability"], |s| {
+            of(s, "front_probability", cell::percent)
+        }),
         column("pareto", "rank", &["pareto_rank"], |s| {
             of(s, "pareto_rank", cell::exact)
         }),
@@ -400,6 +433,10 @@ fn all_columns(result: &EvalResult) -> Vec<Column> {
 impl Reporter for TableReport {
     fn write(&self, result: &EvalResult, out: &mut dyn Write) -> io::Result<()> {
         out.write_all(self.render(result).as_bytes())
+    }
+
+    fn needs_rows(&self) -> bool {
+        false
     }
 }
 
@@ -430,7 +467,7 @@ fn score_field(result: &EvalResult) -> Option<&str> {
     }
 }
 
-fn new_table() -> Table {
+pub(super) fn new_table() -> Table {
     let mut table = Table::new();
     let line = LineStyle::none().fill('─').junction('─');
     table.load_style(TableStyle::new().header_separator(line));
@@ -439,7 +476,7 @@ fn new_table() -> Table {
 
 /// Names to the left, numbers to the right, two spaces between columns (the
 /// empty junction is one of them).
-fn align(table: &mut Table) {
+pub(super) fn align(table: &mut Table) {
     let last = table.column_count().saturating_sub(1);
     for (i, column) in table.column_iter_mut().enumerate() {
         column.set_padding((0, if i == last { 0 } else { 1 }));

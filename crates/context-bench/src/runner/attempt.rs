@@ -1,16 +1,18 @@
 //! One example through one system, timed: the latency of a row.
 
-use std::any::Any;
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt as _;
 
 use super::stop::Stop;
 use super::timed::{CallEnd, timed};
+use crate::chat::observed;
+use crate::error::panic_message;
 use crate::model::{API_REPLY, CallStats, Example, FailureKind, Output};
 use crate::stopwatch::Stopwatch;
-use crate::system::{System, SystemError};
+use crate::system::{CallProbe, System, SystemError};
 
 /// What a call gave and when it ran.
 pub(super) struct Attempt {
@@ -20,6 +22,8 @@ pub(super) struct Attempt {
     pub(super) elapsed: Duration,
     /// The time inside the system only.
     pub(super) latency: Duration,
+    /// Who watched its calls, where somebody did.
+    pub(super) probe: Option<Arc<dyn CallProbe>>,
 }
 
 impl Attempt {
@@ -44,7 +48,10 @@ pub(super) async fn attempt(
     watch: Stopwatch,
 ) -> Option<Attempt> {
     let started = Instant::now();
-    let calling = AssertUnwindSafe(call(system, example)).catch_unwind();
+    let probe = system.observe(example);
+    let observer = probe.clone().map(CallProbe::observer);
+    let calling = observed(observer, call(system, example));
+    let calling = AssertUnwindSafe(calling).catch_unwind();
     let result = timed(&watch, calling, limit, stop).await;
     let elapsed = started.elapsed();
     let given_up = |kind, message: String| {
@@ -88,6 +95,7 @@ pub(super) async fn attempt(
         started,
         elapsed,
         latency: elapsed.saturating_sub(paused + reading.aside),
+        probe,
     })
 }
 
@@ -112,13 +120,4 @@ async fn call(system: &dyn System, example: &Example) -> Result<Output, SystemEr
         }
         _ => system.process(example).await,
     }
-}
-
-/// The text of a panic, if it has one.
-pub(crate) fn panic_message(panic: &(dyn Any + Send)) -> &str {
-    panic
-        .downcast_ref::<&str>()
-        .copied()
-        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("no message")
 }

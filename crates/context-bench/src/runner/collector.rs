@@ -131,6 +131,7 @@ impl Collector {
             gave_up,
             n_examples,
             dataset_error,
+            decisions: Vec::new(),
         }
     }
 }

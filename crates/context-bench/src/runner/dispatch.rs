@@ -13,6 +13,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use super::attempt::attempt;
 use super::breaker::Breaker;
 use super::collector::{Collector, Finished};
+use super::decisions::{Decision, Decisions, StopWhenDecided};
 use super::event::{Progress, RunEvent};
 use super::feed::Feed;
 use super::queue::Taken;
@@ -51,6 +52,8 @@ pub(crate) struct RunSettings {
     pub(crate) reuse: Option<Arc<Reuse>>,
     /// Per system: why it is not to be called.
     pub(crate) given_up: Vec<Option<Failure>>,
+    /// When the run may end before its last example.
+    pub(crate) stop_when: Option<StopWhenDecided>,
 }
 
 /// What a run produced.
@@ -69,6 +72,8 @@ pub(crate) struct Outcome {
     pub(crate) n_examples: usize,
     /// The error that ended the dataset early.
     pub(crate) dataset_error: Option<DatasetError>,
+    /// What was shown while the run went on, if it could end early.
+    pub(crate) decisions: Vec<Decision>,
 }
 
 /// Runs everything and returns when the last row is in, or the run was stopped.
@@ -96,6 +101,14 @@ pub(crate) async fn run(settings: RunSettings) -> std::io::Result<Outcome> {
                 .map_or_else(Breaker::default, Breaker::opened),
         })
         .collect();
+    let decisions = settings.stop_when.as_ref().and_then(|stop_when| {
+        let baseline = names
+            .iter()
+            .position(|name| **name == *stop_when.baseline)?;
+        // Settings are checked when the run is planned.
+        Decisions::new(stop_when, baseline, names.len()).ok()
+    });
+    let decisions = decisions.map(Arc::new);
     let queue = Feed {
         dataset: settings.dataset,
         max_examples: settings.max_examples,
@@ -115,7 +128,13 @@ pub(crate) async fn run(settings: RunSettings) -> std::io::Result<Outcome> {
     // Kept here until the last row is in: dropping the runtime drops its tasks.
     let scoring = Arc::new(ScoringRuntime::start()?);
     let dispatcher = Dispatcher {
-        work: Work::new(Arc::clone(&arms), queue, settings.reuse.is_some()),
+        work: Work::new(
+            Arc::clone(&arms),
+            queue,
+            settings.reuse.is_some(),
+            decisions.clone(),
+        ),
+        decisions: decisions.clone(),
         arms: Arc::clone(&arms),
         row_scoring: Arc::new(RowScoring {
             wiring: settings.wiring,
@@ -144,6 +163,7 @@ pub(crate) async fn run(settings: RunSettings) -> std::io::Result<Outcome> {
     progress.on_event(&RunEvent::Finished);
     let gave_up = arms.iter().map(|arm| arm.breaker.reason()).collect();
     let mut outcome = collector.into_outcome(planned, n_examples, dataset_error, gave_up);
+    outcome.decisions = decisions.map(|one| one.finish()).unwrap_or_default();
     for ((gave_up, counts), in_advance) in outcome
         .gave_up
         .iter_mut()
@@ -170,6 +190,7 @@ struct Dispatcher {
     backlog: Arc<Semaphore>,
     progress: Arc<dyn Progress>,
     stop: Stop,
+    decisions: Option<Arc<Decisions>>,
     sender: mpsc::UnboundedSender<Finished>,
 }
 
@@ -200,7 +221,16 @@ impl Dispatcher {
         tokio::select! {
             biased;
             () = self.stop.draining() => None,
+            () = self.decided() => None,
             value = future => value,
+        }
+    }
+
+    /// Waits until nobody need be asked any more.
+    async fn decided(&self) {
+        match &self.decisions {
+            Some(decisions) => decisions.over().await,
+            None => std::future::pending().await,
         }
     }
 
@@ -250,10 +280,15 @@ impl Dispatcher {
         };
         let name = Arc::clone(&self.arms[*system].name);
         let row = self.row_scoring.stored_row(*system, name, prepared, stored);
+        let row = row.await;
+        // Here and not in the collector, which takes its time: a verdict that is there spares calls.
+        if let Some(decisions) = &self.decisions {
+            decisions.scored(*system, prepared.turn, &row.row);
+        }
         let _ = self.sender.send(Finished {
             system: *system,
             position: prepared.position,
-            row: row.await,
+            row,
             span: None,
         });
         true
@@ -297,6 +332,7 @@ impl Dispatcher {
         let row_scoring = Arc::clone(&self.row_scoring);
         let sender = self.sender.clone();
         let stop = self.stop.clone();
+        let decisions = self.decisions.clone();
         let name = Arc::clone(&arm.name);
         let backlog = slot.backlog;
         self.scoring.spawn(async move {
@@ -305,6 +341,9 @@ impl Dispatcher {
                 () = stop.aborted() => return,
                 done = row_scoring.row(system, name, &prepared, source) => done,
             };
+            if let Some(decisions) = &decisions {
+                decisions.scored(system, prepared.turn, &row.row);
+            }
             // The collector outlives all senders; a failed send means a dropped run.
             let _ = sender.send(Finished {
                 system,

@@ -100,6 +100,7 @@ impl Feed {
                         bytes += size;
                         batch.sizes.push(size);
                         let mut prepared = Prepared::new(example, position, &mut tag);
+                        prepared.turn = comes;
                         // Here and not where it is needed: that thread has enough to do.
                         if let Some(reuse) = &self.reuse {
                             prepared.key = Some(reuse.key(&prepared.example, position));

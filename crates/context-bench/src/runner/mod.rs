@@ -4,9 +4,11 @@
 //! runtime; token counting and scoring run on a runtime of their own, so that
 //! CPU work never delays a reply that is being timed.
 
+mod asked_elsewhere;
 mod attempt;
 mod breaker;
 mod collector;
+mod decisions;
 mod dispatch;
 mod event;
 mod feed;
@@ -22,11 +24,12 @@ mod wiring;
 mod work;
 mod workers;
 
+pub use asked_elsewhere::AskedElsewhere;
 pub use event::{NoProgress, Progress, RunEvent};
 pub use stop::Stop;
 pub use workers::MaxWorkers;
 
-pub(crate) use attempt::panic_message;
+pub(crate) use decisions::{Decision, StopWhenDecided};
 pub(crate) use dispatch::{Outcome, RunSettings, run};
 pub(crate) use reuse::read_token_scores;
 pub(crate) use reuse::{Reuse, ReuseSettings};

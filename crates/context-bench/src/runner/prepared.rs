@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use serde_json::{Map, Value};
 
 use super::reuse::{ReusedAnswer, StoreLookup};
-use crate::model::{Example, ExampleError, ExampleId, Output};
+use crate::model::{DocumentMark, Example, ExampleError, ExampleId, Output};
 use crate::store::Key;
 use crate::tokens::{TextFields, TokenCounter, counted_texts, given_texts};
 
@@ -37,10 +37,14 @@ type FieldTokens = HashMap<Box<str>, u64>;
 pub(super) struct Prepared {
     pub(super) example: Arc<Example>,
     pub(super) position: usize,
+    /// The how manieth to be asked about.
+    pub(super) turn: usize,
     pub(super) id: ExampleId,
     pub(super) dataset: Arc<str>,
     /// Set when the example cannot be used; every system then gets a failed row.
     pub(super) problem: Option<ExampleError>,
+    /// The document that it is about.
+    pub(super) document: DocumentMark,
     /// The content address, when there is a store.
     pub(super) key: Option<Key>,
     /// Per system: what the store holds.
@@ -60,9 +64,11 @@ impl Prepared {
         };
         Self {
             position,
+            turn: position,
             id,
             dataset: Arc::clone(last_tag),
             problem,
+            document: DocumentMark::of(&example),
             key: None,
             lookups: Vec::new(),
             tokens: OnceLock::new(),

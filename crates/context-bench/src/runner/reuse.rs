@@ -10,6 +10,7 @@ use std::time::Duration;
 use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
 
+use super::asked_elsewhere::AskedElsewhere;
 use super::attempt::Attempt;
 use super::prepared::Prepared;
 use super::store_read_failures::StoreReadFailures;
@@ -17,10 +18,12 @@ use super::unanswered_rows::{StoredFailure, UnansweredRows};
 use super::wiring::Wiring;
 use crate::evaluator::Evaluator;
 use crate::memory;
-use crate::model::{CallStats, EvalRow, Example, Failure, Identity, Output, Reply, Score, Scores};
+use crate::model::{
+    CallStats, EvalRow, Example, Failure, Identity, Output, Reply, Score, Scores, WIRE, WireFacts,
+};
 use crate::store::{
-    EvaluatorEntry, FoundResponse, Key, NewOutcome, NewResponse, NewScores, Origin, OutputDelta,
-    ResponseKey, ResponseQuery, ResponseRef, Run, RunRow, RunStart, Store, StoreError,
+    EvaluatorEntry, FoundResponse, KEPT_APART, Key, NewOutcome, NewResponse, NewScores, Origin,
+    OutputDelta, ResponseKey, ResponseQuery, ResponseRef, Run, RunRow, RunStart, Store, StoreError,
     StoredResponseId, SystemEntry,
 };
 use crate::system::System;
@@ -45,6 +48,8 @@ pub(crate) struct ReuseSettings<'a> {
     pub(crate) origin: Origin,
     /// When a stored run is rescored: its rows without an answer.
     pub(crate) unanswered: Option<Arc<UnansweredRows>>,
+    /// When systems were asked in other processes: what became of it.
+    pub(crate) elsewhere: Option<Arc<AskedElsewhere>>,
 }
 
 /// The store's side of a run.
@@ -52,6 +57,8 @@ pub(crate) struct Reuse {
     store: Store,
     /// The run that rows are put under; none in a store that can only be read.
     run: Option<Run>,
+    /// What the systems are called.
+    names: Vec<String>,
     /// Per system: its key, and whether what is stored under it may be reused.
     systems: Vec<(Key, bool)>,
     /// Per evaluator the same; the token counts come last.
@@ -61,6 +68,7 @@ pub(crate) struct Reuse {
     /// The repeat under which answers are stored that cannot be reused: no run looks there.
     apart: u32,
     unanswered: Option<Arc<UnansweredRows>>,
+    elsewhere: Option<Arc<AskedElsewhere>>,
     unread: StoreReadFailures,
 }
 
@@ -84,6 +92,7 @@ impl Reuse {
             config,
             origin,
             unanswered,
+            elsewhere,
         } = settings;
         let nonce = nonce();
         // Two of them in one run are different things.
@@ -151,11 +160,16 @@ impl Reuse {
         Ok(Self {
             wanted: scorers.iter().map(|(key, _)| *key).collect(),
             apart: apart(&nonce),
+            names: system_entries
+                .iter()
+                .map(|(entry, _)| entry.name.clone())
+                .collect(),
             store,
             run,
             systems,
             scorers,
             unanswered,
+            elsewhere,
             unread: StoreReadFailures::default(),
         })
     }
@@ -168,6 +182,25 @@ impl Reuse {
         &self.store
     }
 
+    /// Whether something holds of the settings of an earlier run that had the same system; it is
+    /// given the name that the system had there.
+    pub(crate) fn any_earlier_run(
+        &self,
+        name: &str,
+        holds: impl Fn(&Map<String, Value>, &str) -> bool,
+    ) -> bool {
+        let place = self.names.iter().position(|known| known == name);
+        let Some((key, _)) = place.and_then(|place| self.systems.get(place)) else {
+            return false;
+        };
+        // What cannot be read has nothing to say.
+        let runs = self.store.runs().unwrap_or_default();
+        let own = self.run.as_ref().map(Run::id);
+        let earlier = runs.iter().filter(|run| Some(run.run.id()) != own);
+        let mut entries = earlier.flat_map(|run| run.systems.iter().map(move |one| (run, one)));
+        entries.any(|(run, one)| one.key() == *key && holds(&run.config, &one.name))
+    }
+
     /// Examples of which something could not be read, and why the first could not.
     pub(crate) fn unread(&self) -> (u64, Option<String>) {
         self.unread.summary()
@@ -176,6 +209,15 @@ impl Reuse {
     /// Looks up what is there for some examples and attaches it to them. Blocks;
     /// called from the feed's thread only.
     pub(super) fn look_up(&self, batch: &mut [Prepared], wiring: &Wiring) {
+        self.find_answers(batch, wiring);
+        if let Some(elsewhere) = &self.elsewhere {
+            for prepared in batch {
+                elsewhere.settle(prepared, &self.names);
+            }
+        }
+    }
+
+    fn find_answers(&self, batch: &mut [Prepared], wiring: &Wiring) {
         let mut wanted = Vec::new();
         let mut places = Vec::new();
         for (i, prepared) in batch.iter_mut().enumerate() {
@@ -194,7 +236,7 @@ impl Reuse {
                     prepared.lookups[system] = lookup;
                 } else if *reusable && prepared.problem.is_none() {
                     wanted.push(ResponseQuery {
-                        response: ResponseKey::new(example, *key, 0),
+                        response: ResponseKey::new(example, *key, prepared.example.repeat()),
                         scorers: &self.wanted,
                     });
                     places.push((i, system));
@@ -258,6 +300,7 @@ impl Reuse {
             scores,
             complete,
             output,
+            is_fresh: false,
         }))
     }
 
@@ -273,7 +316,10 @@ impl Reuse {
         } = kept;
         let reference: Option<ResponseRef> = match answer {
             AnswerToStore::Fresh(output) => {
-                let repeat = if output.is_lossy() { self.apart } else { 0 };
+                let repeat = match output.is_lossy() {
+                    true => self.apart.wrapping_add(prepared.example.repeat()) | KEPT_APART,
+                    false => prepared.example.repeat(),
+                };
                 let key = ResponseKey::new(example, self.systems[system].0, repeat);
                 let call = row.call.as_deref().copied();
                 self.store
@@ -292,9 +338,6 @@ impl Reuse {
             AnswerToStore::Stored(at) => Some(at.into()),
             AnswerToStore::None => None,
         };
-        let Some(run) = &self.run else {
-            return;
-        };
         if let Some(response) = reference {
             for (index, scores) in scores {
                 let scorer = self.scorers[index].0;
@@ -307,6 +350,9 @@ impl Reuse {
                     .await;
             }
         }
+        let Some(run) = &self.run else {
+            return;
+        };
         let outcome = match (reference, row.failure.as_deref()) {
             (Some(response), _) => NewOutcome::Response(response),
             (None, Some(failure)) => NewOutcome::Failed {
@@ -315,6 +361,7 @@ impl Reuse {
                 failure: failure.clone(),
                 latency: row.latency,
                 call: row.call.as_deref().copied(),
+                wire: row.wire.as_deref().map(|facts| facts.to_json().to_string()),
             },
             (None, None) => return,
         };
@@ -323,7 +370,7 @@ impl Reuse {
                 run: run.clone(),
                 system,
                 position: prepared.position,
-                repeat: 0,
+                repeat: prepared.example.repeat(),
                 example_id: row.example_id.clone(),
                 dataset: Arc::clone(&row.dataset),
                 input_tokens: row.input_tokens,
@@ -366,6 +413,8 @@ pub(super) struct ReusedAnswer {
     complete: bool,
     /// The output, when something must be scored again or the run needs its answers.
     pub(super) output: Option<Output>,
+    /// Whether it was made for this run, in another process.
+    pub(super) is_fresh: bool,
 }
 
 impl ReusedAnswer {
@@ -378,7 +427,7 @@ impl ReusedAnswer {
     pub(super) fn fill(&self, row: &mut EvalRow) {
         row.latency = self.latency;
         row.call = self.call.map(Box::new);
-        row.cached = true;
+        row.cached = !self.is_fresh;
         if let Some(Some(scores)) = self.scores.last() {
             read_token_scores(row, scores);
         }
@@ -401,6 +450,9 @@ pub(super) fn token_scores(row: &EvalRow) -> Scores {
     if row.added.is_some() {
         reply["added"] = memory::row::kept(row);
     }
+    if let Some(wire) = &row.wire {
+        reply[WIRE] = wire.to_json();
+    }
     scores.set(REPLY, Score::evidence(reply));
     scores
 }
@@ -415,6 +467,9 @@ pub(crate) fn read_token_scores(row: &mut EvalRow, scores: &Scores) {
     };
     row.reply = Reply::deserialize(&stored["reply"]).ok().map(Box::new);
     memory::row::restore(row, &stored["added"]);
+    if stored[WIRE].is_object() {
+        row.wire = WireFacts::deserialize(&stored[WIRE]).ok().map(Box::new);
+    }
     if let Some(call) = row.call.as_deref_mut() {
         let connect = stored["call"]["connect"].as_f64().unwrap_or_default();
         call.connect = Duration::try_from_secs_f64(connect).unwrap_or_default();
@@ -451,7 +506,7 @@ impl<'a> AnswerToStore<'a> {
 fn apart(nonce: &str) -> u32 {
     let digest = crate::digest::hex(nonce.as_bytes());
     let part = digest.get(..7).unwrap_or_default();
-    u32::from_str_radix(part, 16).unwrap_or_default() | 1 << 31
+    u32::from_str_radix(part, 16).unwrap_or_default() | KEPT_APART
 }
 
 /// A text that no other run has.

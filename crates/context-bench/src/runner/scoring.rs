@@ -14,19 +14,20 @@ use serde_json::json;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc;
 
-use super::attempt::{Attempt, panic_message};
+use super::attempt::Attempt;
 use super::prepared::{Counted, Prepared};
 use super::reuse::{self, AnswerToStore, Reuse, ReusedAnswer, RowToStore};
 use super::stop::Stop;
 use super::timed::timed;
 use super::unanswered_rows::StoredFailure;
 use super::wiring::Wiring;
+use crate::error::panic_message;
 use crate::evaluator::Evaluator;
 use crate::memory::{self, row::MemoryTokens};
 use crate::model::Answer as Answered;
 use crate::model::{
     CallStats, EvalRow, Failure, FailureKind, JudgeUsage, Output, Reply, RowText, Score, Scores,
-    TokenUse,
+    TokenUse, WIRE, WireFacts,
 };
 use crate::stopwatch::Stopwatch;
 use crate::tokens::{TextFields, TokenCounter};
@@ -52,8 +53,13 @@ impl RowScoring {
         source: Source,
     ) -> Row {
         let mut row = self.blank_row(name, prepared);
+        let mut source = source;
+        if let Source::Call(called) = &mut source {
+            row.wire = self.wire(called, prepared).await;
+        }
         let mut fresh = Vec::new();
         let mut judged = JudgeUsage::default();
+        let mut counts_tokens = false;
         let (output, known) = match &source {
             Source::Call(called) => {
                 row.latency = called.latency.as_secs_f64();
@@ -82,8 +88,9 @@ impl RowScoring {
                 row.latency = stored.latency;
                 row.call = stored.call.filter(CallStats::made_requests).map(Box::new);
                 row.failure = Some(Box::new(stored.failure.clone()));
+                row.wire.clone_from(&stored.wire);
                 // Nothing was sent for it this time.
-                row.cached = true;
+                row.cached = !stored.is_fresh;
                 (None, &[][..])
             }
             Source::Unread(failure) => {
@@ -96,6 +103,9 @@ impl RowScoring {
             }
         };
         if let Some(output) = output {
+            if row.wire.is_none() {
+                row.wire = WireFacts::of(output);
+            }
             let mut reply = Reply::of(output);
             let answer = without_reasoning(output);
             // Scores from when reasoning was scored with the answer are no longer right.
@@ -125,10 +135,7 @@ impl RowScoring {
                         take_memory_tokens(&mut row, &mut reply.tokens, &counted, memory);
                     }
                     row.reply = Some(Box::new(reply));
-                    memory::row::describe(&mut row, &prepared.example, Some(output));
-                    if let Some(reuse) = &self.reuse {
-                        fresh.push((reuse.tokens_scorer(), reuse::token_scores(&row)));
-                    }
+                    counts_tokens = true;
                 }
                 Err(problem) => {
                     let what = format!("tokens cannot be counted: {problem}");
@@ -140,6 +147,9 @@ impl RowScoring {
         }
         if row.added.is_none() {
             memory::row::describe(&mut row, &prepared.example, output);
+        }
+        if let Some(reuse) = self.reuse.as_ref().filter(|_| counts_tokens) {
+            fresh.push((reuse.tokens_scorer(), reuse::token_scores(&row)));
         }
         row.text = self.text(prepared, output);
         if let Some(reuse) = &self.reuse {
@@ -170,6 +180,18 @@ impl RowScoring {
         }
     }
 
+    /// What a tap saw of a call, if one did. It travels with the answer where that is kept.
+    async fn wire(&self, called: &mut Attempt, prepared: &Prepared) -> Option<Box<WireFacts>> {
+        let facts = called.probe.take()?.facts(&*self.counter).await?;
+        let is_kept = self.reuse.is_some() || self.wiring.holds_answers(&prepared.dataset);
+        if let Ok(output) = &mut called.result
+            && is_kept
+        {
+            *output = std::mem::take(output).with(WIRE, facts.to_json());
+        }
+        Some(Box::new(facts))
+    }
+
     /// The row of an answer for which the store holds everything.
     pub(super) async fn stored_row(
         &self,
@@ -180,6 +202,7 @@ impl RowScoring {
     ) -> Row {
         let mut row = EvalRow::new(name, prepared.id.clone(), Scores::new(), 0, 0);
         row.dataset = Arc::clone(&prepared.dataset);
+        row.document = prepared.document;
         stored.fill(&mut row);
         row.text = self.text(prepared, stored.output.as_ref());
         for (index, _) in self.wiring.evaluators.iter().enumerate() {
@@ -217,7 +240,7 @@ impl RowScoring {
 
     fn text(&self, prepared: &Prepared, output: Option<&Output>) -> Option<Box<RowText>> {
         let kept = self.wiring.keeps_text();
-        kept.then(|| Box::new(RowText::of(&prepared.example, output)))
+        kept.then(|| Box::new(self.wiring.row_text(&prepared.example, output)))
     }
 
     fn blank_row(&self, name: Arc<str>, prepared: &Prepared) -> EvalRow {
@@ -229,6 +252,7 @@ impl RowScoring {
         let tokens = tokens.unwrap_or_default();
         let mut row = EvalRow::new(name, prepared.id.clone(), Scores::new(), tokens, 0);
         row.dataset = Arc::clone(&prepared.dataset);
+        row.document = prepared.document;
         row
     }
 

@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::reuse::StoreLookup;
-use crate::model::{CallStats, Failure, FailureKind};
+use crate::model::{CallStats, Failure, FailureKind, WireFacts};
 use crate::store::Key;
 
 /// The rows of a stored run without an answer, by system and position.
@@ -30,6 +30,10 @@ pub(crate) struct StoredFailure {
     pub(crate) latency: f64,
     /// What the call cost besides time, when known.
     pub(crate) call: Option<CallStats>,
+    /// What a tap saw of it, if there was one.
+    pub(crate) wire: Option<Box<WireFacts>>,
+    /// Whether it failed for this run, in another process.
+    pub(crate) is_fresh: bool,
 }
 
 impl UnansweredRows {
@@ -75,6 +79,8 @@ impl UnansweredRows {
                 ),
                 latency: 0.0,
                 call: None,
+                wire: None,
+                is_fresh: false,
             }))
         })
     }

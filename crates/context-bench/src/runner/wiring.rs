@@ -5,9 +5,10 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::evaluator::Evaluator;
-use crate::model::{Example, ScoreName, Scores};
+use crate::model::{Example, Output, RowContexts, RowText, ScoreName, Scores, TextsKept};
 
 /// The evaluators of a run, and for which datasets they are.
 #[derive(Clone, Default)]
@@ -20,8 +21,14 @@ pub(crate) struct Wiring {
     common: Option<(ScoreName, String)>,
     /// Evaluators that are not to be asked, and why.
     given_up: HashMap<usize, String>,
-    keeps_text: bool,
+    texts: TextsKept,
+    /// Bytes of contexts that were kept so far, in all clones.
+    contexts: Arc<AtomicUsize>,
 }
+
+/// Most bytes of contexts that rows keep. They are shown as examples of what layers do; a run may
+/// have a thousand times as much.
+const MAX_CONTEXTS: usize = 96 * 1024 * 1024;
 
 /// How one dataset is scored.
 #[derive(Clone, Default)]
@@ -65,13 +72,33 @@ impl Wiring {
     }
 
     /// Keeps what was asked and answered with every row.
-    pub(crate) fn keep_text(&mut self, keep: bool) {
-        self.keeps_text = keep;
+    pub(crate) fn keep_text(&mut self, kept: TextsKept) {
+        self.texts = kept;
+    }
+
+    /// The same with room for contexts again, for a reader that keeps no row.
+    pub(crate) fn with_room(&self) -> Self {
+        Self {
+            contexts: Arc::default(),
+            ..self.clone()
+        }
     }
 
     /// Whether rows keep what was asked and answered.
     pub(crate) fn keeps_text(&self) -> bool {
-        self.keeps_text
+        self.texts != TextsKept::None
+    }
+
+    /// The texts of a row, with its contexts if those are kept and there is room.
+    pub(crate) fn row_text(&self, example: &Arc<Example>, output: Option<&Output>) -> RowText {
+        let mut text = RowText::of(example, output);
+        if self.texts == TextsKept::Contexts
+            && let Some(contexts) = RowContexts::of(example, output)
+        {
+            let before = self.contexts.fetch_add(contexts.size(), Ordering::Relaxed);
+            text.contexts = (before < MAX_CONTEXTS).then(|| Box::new(contexts));
+        }
+        text
     }
 
     /// Does not ask an evaluator.

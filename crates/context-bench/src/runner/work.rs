@@ -6,6 +6,7 @@
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::breaker::Breaker;
+use super::decisions::Decisions;
 use super::feed::Fed;
 use super::prepared::Prepared;
 use super::queue::{Queue, Taken};
@@ -35,6 +36,8 @@ pub(super) struct Work {
     queue: Arc<Queue<Fed>>,
     /// Whether a store may hold answers of systems that are not called any more.
     has_store: bool,
+    /// Who knows which systems need not be asked any more.
+    decisions: Option<Arc<Decisions>>,
     cursor: Mutex<Cursor>,
 }
 
@@ -48,11 +51,17 @@ struct Cursor {
 }
 
 impl Work {
-    pub(super) fn new(arms: Arc<[Arm]>, queue: Arc<Queue<Fed>>, has_store: bool) -> Self {
+    pub(super) fn new(
+        arms: Arc<[Arm]>,
+        queue: Arc<Queue<Fed>>,
+        has_store: bool,
+        decisions: Option<Arc<Decisions>>,
+    ) -> Self {
         Self {
             arms,
             queue,
             has_store,
+            decisions,
             cursor: Mutex::default(),
         }
     }
@@ -61,11 +70,19 @@ impl Work {
     pub(super) fn take(&self) -> Taken<Job> {
         let mut cursor = self.cursor();
         loop {
+            let decisions = self.decisions.as_ref();
+            cursor.over |= decisions.is_some_and(|decisions| decisions.is_over());
             if cursor.over {
                 return Taken::CallEnd;
             }
             if let Some((prepared, first)) = cursor.current.take() {
-                let next = (first..self.arms.len()).find(|system| self.wants(*system, &prepared));
+                let next = (first..self.arms.len()).find(|system| {
+                    let wanted = self.wants(*system, &prepared);
+                    if let Some(decisions) = decisions.filter(|_| !wanted) {
+                        decisions.skipped(*system, prepared.turn);
+                    }
+                    wanted
+                });
                 if let Some(system) = next {
                     cursor.n_examples += usize::from(first == 0);
                     let job = Job {
@@ -119,6 +136,10 @@ impl Work {
 
     /// A system that the runner gave up on still gets what is stored for it.
     fn wants(&self, system: usize, prepared: &Prepared) -> bool {
+        let decisions = self.decisions.as_ref();
+        if decisions.is_some_and(|decisions| decisions.is_decided(system)) {
+            return false;
+        }
         match prepared.lookups.get(system) {
             Some(StoreLookup::Answer(_) | StoreLookup::Failure(_) | StoreLookup::Unread(_)) => true,
             Some(StoreLookup::NoRow) => false,

@@ -1,5 +1,7 @@
 //! Long texts as they lie in the store: compressed above a threshold.
 
+use std::borrow::Cow;
+
 use super::error::Damaged;
 
 /// Texts up to this many bytes stay readable; compressing them would save nothing.
@@ -41,6 +43,14 @@ impl Body {
             // Streaming, because a damaged frame may claim any size.
             ZSTD => zstd::stream::decode_all(&*bytes).map_err(|_| Damaged),
             _ => Err(Damaged),
+        }
+    }
+
+    /// The same without a copy of what is no other.
+    pub(super) fn unpacked(encoding: i64, bytes: &[u8]) -> Result<Cow<'_, [u8]>, Damaged> {
+        match encoding {
+            PLAIN => Ok(Cow::Borrowed(bytes)),
+            _ => Self::unpack(encoding, bytes.to_vec()).map(Cow::Owned),
         }
     }
 

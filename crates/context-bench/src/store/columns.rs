@@ -188,8 +188,21 @@ impl<'a> RowColumns<'a> {
         Ok((columns, row.get(15)?))
     }
 
-    /// Covers the run by its id and the example by its key, not by their numbers.
+    /// Covers the run by its id and the example by its key, and that there is a response, whose own
+    /// checksum covers the same key: no number that means nothing in another file.
     pub(super) fn checksum(&self, run: &str, example: Key) -> i64 {
+        let checksum = Checksum::of("run_rows")
+            .text(Some(run))
+            .key(example)
+            .int(self.system)
+            .int(self.position)
+            .int(i64::from(self.repeat))
+            .int(i64::from(self.response.is_some()));
+        self.rest(checksum)
+    }
+
+    /// The same in format 1, which had the numbers of example and response.
+    pub(super) fn checksum_1(&self, run: &str, example: Key) -> i64 {
         let checksum = Checksum::of("run_rows")
             .text(Some(run))
             .key(example)
@@ -198,6 +211,10 @@ impl<'a> RowColumns<'a> {
             .int(i64::from(self.repeat))
             .int(self.example)
             .maybe_int(self.response);
+        self.rest(checksum)
+    }
+
+    fn rest(&self, checksum: Checksum) -> i64 {
         let checksum = match self.example_id {
             IdColumn::Int(number) => checksum.int(0).int(number),
             IdColumn::Text(text) => checksum.int(1).text(Some(text)),

@@ -24,6 +24,12 @@ pub enum StoreError {
         /// What kind of problem that is.
         cause: Cause,
     },
+    /// A bucket was named where a folder is needed.
+    #[error("`{}` is a bucket, and a store is a folder of this machine", path.display())]
+    Bucket {
+        /// What was named.
+        path: PathBuf,
+    },
     /// The store can be read but not written.
     #[error("the store `{}` can only be read: {reason}", path.display())]
     ReadOnly {
@@ -74,6 +80,14 @@ pub enum StoreError {
         /// The run.
         id: String,
     },
+    /// The process of a run could not be asked to stop.
+    #[error("run {id} was not stopped: {problem}")]
+    NotStopped {
+        /// The run.
+        id: String,
+        /// Why not.
+        problem: String,
+    },
     /// The run was removed while it went on.
     #[error("run {id} was removed from the store while it was in progress")]
     Gone {
@@ -98,6 +112,11 @@ impl Hint for StoreError {
                 Cause::Other => None,
                 cause => Some(cause.hint().into()),
             },
+            Self::Bucket { .. } => Some(
+                "buckets hold segments: run with `--shard i/n` (`0/1` for all of it); \
+                 `context-bench merge s3://… --into DIR` makes a store of them"
+                    .into(),
+            ),
             Self::ReadOnly { .. } => Some(Cause::ReadOnly.hint().into()),
             Self::Newer { .. } => Some(
                 "use the version that made the store, or another folder with `--cache-dir`".into(),
@@ -109,6 +128,7 @@ impl Hint for StoreError {
             ),
             Self::UnknownRun { .. } => Some("`context-bench runs` lists all runs".into()),
             Self::Live { .. } => Some("wait for its end, or stop it with Ctrl-C first".into()),
+            Self::NotStopped { .. } => Some("press Ctrl-C in its terminal".into()),
             Self::Gone { .. } => Some("the same command keeps it again".into()),
             Self::AmbiguousRun { runs, .. } => Some(format!("one of: {}", runs.join(", "))),
         }
@@ -177,7 +197,7 @@ impl Cause {
     }
 
     /// What an error of the file system means.
-    pub(super) fn of_io(error: &std::io::Error) -> Self {
+    pub(crate) fn of_io(error: &std::io::Error) -> Self {
         use std::io::ErrorKind;
         match error.kind() {
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {

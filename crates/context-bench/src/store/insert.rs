@@ -13,6 +13,7 @@ use super::columns::{
     CallColumns, ResponseColumns, RowColumns, example_checksum, output_checksum, scores_checksum,
     seconds,
 };
+use super::failed_wire;
 use super::key::{Key, ResponseKey};
 use super::new_entry::{
     NewEntry, NewOutcome, NewResponse, NewScores, ResponseRef, RunRow, StoredResponseId,
@@ -368,6 +369,13 @@ impl Ids {
             columns.call.retry_wait,
             columns.checksum(row.run.id.as_str(), key),
         ])?;
+        if let NewOutcome::Failed {
+            wire: Some(facts), ..
+        } = &row.outcome
+        {
+            let place = (columns.system, columns.position, columns.repeat);
+            failed_wire::put(tx, &row.run, place, facts)?;
+        }
         Ok(InsertOutcome::Yes)
     }
 }

@@ -14,6 +14,9 @@ use sha2::{Digest as _, Sha256};
 
 use crate::model::Example;
 
+/// From here on a repeat is the number of a run, for answers that are kept and never reused.
+pub(crate) const KEPT_APART: u32 = 1 << 31;
+
 /// The content address of an example, a system or an evaluator.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Key([u8; 16]);
@@ -34,6 +37,27 @@ impl Key {
         }
     }
 
+    /// The address of an example's content alone, however models are asked about it.
+    pub fn content(example: &Example) -> Self {
+        Self::of("context-bench/example/1", |encoder| {
+            encoder.members(example.content());
+        })
+    }
+
+    /// The same without an `id` that is a number: records without an id get their place in the
+    /// file for one, which another order makes another. Where nothing else says what the example
+    /// is about, the number does.
+    pub(crate) fn content_without_number(example: &Example) -> Self {
+        let is_number = |(key, value): &(&String, &Value)| *key == "id" && value.is_number();
+        let says = |key: &str| !matches!(key, "id" | "dataset" | "repeat");
+        if !example.content().any(|(key, _)| says(key)) {
+            return Self::content(example);
+        }
+        Self::of("context-bench/example/1", |encoder| {
+            encoder.members(example.content().filter(|member| !is_number(member)));
+        })
+    }
+
     /// The address of a system: its kind and every setting that can change an answer.
     pub fn system(kind: &str, settings: &Value) -> Self {
         Self::of("context-bench/system/1", |encoder| {
@@ -49,6 +73,16 @@ impl Key {
             encoder.word(b'v', u64::from(version));
             encoder.value(settings);
         })
+    }
+
+    /// The address of what several examples belong to, such as a conversation, by its name.
+    pub fn group(name: &Value) -> Self {
+        Self::of("context-bench/group/1", |encoder| encoder.value(name))
+    }
+
+    /// The address of a plan: everything that decides which rows a run has.
+    pub fn plan(parts: &Map<String, Value>) -> Self {
+        Self::of("context-bench/plan/1", |encoder| encoder.map(parts))
     }
 
     fn of<'a>(label: &str, encode: impl FnOnce(&mut Encoder<'a>)) -> Self {

@@ -160,6 +160,8 @@ pub(crate) enum NewOutcome {
         latency: f64,
         /// What the call cost besides time, when known.
         call: Option<CallStats>,
+        /// What a tap saw of it, as JSON.
+        wire: Option<String>,
     },
 }
 

@@ -16,6 +16,7 @@ use super::read_only::ReadOnly;
 use super::salvage;
 use super::schema::{self, StoreFormat};
 use super::sql;
+use super::upgrade;
 use super::wal;
 
 /// The file inside the folder.
@@ -35,6 +36,11 @@ const POLL: Duration = Duration::from_millis(2);
 /// The file of a folder's store.
 pub(super) fn file(dir: &Path) -> PathBuf {
     dir.join(FILE)
+}
+
+/// Whether this is the address of a bucket: no folder is made that is called like one.
+pub(crate) fn is_bucket(dir: &Path) -> bool {
+    dir.to_str().is_some_and(|text| text.starts_with("s3://"))
 }
 
 /// What can be done with an open file.
@@ -76,6 +82,11 @@ enum OpenProblem {
 /// Opens the store of a folder for writing; both are made when missing. A file that can
 /// be read and not written is opened for reading.
 pub(super) fn open(dir: &Path) -> Result<OpenedFile, StoreError> {
+    if is_bucket(dir) {
+        return Err(StoreError::Bucket {
+            path: dir.to_owned(),
+        });
+    }
     let unusable = |error: std::io::Error| StoreError::Unusable {
         path: dir.to_owned(),
         problem: error.to_string(),
@@ -234,7 +245,7 @@ fn connect(path: &Path, notes: &mut Vec<String>) -> Result<Connection, OpenProbl
                     found,
                 }));
             }
-            Ok((_, StoreFormat::Foreign | StoreFormat::Empty, problem)) => {
+            Ok((_, StoreFormat::Foreign | StoreFormat::Empty | StoreFormat::First, problem)) => {
                 let usual = || "its tables are not those of a store".to_owned();
                 return Err(OpenProblem::Damaged(problem.unwrap_or_else(usual)));
             }
@@ -250,7 +261,7 @@ fn try_connect(path: &Path) -> rusqlite::Result<(Connection, StoreFormat, Option
     connection.busy_handler(Some(wait))?;
     harden(&connection)?;
     match schema::inspect(&connection)? {
-        StoreFormat::Empty | StoreFormat::Ours => {}
+        StoreFormat::Empty | StoreFormat::Ours | StoreFormat::First => {}
         other => return Ok((connection, other, None)),
     }
     // A protected file is opened for reading without a word.
@@ -268,8 +279,11 @@ fn try_connect(path: &Path) -> rusqlite::Result<(Connection, StoreFormat, Option
 
     // Taking the lock also shows whether the file can be written at all.
     let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    if schema::inspect(&tx)? == StoreFormat::Empty {
-        schema::create(&tx)?;
+    let mut upgraded = None;
+    match schema::inspect(&tx)? {
+        StoreFormat::Empty => schema::create(&tx)?,
+        StoreFormat::First => upgraded = Some(upgrade::upgrade(&tx, path)?),
+        _ => {}
     }
     let found = schema::inspect(&tx)?;
     if found == StoreFormat::Ours {
@@ -286,7 +300,7 @@ fn try_connect(path: &Path) -> rusqlite::Result<(Connection, StoreFormat, Option
         }
         let _ = std::fs::remove_file(suspect(path));
     }
-    Ok((connection, found, note))
+    Ok((connection, found, upgraded.or(note)))
 }
 
 /// Copies a log of which SQLite will not read all, and says so; whether there is one.

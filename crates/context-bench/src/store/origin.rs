@@ -21,6 +21,93 @@ pub struct Origin {
     /// The run whose answers were rescored.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<SourceRun>,
+    /// Which part of a larger run this one is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shard: Option<ShardOrigin>,
+    /// What a run that shards were merged into is made of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub merge: Option<MergeOrigin>,
+}
+
+/// Which part of a larger run a run is.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ShardOrigin {
+    /// The number of the shard, from 0.
+    pub index: u32,
+    /// How many shards the run has.
+    pub count: u32,
+    /// The id of the plan that all shards share.
+    pub plan: String,
+    /// What the plan id is made of, by name, to say what differs.
+    pub parts: Map<String, Value>,
+    /// The data of the whole run; known once a shard has read all of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub data: Option<WholeData>,
+}
+
+impl ShardOrigin {
+    /// What a run is that has it, in words.
+    pub fn described(&self) -> String {
+        format!("is shard {}/{} of a larger run", self.index, self.count)
+    }
+}
+
+/// The data of a whole run, of which shards are parts.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct WholeData {
+    /// Examples, before they are repeated.
+    pub examples: u64,
+    /// Rows that every system should get.
+    pub rows: u64,
+    /// Digest of the keys of all examples, in their order.
+    pub digest: String,
+}
+
+/// What a run that shards were merged into is made of.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MergeOrigin {
+    /// The id of the plan that all shards share.
+    pub plan: String,
+    /// What the plan id is made of, by name.
+    pub parts: Map<String, Value>,
+    /// The data of the whole run, once a shard has read all of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub data: Option<WholeData>,
+    /// How many shards the run has.
+    pub shards: u32,
+    /// The shards that are not there, or did not finish.
+    pub missing: Vec<u32>,
+    /// Rows that are there, over all systems.
+    pub rows: u64,
+    /// Rows among them that failed.
+    pub failed: u64,
+    /// Rows that should be there, over all systems, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rows_planned: Option<u64>,
+}
+
+impl MergeOrigin {
+    /// Whether every row is there.
+    pub fn is_whole(&self) -> bool {
+        self.rows_planned == Some(self.rows)
+    }
+
+    /// How much is there, such as `61 of 64 shards, 93 % of rows`.
+    pub fn coverage(&self) -> String {
+        let done = u64::from(self.shards).saturating_sub(self.missing.len() as u64);
+        let shards = format!("{done} of {} shards", self.shards);
+        match self.rows_planned {
+            // Rounded down: a part is never called the whole.
+            Some(planned) if planned > 0 => {
+                let share = u128::from(self.rows) * 100 / u128::from(planned);
+                format!("{shards}, {share} % of rows")
+            }
+            _ => format!("{shards}, {} rows", self.rows),
+        }
+    }
 }
 
 /// A stored run that another one was made of.
@@ -47,6 +134,12 @@ impl Origin {
         {
             config.insert(MEMBER.into(), value);
         }
+    }
+
+    /// How it stands in the settings of a run, for those who change it later.
+    pub(crate) fn note(&self) -> Option<(&'static str, Value)> {
+        let value = serde_json::to_value(self).ok()?;
+        Some((MEMBER, value))
     }
 
     /// Takes it out of settings that are to be shown.

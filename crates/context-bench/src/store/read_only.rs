@@ -13,6 +13,7 @@ use rusqlite::{Connection, OpenFlags};
 use super::error::{Cause, StoreError, describe};
 use super::open::{harden, reader, with_suffix};
 use super::schema::{self, StoreFormat};
+use super::upgrade;
 
 /// A store that can only be read.
 pub(super) struct ReadOnly {
@@ -45,6 +46,17 @@ impl ReadOnly {
         };
         match found.map_err(|error| unusable(describe(&error), Cause::of(&error)))? {
             StoreFormat::Ours => Ok(store),
+            // Read as what it becomes, in a copy.
+            StoreFormat::First => {
+                let folder = copied(path).map_err(|error| {
+                    unusable(format!("it is of format 1: {error}"), Cause::of_io(&error))
+                })?;
+                let copy = folder.path().join("store.sqlite");
+                upgrade::upgrade_file(&copy)
+                    .map_err(|error| unusable(describe(&error), Cause::of(&error)))?;
+                store.copy = Some(folder);
+                Ok(store)
+            }
             StoreFormat::Newer(found) => Err(StoreError::Newer {
                 path: path.to_owned(),
                 found,
@@ -112,8 +124,9 @@ fn unlocked(path: &Path) -> rusqlite::Result<Connection> {
 fn copied(path: &Path) -> std::io::Result<tempfile::TempDir> {
     let folder = tempfile::tempdir()?;
     let copy = folder.path().join("store.sqlite");
-    for part in ["", "-wal"] {
-        std::fs::copy(with_suffix(path, part), with_suffix(&copy, part))?;
+    std::fs::copy(path, &copy)?;
+    if has_log(path) {
+        std::fs::copy(with_suffix(path, "-wal"), with_suffix(&copy, "-wal"))?;
     }
     Ok(folder)
 }

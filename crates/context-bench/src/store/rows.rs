@@ -14,11 +14,12 @@ use serde::de::value::{Error as ValueError, StrDeserializer};
 use super::Store;
 use super::columns::{ResponseColumns, RowColumns};
 use super::error::{Damaged, StoreError};
-use super::key::{Key, ResponseKey};
+use super::failed_wire;
+use super::key::{KEPT_APART, Key, ResponseKey};
 use super::new_entry::StoredResponseId;
 use super::reader::{Damage, KnownIds, StoredResponse, read_scores};
 use super::run::StoredRun;
-use crate::model::{CallStats, ExampleId, Failure, FailureKind, Scores};
+use crate::model::{CallStats, ExampleId, Failure, FailureKind, Scores, WireFacts};
 
 /// Rows per page.
 const PAGE: i64 = 512;
@@ -48,6 +49,27 @@ pub struct StoredRow {
     pub(crate) example_key: Key,
 }
 
+/// Where the example of a row is: all that is kept of rows whose example is read later.
+#[derive(Debug, Clone)]
+pub(crate) struct ExampleAt {
+    pub(super) example: i64,
+    pub(super) key: Key,
+    pub(super) dataset: Arc<str>,
+    pub(super) repeat: u32,
+}
+
+impl StoredRow {
+    /// Where its example is.
+    pub(crate) fn example_at(&self) -> ExampleAt {
+        ExampleAt {
+            example: self.example,
+            key: self.example_key,
+            dataset: Arc::clone(&self.dataset),
+            repeat: self.repeat,
+        }
+    }
+}
+
 /// What happened in a stored row.
 #[derive(Debug, Clone, PartialEq)]
 pub enum StoredOutcome {
@@ -66,6 +88,8 @@ pub enum StoredOutcome {
         latency: f64,
         /// What the call cost besides time, when known.
         call: Option<CallStats>,
+        /// What a tap saw of it, if there was one.
+        wire: Option<Box<WireFacts>>,
     },
     /// The response is damaged, or was removed together with another run.
     Lost,
@@ -79,6 +103,10 @@ pub struct RunRows {
     systems: Vec<Key>,
     scorers: Vec<Key>,
     page: VecDeque<StoredRow>,
+    /// Rows that are read at a time.
+    page_size: i64,
+    /// Whether rows without an answer may have facts.
+    has_failed_wire: bool,
     /// System, position and repeat of the last row read; `None` at the end.
     after: Option<(i64, i64, i64)>,
 }
@@ -91,6 +119,8 @@ impl RunRows {
             scorers: run.scorers.iter().map(|entry| entry.key()).collect(),
             run,
             page: VecDeque::new(),
+            page_size: PAGE,
+            has_failed_wire: false,
             after: Some((-1, -1, -1)),
         }
     }
@@ -101,9 +131,14 @@ impl RunRows {
     }
 
     /// Goes on behind that system, position and repeat.
-    pub(super) fn start_after(&mut self, place: (i64, i64, i64)) {
+    pub(crate) fn start_after(&mut self, place: (i64, i64, i64)) {
         self.page.clear();
         self.after = Some(place);
+    }
+
+    /// Reads so many at a time, for those who want no more.
+    pub(crate) fn read_few(&mut self, n: u32) {
+        self.page_size = i64::from(n.max(1));
     }
 
     fn turn_page(&mut self, after: (i64, i64, i64)) -> Result<(), StoreError> {
@@ -127,8 +162,9 @@ impl RunRows {
         for scorer in &self.scorers {
             scorer_ids.push(known.scorer(&tx, *scorer, damage)?);
         }
+        self.has_failed_wire = failed_wire::is_there(&tx)?;
         let mut statement = tx.prepare_cached(&format!(
-            "SELECT {}, {}, e.key FROM run_rows w
+            "SELECT {}, {}, e.key, r.repeat FROM run_rows w
              LEFT JOIN responses r ON r.id = w.response
              LEFT JOIN examples e ON e.id = w.example
              WHERE w.run = ?1 AND (w.system, w.position, w.repeat) > (?2, ?3, ?4)
@@ -136,7 +172,13 @@ impl RunRows {
             RowColumns::LIST,
             ResponseColumns::LIST
         ))?;
-        let mut rows = statement.query((self.run.run.number, after.0, after.1, after.2, PAGE))?;
+        let mut rows = statement.query((
+            self.run.run.number,
+            after.0,
+            after.1,
+            after.2,
+            self.page_size,
+        ))?;
         let mut last = None;
         loop {
             let row = match rows.next() {
@@ -200,13 +242,17 @@ impl RunRows {
                 ),
                 latency: columns.latency.unwrap_or_default(),
                 call: columns.call.stats(),
+                wire: self.failed_wire(connection, &columns, damage)?,
             },
             (None, None) => StoredOutcome::Lost,
             (None, Some(response)) => {
                 // The stored checksum of a response is never NULL in a row that exists.
                 let there: Option<i64> = row.get(RowColumns::N + ResponseColumns::N - 1)?;
+                // An answer that is never reused has a number of its own.
+                let of_response: Option<u32> = row.get(RowColumns::N + ResponseColumns::N + 1)?;
+                let repeat = of_response.filter(|repeat| *repeat >= KEPT_APART);
                 let at = StoredResponseId {
-                    key: ResponseKey::new(example, *system_key, columns.repeat),
+                    key: ResponseKey::new(example, *system_key, repeat.unwrap_or(columns.repeat)),
                     response,
                     example: columns.example,
                 };
@@ -246,6 +292,27 @@ impl RunRows {
             example: columns.example,
             example_key: example,
         }))
+    }
+
+    /// What a tap saw of a row without an answer. Damaged facts cost no more than themselves.
+    fn failed_wire(
+        &self,
+        connection: &Connection,
+        columns: &RowColumns<'_>,
+        damage: &mut Damage,
+    ) -> rusqlite::Result<Option<Box<WireFacts>>> {
+        if !self.has_failed_wire {
+            return Ok(None);
+        }
+        let place = (columns.system, columns.position, columns.repeat);
+        match failed_wire::read(connection, &self.run.run, place) {
+            Ok(Ok(facts)) => Ok(facts),
+            Ok(Err(Damaged)) => {
+                damage.entries += 1;
+                Ok(None)
+            }
+            Err(error) => damage.absorb(error).map(|()| None),
+        }
     }
 
     fn scores(

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::checksum::Checksum;
 use super::error::StoreError;
+use super::failed_wire;
 use super::insert::Ids;
 use super::reader::Damage;
 use super::run::{
@@ -56,8 +57,18 @@ impl<'a> RunColumns<'a> {
     /// Covers the systems and evaluators as well: a run that lost one of them
     /// would be another run.
     fn checksum(&self, systems: &[SystemEntry], scorers: &[EvaluatorEntry]) -> i64 {
-        let mut checksum = Checksum::of("runs")
-            .int(self.number)
+        let checksum = Checksum::of("runs");
+        self.rest(checksum, systems, scorers)
+    }
+
+    /// The same in format 1, which had the number of the run.
+    fn checksum_1(&self, systems: &[SystemEntry], scorers: &[EvaluatorEntry]) -> i64 {
+        let checksum = Checksum::of("runs").int(self.number);
+        self.rest(checksum, systems, scorers)
+    }
+
+    fn rest(&self, checksum: Checksum, systems: &[SystemEntry], scorers: &[EvaluatorEntry]) -> i64 {
+        let mut checksum = checksum
             .text(Some(self.id))
             .int(self.created_at)
             .maybe_int(self.finished_at)
@@ -76,8 +87,8 @@ impl<'a> RunColumns<'a> {
 }
 
 /// A name that no other run of the store has: short ones first, since people type them.
-fn free_id(tx: &Transaction<'_>, created_at: i64) -> rusqlite::Result<String> {
-    let mut n_bytes = 2;
+fn free_id(tx: &Transaction<'_>, created_at: i64, least: i64) -> rusqlite::Result<String> {
+    let mut n_bytes = least;
     loop {
         let id: String = tx.query_row(
             "SELECT strftime('%Y%m%d-%H%M%S-', ?1, 'unixepoch') || lower(hex(randomblob(?2)))",
@@ -100,7 +111,9 @@ pub(super) fn begin(
     start: &RunStart,
 ) -> rusqlite::Result<Run> {
     let created_at = unix_now();
-    let id = free_id(tx, created_at)?;
+    // Shards begin in the same second on many machines, and nobody types their names.
+    let least = if start.origin.shard.is_some() { 8 } else { 2 };
+    let id = free_id(tx, created_at, least)?;
     let mut config = start.config.clone();
     start.origin.put(&mut config);
     let config = serde_json::to_string(&config).unwrap_or_default();
@@ -144,8 +157,111 @@ pub(super) fn begin(
     })
 }
 
+/// A run that is written as a whole.
+pub(super) struct NewRunColumns<'a> {
+    pub(super) id: &'a str,
+    pub(super) created_at: i64,
+    pub(super) finished_at: Option<i64>,
+    pub(super) status: RunStatus,
+    pub(super) command: &'a str,
+    pub(super) config: &'a str,
+    pub(super) systems: &'a [SystemEntry],
+    pub(super) scorers: &'a [EvaluatorEntry],
+}
+
+impl NewRunColumns<'_> {
+    fn checksum(&self) -> i64 {
+        let columns = RunColumns {
+            number: 0,
+            id: self.id,
+            created_at: self.created_at,
+            finished_at: self.finished_at,
+            status: self.status.as_str(),
+            command: self.command,
+            config: self.config,
+        };
+        columns.checksum(self.systems, self.scorers)
+    }
+}
+
+/// Writes a run of another store, unless a later state of it is there; its number.
+pub(super) fn put_if_later(
+    tx: &Transaction<'_>,
+    ids: &mut Ids,
+    run: &NewRunColumns<'_>,
+) -> rusqlite::Result<i64> {
+    let sql = "SELECT number, coalesce(finished_at, -1), checksum FROM runs WHERE id = ?1";
+    let there: Option<(i64, i64, i64)> = tx
+        .query_row(sql, [run.id], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+        })
+        .optional()?;
+    match there {
+        Some((number, finished_at, checksum))
+            if (finished_at, checksum) >= (run.finished_at.unwrap_or(-1), run.checksum()) =>
+        {
+            Ok(number)
+        }
+        _ => put_run(tx, ids, run),
+    }
+}
+
+/// Writes a run as a whole, over one of its id; its number.
+pub(super) fn put_run(
+    tx: &Transaction<'_>,
+    ids: &mut Ids,
+    run: &NewRunColumns<'_>,
+) -> rusqlite::Result<i64> {
+    let number: i64 = tx.query_row(
+        "INSERT INTO runs (id, created_at, finished_at, status, command, config, checksum)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+         ON CONFLICT (id) DO UPDATE SET created_at = excluded.created_at,
+           finished_at = excluded.finished_at, status = excluded.status,
+           command = excluded.command, config = excluded.config, checksum = excluded.checksum
+         RETURNING number",
+        (
+            run.id,
+            run.created_at,
+            run.finished_at,
+            run.status.as_str(),
+            run.command,
+            run.config,
+            run.checksum(),
+        ),
+        |row| row.get(0),
+    )?;
+    for (entry, index) in run.systems.iter().zip(0_i64..) {
+        let system = ids.add_system(tx, entry)?;
+        tx.execute(
+            "INSERT OR REPLACE INTO run_systems (run, number, name, system) VALUES (?1, ?2, ?3, ?4)",
+            (number, index, &entry.name, system),
+        )?;
+    }
+    for (entry, index) in run.scorers.iter().zip(0_i64..) {
+        let scorer = ids.add_scorer(tx, entry)?;
+        tx.execute(
+            "INSERT OR REPLACE INTO run_scorers (run, number, scorer) VALUES (?1, ?2, ?3)",
+            (number, index, scorer),
+        )?;
+    }
+    Ok(number)
+}
+
+/// The systems and evaluators of a run.
+pub(super) fn entries(
+    connection: &Connection,
+    run: i64,
+) -> rusqlite::Result<(Vec<SystemEntry>, Vec<EvaluatorEntry>)> {
+    Ok((systems(connection, run)?, scorers(connection, run)?))
+}
+
 /// Marks a run as ended; whether it is still there.
-pub(super) fn finish(tx: &Transaction<'_>, run: &Run, status: RunStatus) -> rusqlite::Result<bool> {
+pub(super) fn finish(
+    tx: &Transaction<'_>,
+    run: &Run,
+    status: RunStatus,
+    notes: &[(&'static str, Value)],
+) -> rusqlite::Result<bool> {
     let finished_at = unix_now();
     let (systems, scorers) = (systems(tx, run.number)?, scorers(tx, run.number)?);
     let sql = format!("SELECT {} FROM runs WHERE number = ?1", RunColumns::LIST);
@@ -154,18 +270,30 @@ pub(super) fn finish(tx: &Transaction<'_>, run: &Run, status: RunStatus) -> rusq
             let (columns, stored) = RunColumns::read(row)?;
             // A damaged run stays one: a fresh checksum would vouch for it.
             let intact = columns.checksum(&systems, &scorers) == stored;
+            let noted = || {
+                let mut config: Map<String, Value> = serde_json::from_str(columns.config).ok()?;
+                for (name, value) in notes {
+                    config.insert((*name).to_owned(), value.clone());
+                }
+                serde_json::to_string(&config).ok()
+            };
+            let noted = noted().filter(|_| !notes.is_empty());
+            let config = noted.unwrap_or_else(|| columns.config.to_owned());
             let ended = RunColumns {
                 finished_at: Some(finished_at),
                 status: status.as_str(),
+                config: &config,
                 ..columns
             };
-            Ok(intact.then(|| ended.checksum(&systems, &scorers)))
+            let checksum = intact.then(|| ended.checksum(&systems, &scorers));
+            Ok(checksum.map(|checksum| (checksum, config)))
         })
         .optional()?;
-    if let Some(Some(checksum)) = checksum {
+    if let Some(Some((checksum, config))) = &checksum {
         tx.execute(
-            "UPDATE runs SET finished_at = ?2, status = ?3, checksum = ?4 WHERE number = ?1",
-            (run.number, finished_at, status.as_str(), checksum),
+            "UPDATE runs SET finished_at = ?2, status = ?3, checksum = ?4, config = ?5 \
+             WHERE number = ?1",
+            (run.number, finished_at, status.as_str(), checksum, config),
         )?;
     }
     Ok(checksum.is_some())
@@ -191,13 +319,36 @@ pub(super) fn whole(connection: &Connection, row: &Row<'_>) -> rusqlite::Result<
     if columns.checksum(&systems, &scorers) != stored {
         return Ok(None);
     }
+    Ok(whole_of(&columns, systems, scorers))
+}
+
+/// The same of a run that format 1 wrote, with the checksum that it has now.
+pub(super) fn whole_1(
+    connection: &Connection,
+    row: &Row<'_>,
+) -> rusqlite::Result<Option<(WholeRun, i64)>> {
+    let (columns, stored) = RunColumns::read(row)?;
+    let systems = systems(connection, columns.number)?;
+    let scorers = scorers(connection, columns.number)?;
+    if columns.checksum_1(&systems, &scorers) != stored {
+        return Ok(None);
+    }
+    let checksum = columns.checksum(&systems, &scorers);
+    Ok(whole_of(&columns, systems, scorers).map(|whole| (whole, checksum)))
+}
+
+fn whole_of(
+    columns: &RunColumns<'_>,
+    systems: Vec<SystemEntry>,
+    scorers: Vec<EvaluatorEntry>,
+) -> Option<WholeRun> {
     let (Some(status), Ok(config)) = (
         RunStatus::parse(columns.status),
         serde_json::from_str(columns.config),
     ) else {
-        return Ok(None);
+        return None;
     };
-    Ok(Some(WholeRun {
+    Some(WholeRun {
         run: Run {
             number: columns.number,
             id: RunId(columns.id.into()),
@@ -206,13 +357,14 @@ pub(super) fn whole(connection: &Connection, row: &Row<'_>) -> rusqlite::Result<
         config,
         systems,
         scorers,
-    }))
+    })
 }
 
 /// The runs whose id begins like that (all for an empty text), oldest first.
 pub(super) fn list(
     connection: &Connection,
     prefix: &str,
+    rows: RowCount,
     damage: &mut Damage,
 ) -> rusqlite::Result<Vec<StoredRun>> {
     let sql = format!(
@@ -220,10 +372,10 @@ pub(super) fn list(
         RunColumns::LIST
     );
     let mut statement = connection.prepare_cached(&sql)?;
-    let mut rows = statement.query([prefix])?;
+    let mut found = statement.query([prefix])?;
     let mut runs = Vec::new();
     loop {
-        let row = match rows.next() {
+        let row = match found.next() {
             Ok(Some(row)) => row,
             Ok(None) => return Ok(runs),
             // The rest of the tree cannot be walked; what was read so far counts.
@@ -232,7 +384,7 @@ pub(super) fn list(
                 return Ok(runs);
             }
         };
-        match read(connection, row) {
+        match read(connection, row, rows) {
             Ok(Some(run)) => runs.push(run),
             Ok(None) => damage.entries += 1,
             Err(error) => damage.absorb(error)?,
@@ -240,16 +392,31 @@ pub(super) fn list(
     }
 }
 
-fn read(connection: &Connection, row: &Row<'_>) -> rusqlite::Result<Option<StoredRun>> {
+/// Whether the rows of a run are counted, which takes a while where there are millions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RowCount {
+    Counted,
+    /// The number is 0.
+    LeftOut,
+}
+
+fn read(
+    connection: &Connection,
+    row: &Row<'_>,
+    rows: RowCount,
+) -> rusqlite::Result<Option<StoredRun>> {
     let Some(whole) = whole(connection, row)? else {
         return Ok(None);
     };
     let (columns, _) = RunColumns::read(row)?;
-    let n_rows: i64 = connection.query_row(
-        "SELECT count(*) FROM run_rows WHERE run = ?1",
-        [whole.run.number],
-        |row| row.get(0),
-    )?;
+    let n_rows: i64 = match rows {
+        RowCount::LeftOut => 0,
+        RowCount::Counted => connection.query_row(
+            "SELECT count(*) FROM run_rows WHERE run = ?1",
+            [whole.run.number],
+            |row| row.get(0),
+        )?,
+    };
     Ok(Some(StoredRun {
         run: whole.run,
         created_at: time(columns.created_at),
@@ -334,8 +501,18 @@ pub(super) fn remove(tx: &Transaction<'_>, run: &Run) -> rusqlite::Result<Remove
         tx.execute(&sql, [run.number])?;
     }
     let rows = tx.execute("DELETE FROM run_rows WHERE run = ?1", [run.number])?;
-    for table in ["run_systems", "run_scorers"] {
+    failed_wire::remove(tx, run)?;
+    for table in ["run_systems", "run_scorers", "failures"] {
         tx.execute(&format!("DELETE FROM {table} WHERE run = ?1"), [run.number])?;
+    }
+    // What was merged into it can then be merged again.
+    let plans = "SELECT plan FROM shards WHERE 'merged-' || substr(plan, 1, 12) = ?1";
+    let gone = tx.execute(
+        &format!("DELETE FROM shards WHERE plan IN ({plans})"),
+        [run.id.as_str()],
+    )?;
+    if gone > 0 {
+        tx.execute("DELETE FROM merged", ())?;
     }
     tx.execute("DELETE FROM runs WHERE number = ?1", [run.number])?;
     tx.execute(
@@ -379,12 +556,12 @@ mod tests {
         )
         .expect("filled");
         for _ in 0..100 {
-            let id = free_id(&tx, 0).expect("a name");
+            let id = free_id(&tx, 0, 2).expect("a name");
             assert!(id.len() > "19700101-000000-0000".len(), "{id}");
             tx.execute("INSERT INTO runs VALUES (?1)", [&id])
                 .expect("free");
         }
-        let other = free_id(&tx, 1).expect("a name");
+        let other = free_id(&tx, 1, 2).expect("a name");
         assert_eq!(other.len(), "19700101-000001-0000".len());
     }
 }

@@ -1,8 +1,11 @@
 //! The runs of a store: begun, ended, listed, read row by row, and removed.
 
+use serde_json::Value;
+
 use super::live::{self, Lease};
 use super::rows::{RunRows, StoredRow};
 use super::run::{Removed, Run, RunStart, RunStatus, StoredRun};
+use super::run_table::RowCount;
 use super::{Cause, Store, StoreError, Tally, open, run_table, tally};
 use crate::model::ExampleId;
 
@@ -33,16 +36,40 @@ impl Store {
         live::is_held(&self.0.path, &run.id)
     }
 
+    /// Asks the process that works on a run to stop, as Ctrl-C in its terminal would; its id.
+    /// Only a process that holds the lease of the run at this moment is asked.
+    ///
+    /// # Errors
+    ///
+    /// When no process works on the run, or it cannot be told which or be asked.
+    pub fn interrupt(&self, run: &Run) -> Result<u32, StoreError> {
+        let id = run.id.to_string();
+        live::interrupt(&self.0.path, &run.id)
+            .map_err(|problem| StoreError::NotStopped { id, problem })
+    }
+
+    #[cfg(test)]
+    pub(crate) fn finish_run(&self, run: &Run, status: RunStatus) -> Result<(), StoreError> {
+        self.finish_run_with(run, status, Vec::new())
+    }
+
     /// Marks a run as ended, after everything put before, and leaves one file that
     /// holds everything. Blocks until it is on disk.
     ///
     /// # Errors
     ///
     /// When the store has failed.
-    pub(crate) fn finish_run(&self, run: &Run, status: RunStatus) -> Result<(), StoreError> {
+    /// `notes` are members that its settings get.
+    pub(crate) fn finish_run_with(
+        &self,
+        run: &Run,
+        status: RunStatus,
+        notes: Vec<(&'static str, Value)>,
+    ) -> Result<(), StoreError> {
         let ended = run.clone();
         let finished = self.write(move |writer| {
-            let there = writer.transaction(|tx, _| run_table::finish(tx, &ended, status))?;
+            let there =
+                writer.transaction(|tx, _| run_table::finish(tx, &ended, status, &notes))?;
             writer.fold();
             Ok(there)
         });
@@ -67,7 +94,22 @@ impl Store {
     ///
     /// When the store cannot be read.
     pub fn runs(&self) -> Result<Vec<StoredRun>, StoreError> {
-        let runs = self.read(|reader, damage| run_table::list(&reader.connection, "", damage))?;
+        self.list(RowCount::Counted)
+    }
+
+    /// All runs, oldest first, without the number of their rows, which is 0: for lists that are
+    /// there at once however large the store is.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    pub fn runs_uncounted(&self) -> Result<Vec<StoredRun>, StoreError> {
+        self.list(RowCount::LeftOut)
+    }
+
+    fn list(&self, rows: RowCount) -> Result<Vec<StoredRun>, StoreError> {
+        let runs =
+            self.read(|reader, damage| run_table::list(&reader.connection, "", rows, damage))?;
         Ok(self.alive_or_killed(runs))
     }
 
@@ -87,7 +129,21 @@ impl Store {
     ///
     /// When there is none, or more than one, or the store cannot be read.
     pub fn run(&self, id: &str) -> Result<StoredRun, StoreError> {
-        let runs = self.read(|reader, damage| run_table::list(&reader.connection, id, damage))?;
+        self.one(id, RowCount::Counted)
+    }
+
+    /// The same without the number of its rows, which is 0: counting a million takes a second.
+    ///
+    /// # Errors
+    ///
+    /// As for [`run`](Self::run).
+    pub fn run_uncounted(&self, id: &str) -> Result<StoredRun, StoreError> {
+        self.one(id, RowCount::LeftOut)
+    }
+
+    fn one(&self, id: &str, rows: RowCount) -> Result<StoredRun, StoreError> {
+        let runs =
+            self.read(|reader, damage| run_table::list(&reader.connection, id, rows, damage))?;
         run_table::pick(id, self.alive_or_killed(runs))
     }
 

@@ -6,7 +6,7 @@
 use rusqlite::{Connection, OptionalExtension as _};
 
 /// The format number, kept as SQLite's `user_version`.
-pub(super) const VERSION: i64 = 1;
+pub(super) const VERSION: i64 = 2;
 
 /// Marks the file as ours (`ctxb`), kept as SQLite's `application_id`.
 pub(super) const APPLICATION: i64 = 0x6374_7862;
@@ -157,7 +157,56 @@ JOIN scorers ON scorers.id = run_scorers.scorer
 JOIN scores ON scores.response = run_rows.response AND scores.scorer = run_scorers.scorer
 JOIN json_each(scores.scores) AS score",
     ),
+    // Since format 2, behind the others: what is known by its place stays where it was.
+    (
+        "shards",
+        "CREATE TABLE shards (
+  plan TEXT NOT NULL,
+  run TEXT NOT NULL,
+  shard INTEGER NOT NULL,
+  shards INTEGER NOT NULL,
+  created_at INTEGER NOT NULL,
+  finished_at INTEGER,
+  status TEXT NOT NULL,
+  command TEXT NOT NULL,
+  config TEXT NOT NULL,
+  checksum INTEGER NOT NULL,
+  PRIMARY KEY (plan, run)
+) WITHOUT ROWID",
+    ),
+    (
+        "merged",
+        "CREATE TABLE merged (
+  source TEXT NOT NULL PRIMARY KEY,
+  merged_at INTEGER NOT NULL
+) WITHOUT ROWID",
+    ),
+    (
+        "conflicts",
+        "CREATE TABLE conflicts (
+  example BLOB NOT NULL,
+  system BLOB NOT NULL,
+  repeat INTEGER NOT NULL,
+  output_checksum INTEGER NOT NULL,
+  created_at INTEGER NOT NULL,
+  PRIMARY KEY (example, system, repeat, output_checksum)
+) WITHOUT ROWID",
+    ),
+    (
+        "failures",
+        "CREATE TABLE failures (
+  run INTEGER NOT NULL REFERENCES runs (number),
+  system INTEGER NOT NULL,
+  position INTEGER NOT NULL,
+  repeat INTEGER NOT NULL,
+  attempted_at INTEGER NOT NULL,
+  PRIMARY KEY (run, system, position, repeat)
+) WITHOUT ROWID",
+    ),
 ];
+
+/// How many of them format 1 had.
+const OBJECTS_1: usize = 10;
 
 /// What a file turned out to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -166,6 +215,8 @@ pub(super) enum StoreFormat {
     Empty,
     /// A store in our format.
     Ours,
+    /// A store in format 1, which is upgraded.
+    First,
     /// A store in a later format.
     Newer(i64),
     /// Something else, or a store with damaged tables.
@@ -191,7 +242,11 @@ pub(super) fn inspect(connection: &Connection) -> rusqlite::Result<StoreFormat> 
         return Ok(StoreFormat::Newer(version));
     }
     let mut statement = connection.prepare("SELECT sql FROM sqlite_master WHERE name = ?1")?;
-    for (name, sql) in OBJECTS {
+    let there = match version {
+        1 => &OBJECTS[..OBJECTS_1],
+        _ => OBJECTS,
+    };
+    for (name, sql) in there {
         let found: Option<Vec<u8>> = statement
             .query_row([name], |row| Ok(row.get_ref(0)?.as_bytes()?.to_vec()))
             .optional()?;
@@ -199,7 +254,18 @@ pub(super) fn inspect(connection: &Connection) -> rusqlite::Result<StoreFormat> 
             return Ok(StoreFormat::Foreign);
         }
     }
-    Ok(StoreFormat::Ours)
+    Ok(match version {
+        1 => StoreFormat::First,
+        _ => StoreFormat::Ours,
+    })
+}
+
+/// Adds what format 1 did not have. Runs inside the caller's transaction.
+pub(super) fn complete(connection: &Connection) -> rusqlite::Result<()> {
+    for (_, sql) in &OBJECTS[OBJECTS_1..] {
+        connection.execute_batch(sql)?;
+    }
+    connection.pragma_update(None, "user_version", VERSION)
 }
 
 /// Makes all tables. Runs inside the caller's transaction.

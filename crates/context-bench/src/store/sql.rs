@@ -37,8 +37,7 @@ fn answers(text: impl Fn(&str, &str) -> String) -> String {
   run_rows.dataset AS dataset,
   run_rows.example_id AS example_id,
   run_rows.position AS position,
-  CASE WHEN {example} IS NOT NULL
-    THEN coalesce(json_extract({example}, '$.repeat'), 0) END AS repeat,
+  run_rows.repeat AS repeat,
   json_extract({example}, '$.question') AS question,
   CASE WHEN responses.id IS NULL OR {output} IS NOT NULL
     THEN coalesce(json_extract({output}, '$.context'),

@@ -198,6 +198,11 @@ impl Writer {
         Ok(value)
     }
 
+    /// The connection, for work that is no transaction.
+    pub(super) fn connection(&mut self) -> &mut Connection {
+        &mut self.connection
+    }
+
     /// Rewrites the file without its unused pages; by how many bytes it shrank.
     /// A failure changes nothing.
     pub(super) fn compact(&mut self) -> rusqlite::Result<u64> {

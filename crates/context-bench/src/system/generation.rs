@@ -6,7 +6,7 @@
 use crate::model::generation::{max_tokens, stops, temperature};
 use serde_json::{Map, Value, json};
 
-use crate::chat::Endpoint;
+use crate::chat::{Api, Endpoint};
 use crate::text::stringify;
 
 /// The field of an example that holds the settings.
@@ -39,7 +39,7 @@ pub(crate) fn until(settings: &Map<String, Value>) -> Vec<String> {
     }
 }
 
-/// The members of a request that these settings ask for.
+/// The members of a request that these settings ask for, in the words of chat completions.
 pub(crate) fn members(
     settings: &Map<String, Value>,
     endpoint: &Endpoint,
@@ -60,7 +60,7 @@ pub(crate) fn members(
     let heat = if reasons { 1.0 } else { temperature(settings) };
     body.insert("temperature".into(), json!(heat));
     let mut stops = until(settings);
-    if endpoint.is_chat() {
+    if endpoint.is_chat() && endpoint.api() == Api::Openai {
         stops.truncate(CHAT_STOPS);
     }
     if !stops.is_empty() && !reasons {

@@ -5,6 +5,7 @@
 
 pub(crate) mod command;
 mod context_layer;
+mod control;
 mod function;
 pub(crate) mod generation;
 mod layout;
@@ -27,16 +28,22 @@ pub(crate) use part::{CONTEXT_FIELDS, ContextPart};
 pub use reader::Reader;
 pub use request_content::asked;
 
+pub(crate) use control::ControlSystem;
 pub(crate) use openai::add_usage;
 pub(crate) use part::{CONTEXTS, RECORD};
 pub(crate) use request_content::RequestContent;
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use serde_json::{Map, Value};
 
-use crate::chat::{ChatRequest, Endpoint};
+use crate::chat::{CallObserver, ChatRequest, Endpoint};
 use crate::mask::Mask;
-use crate::model::{CallStats, Example, Failure, FailureKind, Identity, Output, Turn};
+use crate::model::{
+    CallStats, Example, Failure, FailureKind, Identity, ModelUse, Output, Turn, WireFacts,
+};
+use crate::tokens::TokenCounter;
 
 /// Something between data and an answer: a compressor, a proxy, a retriever …
 #[async_trait]
@@ -96,10 +103,29 @@ pub trait System: Send + Sync {
         None
     }
 
+    /// Watches the calls that it is about to make about an example. The default does not.
+    #[doc(hidden)]
+    fn observe(&self, example: &Example) -> Option<Arc<dyn CallProbe>> {
+        let _ = example;
+        None
+    }
+
     /// This system as one that can hold a conversation, if it can.
     fn as_conversation(&self) -> Option<&dyn Conversation> {
         None
     }
+}
+
+/// Watches the calls that a system makes about one example.
+#[doc(hidden)]
+#[async_trait]
+pub trait CallProbe: Send + Sync {
+    /// Who is told of the calls, while they are made.
+    #[allow(private_interfaces, reason = "only this crate makes probes")]
+    fn observer(self: Arc<Self>) -> Arc<dyn CallObserver>;
+
+    /// What was seen, once they are over. May take a while, which is no latency.
+    async fn facts(&self, counter: &dyn TokenCounter) -> Option<WireFacts>;
 }
 
 /// A call to come, until this is dropped.
@@ -115,6 +141,9 @@ pub struct Posting {
     pub body: String,
 }
 
+/// The members of bodies that hold what is asked, whatever the API.
+const ASKED: [&str; 5] = ["messages", "prompt", "system", "input", "instructions"];
+
 impl Posting {
     pub(crate) fn new(endpoint: &Endpoint, request: &ChatRequest) -> Self {
         let sent = String::from_utf8_lossy(&request.body);
@@ -122,7 +151,7 @@ impl Posting {
             Ok(Value::Object(members)) => {
                 // What is asked is data; everything else is settings.
                 let masked = members.iter().map(|(name, value)| {
-                    let is_asked = ["messages", "prompt"].contains(&name.as_str());
+                    let is_asked = ASKED.contains(&name.as_str());
                     let one = Map::from_iter([(name.clone(), value.clone())]);
                     match is_asked {
                         true => one,
@@ -171,6 +200,8 @@ pub struct Replies {
     /// What the endpoint said about the last reply beside its text; see
     /// [`Output::api_reply`].
     pub remarks: serde_json::Map<String, serde_json::Value>,
+    /// What each call took, as far as the endpoint reported it.
+    pub calls: Vec<ModelUse>,
 }
 
 /// Why a system gave no output for an example.

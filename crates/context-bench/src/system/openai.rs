@@ -1,4 +1,4 @@
-//! `OpenAiProxy`: a system behind an OpenAI-compatible endpoint.
+//! `OpenAiProxy`: a system behind an endpoint of any of the APIs.
 //!
 //! It turns examples into messages (or, where the address ends in plain
 //! `/completions`, into a prompt) and replies into outputs; sending, waiting and
@@ -15,13 +15,15 @@ use super::openai_settings::OpenAiProxySettings;
 use super::request_content::RequestContent;
 use super::{Conversation, Posting, Replies, System, SystemError, generation};
 use crate::chat::{
-    ChatClient, ChatError, ChatReply, ChatRequest, ClientError, Endpoint, host_part,
+    Api, ChatClient, ChatError, ChatReply, ChatRequest, ClientError, Endpoint, host_part,
 };
 use crate::mask::Mask;
-use crate::model::{API_REPLY, CallStats, Example, Identity, Output, Turn};
+use crate::model::{
+    API_REPLY, CallStats, Example, Identity, ModelUse, Output, Turn, UsageShape, WireUsage,
+};
 use crate::text::stringify;
 
-/// A system behind an OpenAI-compatible chat endpoint.
+/// A system behind a chat endpoint: OpenAI-compatible unless its settings name another API.
 #[derive(Debug)]
 pub struct OpenAiProxy {
     name: String,
@@ -76,7 +78,11 @@ impl OpenAiProxy {
 
     fn request(&self, messages: Vec<Value>, asked: &RequestContent) -> ChatRequest {
         let body = self.body(messages, asked, self.settings.extra_body.clone());
-        ChatRequest::new(body, self.settings.stream)
+        self.posted(body)
+    }
+
+    fn posted(&self, body: Map<String, Value>) -> ChatRequest {
+        ChatRequest::of(self.settings.api, body, self.settings.stream)
     }
 
     fn body(
@@ -85,15 +91,16 @@ impl OpenAiProxy {
         asked: &RequestContent,
         extra: Map<String, Value>,
     ) -> Map<String, Value> {
-        let mut body = Map::new();
-        body.insert("model".into(), json!(self.settings.model));
+        let model = &self.settings.model;
+        let mut settings = asked.members(self.endpoint(), model);
+        settings.extend(self.own_members(settings.contains_key("temperature")));
         if self.endpoint().is_chat() {
-            body.insert("messages".into(), Value::Array(messages));
-        } else {
-            body.insert("prompt".into(), json!(generation::prompt(&messages)));
+            return self.settings.api.body(model, messages, settings, extra);
         }
-        body.extend(asked.members(self.endpoint(), &self.settings.model));
-        body.extend(self.own_members(body.contains_key("temperature")));
+        let mut body = Map::new();
+        body.insert("model".into(), json!(model));
+        body.insert("prompt".into(), json!(generation::prompt(&messages)));
+        body.extend(settings);
         body.extend(extra);
         body
     }
@@ -145,6 +152,10 @@ impl OpenAiProxy {
         }
         let reply = reply?;
         let mut remarks = reply.remarks();
+        // Endpoints say back what they are asked for, and that may be a key in the wrong place.
+        if let Some(model) = &reply.model {
+            remarks.insert("model".into(), Mask::Dots.text(model).into());
+        }
         remarks.extend(asked.remarks());
         if self.has_usual_temperature() && !self.sends_usual_temperature() {
             remarks.insert("without_temperature".into(), json!(true));
@@ -246,6 +257,11 @@ impl System for OpenAiProxy {
                 settings.insert(key.to_owned(), value);
             }
         };
+        // Answers stored before there were other APIs belong to chat completions.
+        let api = Some(self.settings.api).filter(|api| *api != Api::default());
+        put("api", api.map(|api| json!(api)));
+        let most = self.settings.api.default_max_tokens();
+        put("default_max_tokens", most.map(|most| json!(most)));
         // One form, wherever it was said: the answers are the same.
         let mut generation = self.settings.generation.clone();
         if self.settings.usual_temperature {
@@ -300,7 +316,7 @@ impl System for OpenAiProxy {
         // Exactly what is sent, but for keys that are in it.
         let extra = Mask::Dots.map(&self.settings.extra_body);
         let body = self.body(messages, &asked, extra);
-        let request = ChatRequest::new(body, self.settings.stream);
+        let request = self.posted(body);
         Some(vec![Posting::new(self.endpoint(), &request)])
     }
 
@@ -349,13 +365,15 @@ impl OpenAiProxy {
                 error.call = Some(Box::new(total));
                 error
             })?;
-            replies.remarks = remarks;
             let ChatReply {
+                api,
                 content,
                 usage,
                 call,
                 ..
             } = reply;
+            replies.calls.push(used(api, usage.as_ref(), &remarks));
+            replies.remarks = remarks;
             let content = asked.cut(content);
             total.add(call);
             if let Some(usage) = usage {
@@ -369,6 +387,10 @@ impl OpenAiProxy {
             replies.turns.push(Turn::assistant(text));
         }
         replies.call = Some(total);
+        if let [_, _, ..] = &replies.calls[..] {
+            let calls = serde_json::to_value(&replies.calls).unwrap_or_default();
+            replies.remarks.insert("calls".into(), calls);
+        }
         Ok(replies)
     }
 }
@@ -377,6 +399,18 @@ impl From<ChatError> for SystemError {
     fn from(error: ChatError) -> Self {
         Self::new(error.failure.kind(), error.to_string()).with_call(error.call)
     }
+}
+
+/// What one call of several took, as prices need it.
+fn used(api: Api, usage: Option<&Map<String, Value>>, remarks: &Map<String, Value>) -> ModelUse {
+    let text = |key: &str| remarks.get(key).and_then(Value::as_str);
+    let unknown = || WireUsage {
+        unknown: 1,
+        ..WireUsage::default()
+    };
+    let shape = UsageShape::named(Some(api.as_str()));
+    let usage = usage.map_or_else(unknown, |usage| shape.buckets(usage));
+    ModelUse::call(text("model").map(Into::into), usage).with_service(text("service_tier"))
 }
 
 fn said(turn: &Turn) -> Value {

@@ -1,4 +1,4 @@
-//! `OpenAiProxySettings`: how to talk to an OpenAI-compatible endpoint.
+//! `OpenAiProxySettings`: how to talk to an endpoint.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::layout::Layout;
 use crate::chat::{
-    ClientError, ClientSettings, DEFAULT_MODEL, Endpoint, Pace, RetryPolicy, Secret, TIMEOUT,
+    Api, ClientError, ClientSettings, DEFAULT_MODEL, Endpoint, Pace, RetryPolicy, Secret, TIMEOUT,
     host_part,
 };
 use crate::model::Example;
@@ -21,13 +21,15 @@ pub type BuildMessages = Arc<dyn Fn(&Example) -> Vec<Value> + Send + Sync>;
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct OpenAiProxySettings {
-    /// The base URL, with or without `/v1`; see [`Endpoint::parse`].
+    /// The base URL, with or without `/v1`; see [`Endpoint::of`].
     pub base_url: String,
+    /// The format in which it is asked; chat completions unless set.
+    pub api: Api,
     /// The model to ask for; [`DEFAULT_MODEL`] unless set.
     pub model: String,
     /// The name that reports show; `openai_proxy_<host:port>` unless set.
     pub name: Option<String>,
-    /// The key; `None` or an empty one sends no `Authorization`.
+    /// The key; `None` or an empty one sends none.
     pub api_key: Option<Secret>,
     /// A system message before all others, even an empty one.
     pub system_prompt: Option<String>,
@@ -37,15 +39,16 @@ pub struct OpenAiProxySettings {
     /// How long one attempt may take; 30 seconds unless set. In a stream, how
     /// long it may stay silent.
     pub timeout: Duration,
-    /// How answers are generated, in the words of the API (`temperature`, `max_tokens`,
-    /// `stop` …); they replace what tasks ask for. Likelihoods do not use them.
+    /// How answers are generated, in the words of chat completions (`temperature`,
+    /// `max_tokens`, `stop` …), also where another API is asked; they replace what tasks ask for. Likelihoods do not use them.
     pub generation: Map<String, Value>,
     /// Whether a temperature of 0 is sent where neither that nor an example says one, so
     /// that answers can be compared; none where the endpoint refuses it.
     pub usual_temperature: bool,
     /// Headers of every request.
     pub headers: IndexMap<String, String>,
-    /// Members of the request body; they replace ours of the same name.
+    /// Members of the request body, in the words of the API; they replace ours of the same
+    /// name.
     pub extra_body: Map<String, Value>,
     /// Attempts after the first one; 3 unless set.
     pub max_retries: u32,
@@ -59,6 +62,10 @@ pub struct OpenAiProxySettings {
     pub pace: Option<Arc<Pace>>,
     /// Whether to ask for a stream, so that the time to the first token is known.
     pub stream: bool,
+    /// The HTTP proxy that requests go through, whatever the environment says.
+    pub http_proxy: Option<String>,
+    /// Whether a tap watches its calls.
+    pub(crate) is_tapped: bool,
     /// Makes the messages of an example; conversations do not use it.
     pub build_messages: Option<BuildMessages>,
 }
@@ -69,6 +76,7 @@ impl OpenAiProxySettings {
         let policy = RetryPolicy::default();
         Self {
             base_url: base_url.into(),
+            api: Api::default(),
             model: DEFAULT_MODEL.into(),
             name: None,
             api_key: None,
@@ -84,6 +92,8 @@ impl OpenAiProxySettings {
             deadline: None,
             pace: None,
             stream: false,
+            http_proxy: None,
+            is_tapped: false,
             build_messages: None,
         }
     }
@@ -96,7 +106,9 @@ impl OpenAiProxySettings {
             timeout: self.timeout,
             policy: self.policy(),
             pace: self.pace.clone(),
-            ..ClientSettings::new(Endpoint::parse(&self.base_url)?)
+            http_proxy: self.http_proxy.clone(),
+            is_observed: self.is_tapped,
+            ..ClientSettings::new(Endpoint::of(self.api, &self.base_url)?)
         })
     }
 
@@ -118,6 +130,7 @@ impl fmt::Debug for OpenAiProxySettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("OpenAiProxySettings")
             .field("host", &host_part(&self.base_url))
+            .field("api", &self.api)
             .field("model", &self.model)
             .field("name", &self.name)
             .field("api_key", &self.api_key)

@@ -9,8 +9,10 @@
     reason = "tests"
 )]
 
+mod apis;
 mod catalog;
 mod command;
+mod comparison;
 mod context_layers;
 mod embedding_model;
 mod evaluate;
@@ -31,6 +33,7 @@ mod properties_text;
 mod retrieval;
 mod reuse;
 mod rouge;
+mod tap_run;
 mod task;
 mod task_data;
 mod vectors;

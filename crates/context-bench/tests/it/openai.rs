@@ -350,7 +350,9 @@ async fn replies_that_cannot_be_used_are_not_tried_again() {
 async fn null_content_and_missing_usage_come_through() {
     let (result, _) = ask_in_order(vec![Reply::text("").null_content().without_usage()]).await;
     let output = result.unwrap();
-    let said = json!({"finish_reason": "stop"});
+    let model = output.api_reply().unwrap()["model"].clone();
+    assert!(model.is_string(), "{model}");
+    let said = json!({"finish_reason": "stop", "model": model});
     let expected = json!({"id": 1, "context": "C", "response": null, "api_reply": said});
     assert_eq!(Value::Object(output.into_fields()), expected);
 }

@@ -18,7 +18,7 @@ macro_rules! pattern {
 
 static RUN_ID: LazyLock<Regex> = pattern!(r"\b\d{8}-\d{6}-[0-9a-f]{4}\b");
 
-static FILTERS: [Filter; 12] = [
+static FILTERS: [Filter; 14] = [
     // Lines about progress, which only slow runs write.
     (
         pattern!(r"(?m)^  [^\n]+: \d+(?:/\d+)?, \d[\d.]*/s, \d+:\d\d[^\n]*\n"),
@@ -28,8 +28,17 @@ static FILTERS: [Filter; 12] = [
     (pattern!(r" *\b\d+(?:\.\d+)?(?:µs|ms| ?s)\b"), duration),
     // `"latency": 0.00117`, `"latency_p95": 0.002` in JSON.
     (
-        pattern!(r#"("(?:latency|connect)\w*": ?)\d[\d.e-]*"#),
+        pattern!(r#"("(?:latency|connect|front_prob)\w*": ?)\d[\d.e-]*"#),
         |found| format!("{}\"[TIME]\"", &found[1]),
+    ),
+    // How sure the front is, which latencies decide too: the last column of a Markdown table.
+    (pattern!(r"(?m)(\| \d+ \|) (?:\d+%|—) \|$"), |found| {
+        format!("{} [SHARE] |", &found[1])
+    }),
+    // What a comparison says of latencies, down to its verdict.
+    (
+        pattern!(r#"(?s)("measure": "latency",).*?"verdict": "\w+""#),
+        |found| format!("{} \"[TIMES]\"", &found[1]),
     ),
     (pattern!(r#"("\w+_seconds": ?)"[\d.e-]+""#), |found| {
         format!("{}\"[TIME]\"", &found[1])
@@ -104,6 +113,10 @@ fn two_machines_say_the_same() {
         ),
         (r#""latency": 0.0011,"#, r#""latency": 1.2e-5,"#),
         (r#""timing":{"a":0.1}"#, r#""timing":{"a":2}"#),
+        (
+            "\"measure\": \"latency\",\n \"n\": 3,\n \"verdict\": \"better\"",
+            "\"measure\": \"latency\",\n \"n\": 2,\n \"verdict\": \"worse\"",
+        ),
         ("a,q1,d,24,25,0.00015,1,1", "a,q1,d,24,25,2.1,1,1"),
         ("refused (os error 111)", "refused (os error 61)"),
         ("on 2026-11-17 12:29", "on 2027-01-02 03:04"),

@@ -4,6 +4,8 @@
 //! Other tests say why an output is right; these say that it did not change by accident.
 //! `make snapshots` writes them anew (see CONTRIBUTING).
 
+mod compare;
+mod emit;
 mod errors_data;
 mod errors_endpoints;
 mod errors_flags;

@@ -74,7 +74,14 @@ impl NonInferiorityTest {
     /// probability of 80 %, given what was seen. The true difference is not taken for known: it is
     /// as uncertain as the data leaves it (the predictive probability of Spiegelhalter et al.
     /// 1986), so that there is always an answer, a large one near the margin.
-    fn further_examples(&self, differences: &PairedDifferences) -> Result<Option<u64>, StatsError> {
+    ///
+    /// # Errors
+    ///
+    /// If the confidence is not between 0 and 1.
+    pub fn further_examples(
+        &self,
+        differences: &PairedDifferences,
+    ) -> Result<Option<u64>, StatsError> {
         let tail = (1.0 - open_share("confidence", self.confidence)?) / 2.0;
         let mean = differences.mean();
         let n = mean.n as f64;

@@ -1,13 +1,21 @@
-"""Writes the worked cases of this folder; see README.md for what it needs."""
+"""Writes the worked cases of this folder; see README.md for what it needs.
+
+`make test-statistics` writes other cases into another folder: make.py SEED FOLDER.
+"""
 
 import json
 import math
+import os
+import sys
 import warnings
 
 import numpy as np
 
-np.float_ = np.float64  # confseq 0.0.11 was written for numpy 1
-import confseq.betting  # noqa: E402
+try:
+    np.float_ = np.float64  # confseq 0.0.11 was written for numpy 1
+    import confseq.betting
+except ImportError:  # it takes a compiler and Boost
+    confseq = None
 import scipy.stats  # noqa: E402
 import statsmodels.stats.contingency_tables as tables  # noqa: E402
 import statsmodels.stats.multitest as multitest  # noqa: E402
@@ -15,12 +23,14 @@ import statsmodels.stats.power as power  # noqa: E402
 import statsmodels.stats.weightstats as weightstats  # noqa: E402
 
 warnings.simplefilter("ignore")
-rng = np.random.default_rng(19)
+SEED = int(sys.argv[1]) if len(sys.argv) > 1 else 19
+FOLDER = sys.argv[2] if len(sys.argv) > 2 else "."
+rng = np.random.default_rng(SEED)
 SETS = 60
 
 
 def write(name, cases):
-    with open(f"{name}.jsonl", "w") as file:
+    with open(os.path.join(FOLDER, f"{name}.jsonl"), "w") as file:
         for case in cases:
             file.write(json.dumps(case, separators=(",", ":")) + "\n")
 
@@ -148,4 +158,7 @@ def one_way():
 
 
 for cases in (bootstrap, sign_flip, mcnemar, holm, tost, sample_size, confidence_sequence, one_way):
+    if cases is confidence_sequence and confseq is None:
+        print("confidence_sequence is left out: confseq is not installed", file=sys.stderr)
+        continue
     write(cases.__name__, cases())

@@ -22,6 +22,12 @@ impl Row {
         self.record.get(column).unwrap_or(&Value::Null)
     }
 
+    /// The record, out of the row, which keeps its place alone.
+    pub(super) fn take_record(&mut self) -> Value {
+        let empty = Record::from(Map::new());
+        std::mem::replace(&mut self.record, empty).into()
+    }
+
     /// Another record made of this one, at the same place.
     pub(super) fn becomes<const N: usize>(&self, fields: [(&str, Value); N]) -> Self {
         let fields = fields.into_iter();

@@ -10,9 +10,9 @@ use serde_json::{Map, Value, json};
 use tokio::sync::Mutex;
 
 use super::Shared;
-use super::protocol::{Answered, Done, Hello, Ingested, Loaded, Outcome, Request, Saved};
+use super::protocol::{Done, Hello, Ingested, Loaded, Outcome, Request, Saved};
 use super::saved_state;
-use crate::memory::{Ingest, MemoryAnswer, MemoryQuery, MemorySystem};
+use crate::memory::{AnswerReply, Ingest, MemoryAnswer, MemoryQuery, MemorySystem};
 use crate::model::FailureKind;
 use crate::stopwatch::setting_aside;
 use crate::system::SystemError;
@@ -230,7 +230,7 @@ impl MemorySystem for CommandInstance {
         let again = self.restored(&mut held).await?;
         // Counted before it is asked: a question that is given up ends the child too.
         held.crashes += 1;
-        let answered: Result<Answered, _> = self.ask(&mut held, &Request::query(query)).await;
+        let answered: Result<AnswerReply, _> = self.ask(&mut held, &Request::query(query)).await;
         if held.child.is_some() {
             held.crashes = 0;
         }

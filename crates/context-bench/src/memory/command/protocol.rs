@@ -1,12 +1,10 @@
 //! What goes over the pipes of a memory: requests and replies, one line each.
 
-use std::time::Duration;
-
-use context_bench_memory::{Turn, TurnId};
+use context_bench_memory::Turn;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::memory::{MemoryAnswer, MemoryQuery, StageTimes};
+use crate::memory::MemoryQuery;
 use crate::text::stringify;
 
 /// A request to a child.
@@ -133,45 +131,6 @@ pub(super) struct Ingested {
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Answered {
-    answer: String,
-    #[serde(default)]
-    context: Option<String>,
-    #[serde(default)]
-    context_tokens: Option<u64>,
-    #[serde(default)]
-    recalled: Option<Vec<TurnId>>,
-    #[serde(default)]
-    usage: Option<Map<String, Value>>,
-    #[serde(default)]
-    retrieve_seconds: Option<f64>,
-    #[serde(default)]
-    answer_seconds: Option<f64>,
-    #[serde(default)]
-    details: Option<Map<String, Value>>,
-}
-
-impl From<Answered> for MemoryAnswer {
-    fn from(reply: Answered) -> Self {
-        // A time that is none is as good as none told.
-        let time = |seconds: Option<f64>| seconds.and_then(|s| Duration::try_from_secs_f64(s).ok());
-        Self {
-            answer: reply.answer,
-            context: reply.context,
-            context_tokens: reply.context_tokens,
-            recalled: reply.recalled,
-            times: StageTimes {
-                retrieve: time(reply.retrieve_seconds),
-                answer: time(reply.answer_seconds),
-            },
-            usage: reply.usage,
-            details: reply.details.unwrap_or_default(),
-            ..Self::default()
-        }
-    }
-}
-
-#[derive(Debug, Deserialize)]
 pub(super) struct Saved {
     #[serde(default)]
     pub(super) state: Option<String>,
@@ -254,25 +213,5 @@ mod tests {
         ] {
             assert_eq!(read(reply), expected);
         }
-    }
-
-    #[test]
-    fn answers_keep_what_they_are_told() {
-        let reply = json!({
-            "answer": "A", "context": "C", "context_tokens": 3, "recalled": ["1", "2"],
-            "usage": {"prompt_tokens": 5}, "retrieve_seconds": 0.5, "answer_seconds": -1.0,
-            "details": {"k": 1},
-        });
-        let read: Answered = serde_json::from_value(reply).expect("a reply");
-        let answer = MemoryAnswer::from(read);
-        assert_eq!(answer.answer, "A");
-        assert_eq!(answer.context_tokens, Some(3));
-        assert_eq!(answer.recalled, Some(vec!["1".into(), "2".into()]));
-        assert_eq!(answer.times.retrieve, Some(Duration::from_millis(500)));
-        assert_eq!(answer.times.answer, None);
-        assert_eq!(answer.details["k"], json!(1));
-        let short: Answered = serde_json::from_value(json!({"answer": ""})).expect("a reply");
-        assert_eq!(MemoryAnswer::from(short), MemoryAnswer::from(""));
-        assert!(serde_json::from_value::<Answered>(json!({"answer": null})).is_err());
     }
 }

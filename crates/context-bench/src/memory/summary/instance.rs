@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Shared, prompt};
 use crate::memory::{Ingest, MemoryAnswer, MemoryQuery, MemorySystem, StageTimes};
-use crate::model::{CallStats, FailureKind, Output};
+use crate::model::{CallStats, FailureKind, Output, UsageShape};
 use crate::system::transform::{End, fit};
 use crate::system::{SystemError, add_usage};
 
@@ -96,7 +96,9 @@ impl Summary {
         })?;
         spent.call.add(output.call().unwrap_or_default());
         if let Some(usage) = output.api_usage() {
-            add_usage(spent.usage.get_or_insert_default(), usage);
+            // Figures of ingests are in the words of chat completions.
+            let usage = UsageShape::of(&output).to_chat(usage);
+            add_usage(spent.usage.get_or_insert_default(), &usage);
         }
         let Some(notes) = notes_of(&output) else {
             return Err(nothing_written(&output).with_call(spent.call));

@@ -10,6 +10,7 @@ mod reference;
 mod runs;
 mod salvage;
 mod trouble;
+mod upgrade;
 mod values;
 
 use std::sync::Arc;

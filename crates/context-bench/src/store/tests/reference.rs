@@ -67,7 +67,7 @@ fn the_file_has_its_marks() {
         )
         .unwrap()
     };
-    assert_eq!(pragma("user_version"), "1");
+    assert_eq!(pragma("user_version"), "2");
     assert_eq!(pragma("application_id"), "1668577378");
     assert_eq!(pragma("journal_mode"), "wal");
 }

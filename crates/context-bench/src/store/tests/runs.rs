@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::error::Hint as _;
-use crate::model::{ExampleId, Failure, FailureKind};
+use crate::model::{ExampleId, Failure, FailureKind, WireFacts};
 
 #[test]
 fn a_run_can_be_read_again_with_everything() {
@@ -34,6 +34,10 @@ fn a_run_can_be_read_again_with_everything() {
         ..CallStats::default()
     };
     let failed = Case::new(9999);
+    let wire = WireFacts {
+        client_calls: 3,
+        ..WireFacts::default()
+    };
     store.put_blocking(RunRow {
         system: 1,
         repeat: 2,
@@ -44,6 +48,7 @@ fn a_run_can_be_read_again_with_everything() {
             failure: Failure::new(FailureKind::RateLimited, "HTTP 429"),
             latency: 2.5,
             call: Some(call),
+            wire: Some(wire.to_json().to_string()),
         },
         ..failed.row(&run, 5)
     });
@@ -85,9 +90,10 @@ fn a_run_can_be_read_again_with_everything() {
         failure: Failure::new(FailureKind::RateLimited, "HTTP 429"),
         latency: 2.5,
         call: Some(call),
+        wire: Some(Box::new(wire)),
     };
     assert_eq!(last.outcome, expected);
-    let example = (*failed.example).clone().labelled("set");
+    let example = (*failed.example).clone().labelled("set").repeated(2);
     assert_eq!(store.example(last).unwrap(), Some(example));
     assert_eq!((store.damaged(), store.dropped()), (0, 0));
 }

@@ -25,14 +25,14 @@ fn a_later_format_is_refused_and_left_alone() {
     fill(dir.path(), 1);
     let path = dir.path().join("store.sqlite");
     let raw = Connection::open(&path).unwrap();
-    raw.pragma_update(None, "user_version", 2).unwrap();
+    raw.pragma_update(None, "user_version", 3).unwrap();
     drop(raw);
     let before = std::fs::read(&path).unwrap();
     let error = Store::open(dir.path()).err().unwrap();
     assert!(
         error
             .to_string()
-            .contains("has format 2, this version knows up to 1")
+            .contains("has format 3, this version knows up to 2")
     );
     assert!(std::fs::read(&path).unwrap() == before);
 }

@@ -22,10 +22,10 @@ const NOT_MENTIONED: &str = "Not mentioned in the conversation";
 /// and with the options of each question as `choices`.
 pub(super) fn prepare(rows: Rows, _: Tables) -> Result<Rows, DatasetError> {
     let mut index = 0_usize;
-    Ok(each(rows, move |row| {
+    Ok(each(rows, move |mut row| {
         let (id, example) = if row.record.get("conversation").is_some() {
             let id = row.get("sample_id").clone();
-            (id, memory_example(&row, index)?)
+            (id, memory_example(&mut row, index)?)
         } else {
             let texts = row.get("turns").as_array();
             let texts = texts.ok_or_else(|| row.misfit("neither `conversation` nor `turns`"))?;

@@ -11,12 +11,12 @@ use crate::dataset::DatasetError;
 /// an answer).
 pub(super) fn prepare(rows: Rows, _: Tables) -> Result<Rows, DatasetError> {
     let mut index = 0_usize;
-    Ok(each(rows, move |row| {
+    Ok(each(rows, move |mut row| {
         let id = match row.get("question_id") {
             Value::Null => index.into(),
             id => id.clone(),
         };
-        let example = memory_example(&row, index)?;
+        let example = memory_example(&mut row, index)?;
         index += 1;
         let (turns, questions) = example.turns_and_questions();
         Ok(row.becomes([

@@ -20,7 +20,6 @@ mod scifact;
 use std::collections::BTreeMap;
 
 use context_bench_memory::MemoryExample;
-use serde_json::Value;
 
 use super::row::{Row, Rows};
 use crate::dataset::DatasetError;
@@ -102,9 +101,10 @@ fn each(
     Rows::new(rows.map(move |row| function(row?)))
 }
 
-/// A conversation with its questions, from a record in the layout of its authors.
-fn memory_example(row: &Row, position: usize) -> Result<MemoryExample, DatasetError> {
-    let record = Value::from(row.record.clone());
+/// A conversation with its questions, from a record in the layout of its authors, which is
+/// taken out of the row: histories are large.
+fn memory_example(row: &mut Row, position: usize) -> Result<MemoryExample, DatasetError> {
+    let record = row.take_record();
     let read = MemoryExample::from_record(&record, &row.at, position, &mut Vec::new());
     read.map_err(|error| row.misfit(error.problem()))
 }

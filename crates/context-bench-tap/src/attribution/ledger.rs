@@ -1,0 +1,369 @@
+//! [`ArmLedger`]: whose calls they are, while the run goes on. It keeps client calls that are
+//! open or not yet summed up, and calls of the proxy that nobody can be told of yet: memory
+//! grows with what is in flight and not with the run.
+//!
+//! A call that names one open client call is decided at once. Any other waits until every
+//! client call that may have caused it has told what it got.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
+
+use super::attribute::{AttributionRules, Method, Unattributed};
+use super::client_call::{AnswerIdentity, ClientCall, Sign};
+use super::fingerprint::Fingerprint;
+use super::index::REMEMBERED;
+use super::rules::{self, Book, Found};
+use crate::record::{CallInFlight, CallRecord, Carriers};
+
+/// A client call among so many that ended last may have caused a call, whatever its text was.
+const JUST_NOW: usize = 64;
+
+/// A call of the proxy whose client call is known.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OwnedCall<P> {
+    /// The call.
+    pub record: CallRecord,
+    /// What was kept with it.
+    pub kept: P,
+    /// What told whose it is.
+    pub method: Method,
+    /// How sure that is, from 0 to 1.
+    pub confidence: f64,
+}
+
+/// The client calls of one arm and what they caused, while the run goes on.
+#[derive(Debug)]
+pub struct ArmLedger<P> {
+    rules: AttributionRules,
+    next: usize,
+    /// In the order of their numbers: every call in flight is set against some of them, and
+    /// few at a time are found faster by order than by hash.
+    clients: BTreeMap<usize, ClientCall>,
+    /// Those of which it is not known what they got.
+    untold: BTreeSet<usize>,
+    has_bare_calls: bool,
+    has_named_calls: bool,
+    by_id: HashMap<String, Vec<usize>>,
+    by_credential: HashMap<String, Vec<usize>>,
+    undecided: BTreeMap<u64, (CallRecord, P)>,
+    /// Answers of all calls that may matter to a client call that is still here.
+    seen: BTreeMap<u64, (u64, AnswerIdentity)>,
+    /// How often each output was seen, by its hash.
+    outputs: HashMap<u64, u32>,
+    /// The examples of client calls that were taken out, and what their texts looked like.
+    past: VecDeque<(String, Fingerprint)>,
+    owned: BTreeMap<usize, Vec<OwnedCall<P>>>,
+    unattributed: Vec<(CallRecord, Unattributed)>,
+}
+
+impl<P> ArmLedger<P> {
+    /// An arm in which nothing has happened yet.
+    pub fn new(rules: AttributionRules) -> Self {
+        Self {
+            rules,
+            next: 0,
+            clients: BTreeMap::new(),
+            untold: BTreeSet::new(),
+            has_bare_calls: false,
+            has_named_calls: false,
+            by_id: HashMap::new(),
+            by_credential: HashMap::new(),
+            undecided: BTreeMap::new(),
+            seen: BTreeMap::new(),
+            outputs: HashMap::new(),
+            past: VecDeque::new(),
+            owned: BTreeMap::new(),
+            unattributed: Vec::new(),
+        }
+    }
+
+    /// A client call is about to be sent. Its number is for what follows.
+    pub fn begin(&mut self, call: ClientCall) -> usize {
+        let number = self.next;
+        self.next += 1;
+        self.by_id.entry(call.id.clone()).or_default().push(number);
+        if let Some(credential) = &call.credential {
+            let same = self.by_credential.entry(credential.clone()).or_default();
+            same.push(number);
+        }
+        self.clients.insert(number, call);
+        self.untold.insert(number);
+        number
+    }
+
+    /// A client call has ended. Nothing is decided by that: what it got is told later, when
+    /// there is time to read it.
+    pub fn end(&mut self, number: usize, ended: u64) {
+        if let Some(client) = self.clients.get_mut(&number) {
+            client.ended = Some(ended);
+        }
+    }
+
+    /// What a client call that has ended had asked and got.
+    pub fn tell(
+        &mut self,
+        number: usize,
+        status: Option<u16>,
+        answer: AnswerIdentity,
+        fingerprint: Fingerprint,
+    ) {
+        let Some(client) = self.clients.get_mut(&number) else {
+            return;
+        };
+        client.status = status;
+        client.answer = answer;
+        client.fingerprint = fingerprint;
+        self.untold.remove(&number);
+        let waiting: Vec<u64> = self.undecided.keys().copied().collect();
+        for call in waiting {
+            self.decide(call, false);
+        }
+    }
+
+    /// Whether texts are needed to tell calls apart: one came that carries nothing, or none has
+    /// come yet that carries something.
+    pub fn needs_texts(&self) -> bool {
+        self.has_bare_calls || !self.has_named_calls
+    }
+
+    /// A client call that is still here.
+    pub fn client(&self, number: usize) -> Option<&ClientCall> {
+        self.clients.get(&number)
+    }
+
+    /// What is known by now to be caused by a client call that is still here.
+    pub fn owned_mut(&mut self, number: usize) -> &mut [OwnedCall<P>] {
+        self.owned
+            .get_mut(&number)
+            .map_or(&mut [], Vec::as_mut_slice)
+    }
+
+    /// A call of the proxy was recorded.
+    pub fn record(&mut self, call: CallRecord, kept: P) {
+        let id = call.id;
+        let carriers = &call.carriers;
+        let is_bare = carriers.credential.is_none() && carriers.call_id().is_none();
+        self.has_bare_calls |= is_bare;
+        self.has_named_calls |= !is_bare;
+        let seen = (call.timeline.accepted, AnswerIdentity::of_call(&call));
+        if let Some(output) = seen.1.value(Sign::Output) {
+            *self.outputs.entry(hash_of(output)).or_default() += 1;
+        }
+        self.seen.insert(id, seen);
+        self.undecided.insert(id, (call, kept));
+        self.decide(id, false);
+    }
+
+    /// Whether a call that is not recorded yet may turn out to be caused by one of these.
+    pub fn may_own(&self, numbers: &[usize], call: &CallInFlight) -> bool {
+        let grace = self.grace();
+        let carriers = &call.carriers;
+        let names = |name: Option<&str>, own: Option<&str>| name.is_none() || name == own;
+        let mut own = numbers.iter().filter_map(|number| self.clients.get(number));
+        own.any(|client| {
+            client.was_open(call.accepted, grace)
+                && names(carriers.credential.as_deref(), client.credential.as_deref())
+                && names(carriers.call_id(), Some(&client.id))
+        })
+    }
+
+    /// The client calls that a call with these carriers may be of: only those are concerned by
+    /// it. None where it may be anybody's.
+    pub fn concerned(&self, carriers: &Carriers) -> Option<&[usize]> {
+        let by_id = carriers.call_id().and_then(|id| self.by_id.get(id));
+        let credential = carriers.credential.as_ref();
+        let by_credential = || credential.and_then(|one| self.by_credential.get(one));
+        by_id.or_else(by_credential).map(Vec::as_slice)
+    }
+
+    /// Whether there is a recorded call of which it is not known whose it is.
+    pub fn has_undecided(&self) -> bool {
+        !self.undecided.is_empty()
+    }
+
+    /// Whether it is known of every recorded call whether one of these caused it.
+    pub fn is_settled(&self, numbers: &[usize]) -> bool {
+        let mut waiting = self.undecided.values();
+        !waiting.any(|(call, _)| self.may_be_of(numbers, call))
+    }
+
+    /// Decides what can be decided about these with what is known by now.
+    pub fn settle(&mut self, numbers: &[usize]) {
+        let waiting = self.undecided.iter();
+        let waiting = waiting.filter(|(_, (call, _))| self.may_be_of(numbers, call));
+        let waiting: Vec<u64> = waiting.map(|(id, _)| *id).collect();
+        for call in waiting {
+            self.decide(call, true);
+        }
+    }
+
+    /// Takes these client calls out, each with the calls that it caused. What comes for them
+    /// later is late.
+    pub fn take(&mut self, numbers: &[usize]) -> Vec<(ClientCall, Vec<OwnedCall<P>>)> {
+        let mut taken = Vec::with_capacity(numbers.len());
+        for number in numbers {
+            let Some(client) = self.clients.remove(number) else {
+                continue;
+            };
+            self.untold.remove(number);
+            forget(&mut self.by_id, &client.id, *number);
+            if let Some(credential) = &client.credential {
+                forget(&mut self.by_credential, credential, *number);
+            }
+            let mut owned = self.owned.remove(number).unwrap_or_default();
+            owned.sort_by_key(|call| call.record.id);
+            if self.past.len() == REMEMBERED {
+                self.past.pop_front();
+            }
+            let past = (client.example.clone(), client.fingerprint.clone());
+            self.past.push_back(past);
+            taken.push((client, owned));
+        }
+        if self.seen.len() > 2 * self.clients.len() + 256 || self.clients.is_empty() {
+            let oldest = self.clients.values().map(|client| client.sent).min();
+            self.seen
+                .retain(|_, (accepted, _)| oldest.is_some_and(|oldest| *accepted >= oldest));
+        }
+        taken
+    }
+
+    /// The calls that turned out to be nobody's since the last time.
+    pub fn take_unattributed(&mut self) -> Vec<(CallRecord, Unattributed)> {
+        std::mem::take(&mut self.unattributed)
+    }
+
+    /// Nothing more will come: whatever is undecided is decided.
+    pub fn finish(&mut self) {
+        let waiting: Vec<u64> = self.undecided.keys().copied().collect();
+        for call in waiting {
+            self.decide(call, true);
+        }
+    }
+
+    fn grace(&self) -> u64 {
+        match self.rules.is_exclusive {
+            true => self.rules.grace,
+            false => 0,
+        }
+    }
+
+    fn may_be_of(&self, numbers: &[usize], call: &CallRecord) -> bool {
+        let named = rules::named(self, call).unwrap_or(None);
+        let candidates = rules::candidates(self, named, call, self.grace());
+        candidates.iter().any(|client| numbers.contains(client))
+    }
+
+    fn decide(&mut self, id: u64, is_last_word: bool) {
+        let Some((call, _)) = self.undecided.get(&id) else {
+            return;
+        };
+        let Some(found) = self.fate(call, is_last_word) else {
+            return;
+        };
+        let Some((record, kept)) = self.undecided.remove(&id) else {
+            return;
+        };
+        match found {
+            Ok((client, method, confidence)) => {
+                self.owned.entry(client).or_default().push(OwnedCall {
+                    record,
+                    kept,
+                    method,
+                    confidence,
+                });
+            }
+            Err(reason) => self.unattributed.push((record, reason)),
+        }
+    }
+
+    /// What becomes of a call; none while that may still change.
+    fn fate(&self, call: &CallRecord, is_last_word: bool) -> Option<Found> {
+        let carriers = &call.carriers;
+        let is_forgotten = |known: &HashMap<String, Vec<usize>>, name: Option<&str>| {
+            name.is_some_and(|name| !known.contains_key(name))
+        };
+        // Synthetic credentials and ids are ours alone: one that is unknown has had its time.
+        if is_forgotten(&self.by_credential, carriers.credential.as_deref())
+            || is_forgotten(&self.by_id, carriers.call_id())
+        {
+            return Some(Err(Unattributed::Late));
+        }
+        let named = match rules::named(self, call) {
+            Ok(named) => named,
+            Err(reason) => return Some(Err(reason)),
+        };
+        let candidates = rules::candidates(self, named, call, self.grace());
+        let is_clear = named.is_some() && candidates.len() <= 1;
+        let is_untold = |number: &usize| self.untold.contains(number);
+        if !is_last_word && !is_clear && candidates.iter().any(is_untold) {
+            return None;
+        }
+        Some(rules::attribute(self, &self.rules, call))
+    }
+}
+
+impl<P> Book for ArmLedger<P> {
+    fn client(&self, number: usize) -> &ClientCall {
+        &self.clients[&number]
+    }
+
+    fn with_credential(&self, credential: &str) -> Option<&[usize]> {
+        self.by_credential.get(credential).map(Vec::as_slice)
+    }
+
+    fn with_id(&self, id: &str) -> Option<&[usize]> {
+        self.by_id.get(id).map(Vec::as_slice)
+    }
+
+    fn open(&self, at: u64, grace: u64) -> Vec<usize> {
+        let open = self.clients.iter();
+        let open = open.filter(|(_, client)| client.was_open(at, grace));
+        let mut open: Vec<usize> = open.map(|(number, _)| *number).collect();
+        open.sort_unstable();
+        open
+    }
+
+    fn likeness_to_others(&self, call: &CallRecord, of: usize, unknown: f64) -> f64 {
+        let example = &self.clients[&of].example;
+        let at = call.timeline.accepted;
+        let here = self.clients.values().filter(|client| client.sent <= at);
+        let here = here.map(|client| (&client.example, &client.fingerprint));
+        let here = here.map(|(example, looks)| (example, looks, unknown));
+        let past = self.past.iter().rev().enumerate();
+        let past = past.map(|(ago, (example, looks))| {
+            let unknown = if ago < JUST_NOW { unknown } else { 0.0 };
+            (example, looks, unknown)
+        });
+        let others = here.chain(past).filter(|(other, ..)| *other != example);
+        let likeness = others.map(|(_, looks, unknown)| match looks.is_empty() {
+            true => unknown,
+            false => rules::likeness_of(call, looks),
+        });
+        likeness.fold(0.0, f64::max)
+    }
+
+    fn has_rival(&self, call: &CallRecord, answer: &AnswerIdentity, sign: Sign, of: usize) -> bool {
+        if sign == Sign::Output {
+            let output = answer.value(sign).map(hash_of);
+            let times = output.and_then(|output| self.outputs.get(&output));
+            return times.is_some_and(|times| *times > 1);
+        }
+        let got = &self.clients[&of];
+        self.seen.iter().any(|(id, (accepted, other))| {
+            *id != call.id && got.was_open(*accepted, 0) && answer.agrees(other, sign)
+        })
+    }
+}
+
+fn hash_of(text: &str) -> u64 {
+    BuildHasherDefault::<DefaultHasher>::default().hash_one(text)
+}
+
+fn forget(known: &mut HashMap<String, Vec<usize>>, name: &str, number: usize) {
+    if let Some(numbers) = known.get_mut(name) {
+        numbers.retain(|one| *one != number);
+        if numbers.is_empty() {
+            known.remove(name);
+        }
+    }
+}
