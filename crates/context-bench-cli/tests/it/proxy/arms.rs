@@ -1,5 +1,6 @@
 //! Runs whose proxy misbehaves: its rows fail with a reason, and nothing is left of it.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -41,11 +42,15 @@ impl Scene {
     }
 
     fn command(&self, mode: &str, more: &[&str]) -> Command {
+        self.command_of(&self.profile(mode), more)
+    }
+
+    fn command_of(&self, profile: &Path, more: &[&str]) -> Command {
         let mut line = command();
         line.env("OPENAI_API_KEY", KEY)
             .arg("run")
             .arg("--proxy")
-            .arg(self.profile(mode));
+            .arg(profile);
         line.args([
             "--upstream",
             &self.provider.url(),
@@ -213,6 +218,67 @@ fn a_proxy_that_hangs_or_lies_costs_its_rows_and_nothing_else() {
         // Its second call, and nothing but that.
         assert_eq!(result["counts"]["fake"]["failed"], 1, "{mode}: {done}");
         assert_eq!(result["counts"]["fake"]["scored"], 1, "{mode}: {done}");
+        scene.nothing_is_left();
+    }
+}
+
+/// What the proxy `counts` says of its state in the requests that reached the provider, by
+/// process: the numbers of its calls, and the questions that they asked, both sorted.
+fn seen_by_process(scene: &Scene) -> Vec<(Vec<u32>, Vec<String>)> {
+    let mut seen: HashMap<String, (Vec<u32>, Vec<String>)> = HashMap::new();
+    for request in scene.provider.requests() {
+        let messages = request.body["messages"].as_array().expect("messages");
+        let text = messages.last().expect("a message")["content"].to_string();
+        let (_, state) = text
+            .split_once("[process ")
+            .expect("the state of the proxy");
+        let (process, call) = state.split_once(" call ").expect("a call");
+        let call = call.trim_end_matches(['"', ']']).parse().expect("a number");
+        let question = text
+            .split("Number ")
+            .nth(1)
+            .and_then(|rest| rest.split(':').next());
+        let (calls, questions) = seen.entry(process.to_owned()).or_default();
+        calls.push(call);
+        questions.push(question.expect("a question").to_owned());
+    }
+    let mut seen: Vec<_> = seen.into_values().collect();
+    for (calls, questions) in &mut seen {
+        calls.sort_unstable();
+        questions.sort_unstable();
+    }
+    seen.sort();
+    seen
+}
+
+#[test]
+fn every_repeat_of_a_proxy_that_keeps_state_has_a_process_of_its_own() {
+    let more = ["--arms", "transform", "--repeats", "3"];
+    let asked = |times: usize| -> Vec<String> {
+        let questions = ["0", "1"]
+            .iter()
+            .flat_map(|one| vec![(*one).to_owned(); times]);
+        questions.collect()
+    };
+    for (is_stateful, processes) in [(true, 3), (false, 1)] {
+        let scene = Scene::new(2);
+        let path = scene.profile("counts");
+        let text = std::fs::read_to_string(&path).expect("a profile");
+        std::fs::write(&path, format!("{text}stateful: {is_stateful}\n")).expect("written");
+        let mut line = scene.command_of(&path, &more);
+        let done = run_with(&mut line);
+        assert_eq!(done.code, 0, "{done}");
+        let result = done.json();
+        assert_eq!(result["counts"]["fake"]["scored"], 6, "{done}");
+        let wire = &result["wire"]["fake"];
+        assert_eq!(wire["calls"], 6, "{wire}");
+        assert_eq!(wire["unattributed"]["calls"], 0, "{wire}");
+        // No process answers two attempts at one example, and none begins with the calls of
+        // another.
+        let each = 3 / processes;
+        let calls: Vec<u32> = (1..=2 * each as u32).collect();
+        let expected = vec![(calls, asked(each)); processes];
+        assert_eq!(seen_by_process(&scene), expected, "stateful: {is_stateful}");
         scene.nothing_is_left();
     }
 }

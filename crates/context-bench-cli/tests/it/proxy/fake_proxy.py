@@ -48,6 +48,11 @@ class Handler(BaseHTTPRequestHandler):
                 if isinstance(message.get("content"), str):
                     message["content"] = message["content"][:200]
             body = json.dumps(document).encode()
+        if MODE == "counts":
+            # It keeps state, and what it sends shows which.
+            document = json.loads(body)
+            document["messages"][-1]["content"] += f" [process {os.getpid()} call {CALLS}]"
+            body = json.dumps(document).encode()
         upstream = http.client.HTTPConnection(UPSTREAM.hostname or "", UPSTREAM.port or 80, timeout=600)
         headers = {name: value for name, value in self.headers.items() if name.lower() not in ("host", "connection", "content-length")}
         upstream.request("POST", UPSTREAM.path + self.path, body, headers)
