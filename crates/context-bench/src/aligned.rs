@@ -2,24 +2,12 @@
 
 use std::collections::HashMap;
 
+use crate::metric::{Attempt, numbered_attempts};
 use crate::model::{EvalRow, ExampleId};
 use crate::stats::Resampling;
 
-/// An attempt at an example: its dataset, its id, and the how manieth it is.
-type Attempt<'a> = (&'a str, &'a ExampleId, u32);
-
 /// How much work resampling may be: rows times columns times resamples.
 const MAX_WORK: usize = 600_000_000;
-
-fn attempts(rows: &[EvalRow]) -> impl Iterator<Item = (Attempt<'_>, &EvalRow)> {
-    let mut seen: HashMap<(&str, &ExampleId), u32> = HashMap::with_capacity(rows.len());
-    rows.iter().map(move |row| {
-        let example = (&*row.dataset, &row.example_id);
-        let number = seen.entry(example).or_default();
-        *number += 1;
-        ((example.0, example.1, *number), row)
-    })
-}
 
 /// For each attempt at an example of which every system has a row that `fits`: these rows, in the
 /// order of systems.
@@ -30,7 +18,7 @@ pub(crate) fn rows_of_all<'a>(
     let Some((first, others)) = systems.split_first() else {
         return Vec::new();
     };
-    let fitting = |rows: &'a [EvalRow]| attempts(rows).filter(|(_, row)| fits(row));
+    let fitting = |rows: &'a [EvalRow]| numbered_attempts(rows).filter(|(_, row)| fits(row));
     let others: Vec<HashMap<Attempt<'_>, &EvalRow>> =
         others.iter().map(|rows| fitting(rows).collect()).collect();
     let all = fitting(first).filter_map(|(attempt, row)| {

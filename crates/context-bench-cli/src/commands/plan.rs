@@ -2,6 +2,7 @@
 
 use context_bench::planner::{ExamplesNeeded, ReopenedPlan, SizeQuestion, Spread};
 use context_bench::registry::Registry;
+use context_bench_scoring::text::thousands::thousands;
 use serde_json::json;
 
 use crate::args::PlanArgs;
@@ -99,16 +100,4 @@ fn shown(question: &SizeQuestion, needed: &ExamplesNeeded) -> String {
 fn short(value: f64) -> String {
     let text = format!("{value:.5}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
-}
-
-fn thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
+use super::sample::numbered_attempts;
 use super::token_means::tokens;
 use super::{ComparedSystem, Comparison};
-use crate::model::{EvalRow, ExampleId, Measurement, Summary, Unit};
+use crate::model::{EvalRow, Measurement, Summary, Unit};
 use crate::price::RowPrices;
 use crate::stats::{Contender, Resampling, SweepExamples, front_probabilities};
 
@@ -91,10 +92,10 @@ impl FrontProbability {
         let scored = |row: &EvalRow| row.score(&self.score_field).is_some();
         let known: Vec<HashMap<_, &EvalRow>> = others
             .iter()
-            .map(|one| attempts(one.rows).collect())
+            .map(|one| numbered_attempts(one.rows).collect())
             .collect();
         let mut columns: Vec<Vec<&EvalRow>> = vec![Vec::new(); systems.len()];
-        for (attempt, row) in attempts(first.rows).filter(|(_, row)| scored(row)) {
+        for (attempt, row) in numbered_attempts(first.rows).filter(|(_, row)| scored(row)) {
             let rest: Option<Vec<&EvalRow>> = known
                 .iter()
                 .map(|known| known.get(&attempt).copied().filter(|row| scored(row)))
@@ -146,19 +147,6 @@ impl FrontProbability {
         let found = front_probabilities(&examples, &contenders, &resampling).ok()?;
         Some((n, found))
     }
-}
-
-/// An attempt at an example: its dataset, its id, and the how manieth it is.
-type Attempt<'a> = (&'a str, &'a ExampleId, u32);
-
-fn attempts(rows: &[EvalRow]) -> impl Iterator<Item = (Attempt<'_>, &EvalRow)> {
-    let mut seen: HashMap<(&str, &ExampleId), u32> = HashMap::with_capacity(rows.len());
-    rows.iter().map(move |row| {
-        let example = (&*row.dataset, &row.example_id);
-        let number = seen.entry(example).or_default();
-        *number += 1;
-        ((example.0, example.1, *number), row)
-    })
 }
 
 #[cfg(test)]

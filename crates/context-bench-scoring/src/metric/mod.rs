@@ -40,7 +40,7 @@ pub use per_dataset::PerDatasetBreakdown;
 pub use repeat_variance::RepeatVariance;
 pub use row_costs::RowCosts;
 pub use row_sum::{AttemptSum, RowSum};
-pub use sample::clusters;
+pub use sample::{Attempt, clusters, numbered_attempts};
 pub use token_means::TokenMeans;
 pub use tokens_per_pass::{TOKENS_PER_PASS, TokensPerPass};
 pub use tokens_saved::TokensSaved;

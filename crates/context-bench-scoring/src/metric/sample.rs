@@ -41,6 +41,20 @@ pub(super) fn attempts(rows: &[EvalRow]) -> Option<Vec<u32>> {
     (known.len() < rows.len()).then_some(numbers)
 }
 
+/// An attempt at an example: its dataset, its id, and the how manieth it is.
+pub type Attempt<'a> = (&'a str, &'a ExampleId, u32);
+
+/// Every row with the attempt that it is.
+pub fn numbered_attempts(rows: &[EvalRow]) -> impl Iterator<Item = (Attempt<'_>, &EvalRow)> {
+    let mut seen: HashMap<(&str, &ExampleId), u32> = HashMap::with_capacity(rows.len());
+    rows.iter().map(move |row| {
+        let example = (&*row.dataset, &row.example_id);
+        let number = seen.entry(example).or_default();
+        *number += 1;
+        ((example.0, example.1, *number), row)
+    })
+}
+
 /// Below so many documents of a dataset that are known by their text alone, examples stand for
 /// themselves: then the text is rather an instruction that many share, or a single long document
 /// whose questions are what the dataset is a sample of.

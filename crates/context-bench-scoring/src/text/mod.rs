@@ -19,6 +19,7 @@ pub mod spreadsheet;
 pub mod stem;
 pub mod stringify;
 pub mod terms;
+pub mod thousands;
 pub mod verdict;
 pub mod visible;
 pub mod words;

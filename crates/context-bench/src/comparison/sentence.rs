@@ -6,6 +6,7 @@ use super::measure::{COST, UPSTREAM_TOKENS};
 use super::{Difference, SystemComparison};
 use crate::model::Interval;
 use crate::stats::Verdict;
+use crate::text::thousands::thousands;
 use crate::text::visible::visible_line;
 
 /// The sentence about a system beside its baseline.
@@ -227,18 +228,6 @@ fn rounded(n: u64) -> u64 {
     n.div_ceil(step).saturating_mul(step)
 }
 
-fn thousands(n: u64) -> String {
-    let digits = n.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -272,6 +261,5 @@ mod tests {
         ] {
             assert_eq!(rounded(n), expected);
         }
-        assert_eq!(thousands(1_234_567), "1,234,567");
     }
 }

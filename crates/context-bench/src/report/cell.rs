@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use crate::model::{Counts, Measurement, Unit};
+pub(super) use crate::text::thousands::thousands;
 use crate::text::visible::visible_line;
 
 /// What stands where there is no value.
@@ -92,19 +93,6 @@ pub(super) fn seconds(value: Option<f64>) -> String {
     }
 }
 
-/// A whole number with thousands separators.
-pub(super) fn thousands(number: i64) -> String {
-    let digits = number.unsigned_abs().to_string();
-    let mut text = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    if number < 0 { format!("-{text}") } else { text }
-}
-
 /// `1 example`, `2,000 examples`.
 pub(super) fn counted(n: i64, what: &str) -> String {
     let plural = if n == 1 { "" } else { "s" };
@@ -136,8 +124,6 @@ mod tests {
 
     #[test]
     fn numbers_read_well() {
-        assert_eq!(thousands(1_234_567), "1,234,567");
-        assert_eq!(thousands(-999), "-999");
         for (value, text) in [
             (0.000_085, "85µs"),
             (0.012_34, "12.3ms"),

@@ -151,7 +151,7 @@ impl<'a> MemoryReport<'a> {
         ));
         let budget = self.settings.get("budget_tokens").and_then(Value::as_u64);
         let budget = match budget {
-            Some(budget) => format!("at most {} tokens", cell::thousands(budget.cast_signed())),
+            Some(budget) => format!("at most {} tokens", cell::thousands(budget)),
             None => "no limit of tokens".to_owned(),
         };
         parts.push(format!(
@@ -197,7 +197,7 @@ impl<'a> MemoryReport<'a> {
 
     /// How many questions of each kind were asked.
     fn asked(&self) -> Vec<String> {
-        let count = |n: usize| cell::thousands(i64::try_from(n).unwrap_or(i64::MAX));
+        let count = |n: usize| cell::thousands(n as u64);
         let of_kind = |kind: &&str| count(self.counts.get(*kind).copied().unwrap_or(0));
         let mut row = vec!["questions".to_owned()];
         row.extend(self.kinds.iter().map(of_kind));

@@ -105,13 +105,12 @@ pub(super) fn lines(result: &EvalResult) -> Vec<String> {
         }
         lines.extend(totals(arm).iter().map(|said| format!("{shown}: {said}")));
         if arm.withheld {
-            let calls = cell::thousands(i64::try_from(arm.calls).unwrap_or(i64::MAX));
-            let bytes = |n: u64| cell::thousands(i64::try_from(n).unwrap_or(i64::MAX));
+            let calls = cell::thousands(arm.calls);
             lines.push(format!(
                 "{shown}: figures of rows withheld, too many calls are nobody's; in all {calls} \
                  calls with {} bytes for {} bytes of the client",
-                bytes(arm.bytes),
-                bytes(arm.client_bytes)
+                cell::thousands(arm.bytes),
+                cell::thousands(arm.client_bytes)
             ));
         }
     }
@@ -120,7 +119,6 @@ pub(super) fn lines(result: &EvalResult) -> Vec<String> {
 
 /// What the totals of an arm rest on, where that is not simply this run.
 fn totals(arm: &ArmWire) -> Vec<String> {
-    let count = |n: u64| cell::thousands(i64::try_from(n).unwrap_or(i64::MAX));
     let mut said = Vec::new();
     if arm.partial {
         said.push(
@@ -132,15 +130,15 @@ fn totals(arm: &ArmWire) -> Vec<String> {
         said.push(format!(
             "{} rows and their {} calls come from earlier runs, without what those runs could not \
              attribute",
-            count(earlier.rows),
-            count(earlier.calls)
+            cell::thousands(earlier.rows),
+            cell::thousands(earlier.calls)
         ));
     }
     let unknown = arm.billed().unknown;
     if unknown > 0 {
         said.push(format!(
             "billed tokens are the least, {} calls may have cost something and do not say what",
-            count(unknown)
+            cell::thousands(unknown)
         ));
     }
     said
