@@ -75,6 +75,20 @@ fn headroom_answers_repeats_by_itself_unless_it_is_told_not_to() {
     has(&done, 0, &["T13"], &[]);
 }
 
+/// `make test` does not install it, since it is to be compiled (see `proxy::real`).
+#[needs_proxy("bin/llmtrim")]
+#[test]
+fn llmtrim_adds_texts_sorts_tools_and_asks_again_over_tls() {
+    let done = check(
+        proxy_path!("bin/llmtrim"),
+        &["llmtrim", "--arm", "transform"],
+    );
+    let absent = [
+        "T01", "T02", "T04", "T06", "T07", "T10", "T11", "T12", "T13", "T17",
+    ];
+    has(&done, 0, &["T03", "T05", "T08", "T15"], &absent);
+}
+
 #[needs_proxy("litellm/bin/litellm")]
 #[test]
 fn litellm_changes_errors_and_headers_and_asks_again() {
