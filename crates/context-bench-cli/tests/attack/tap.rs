@@ -209,7 +209,15 @@ impl Scene {
     /// Calls and bytes of the tap in this run are those that came since then.
     fn is_what_the_provider_saw(&self, result: &Value, since: usize) -> Result<(), String> {
         let arms = || result["wire"].as_object().into_iter().flatten();
-        let sum = |key: &str| arms().filter_map(|(_, arm)| arm[key].as_u64()).sum::<u64>();
+        // What a proxy begins to ask and is ended before it is out, the provider does not see.
+        let sent = |arm: &Value, key: &str| {
+            let unsent = arm["unsent"][key].as_u64().unwrap_or(0);
+            arm[key].as_u64().map(|all| all - unsent)
+        };
+        let sum = |key: &str| {
+            let sent = arms().filter_map(|(_, arm)| sent(arm, key));
+            sent.sum::<u64>()
+        };
         let requests = self.provider.requests();
         let bytes: u64 = requests[since..].iter().map(length).sum();
         let seen = ((requests.len() - since) as u64, bytes);
@@ -250,7 +258,8 @@ impl Scene {
         for row in result["rows"].as_array().into_iter().flatten() {
             let id = row["example_id"].as_str().unwrap_or_default().to_owned();
             let bytes = row["wire"]["all_upstream_bytes"].as_u64().unwrap_or(0);
-            *told.entry(id).or_default() += bytes;
+            let unsent = row["wire"]["unsent"]["bytes"].as_u64().unwrap_or(0);
+            *told.entry(id).or_default() += bytes - unsent;
         }
         for (id, told) in &told {
             let sent = sent.get(id).copied().unwrap_or(0);

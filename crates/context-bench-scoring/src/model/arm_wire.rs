@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::ModelUse;
-use super::wire::{ArmRole, WireCalls, WireFacts, WireMethods, WireUsage, is_false, is_zero};
+use super::wire::{
+    ArmRole, UnsentCalls, WireCalls, WireFacts, WireMethods, WireUsage, is_false, is_zero,
+};
 
 /// Calls that nobody could be told to have caused. They are billed on the arm.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -84,6 +86,9 @@ pub struct ArmWire {
     /// Bytes of the bodies of their requests.
     #[serde(default)]
     pub bytes: u64,
+    /// Those of them that never reached the provider.
+    #[serde(default, skip_serializing_if = "UnsentCalls::is_none")]
+    pub unsent: UnsentCalls,
     /// What the provider counted for all of them.
     #[serde(default)]
     pub usage: WireUsage,
@@ -129,6 +134,7 @@ impl ArmWire {
             client_bytes: 0,
             calls: 0,
             bytes: 0,
+            unsent: UnsentCalls::default(),
             usage: WireUsage::default(),
             uses: Vec::new(),
             by_class: WireCalls::default(),
@@ -149,6 +155,7 @@ impl ArmWire {
         self.client_bytes += facts.all_client_bytes;
         self.calls += facts.calls.total();
         self.bytes += facts.all_upstream_bytes;
+        self.unsent.add(&facts.unsent);
         if let Some(usage) = &facts.usage_all {
             self.usage.add(usage);
         }

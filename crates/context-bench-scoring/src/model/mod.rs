@@ -46,6 +46,6 @@ pub use row_text::{RowContexts, RowText, SentContext, TextsKept};
 pub use score::{Score, ScoreName, Scores};
 pub use usage_shape::UsageShape;
 pub use wire::{
-    ArmRole, WIRE, WireAdded, WireCalls, WireClaim, WireDefects, WireEngagement, WireFacts,
-    WireMethods, WireStream, WireUsage,
+    ArmRole, UnsentCalls, WIRE, WireAdded, WireCalls, WireClaim, WireDefects, WireEngagement,
+    WireFacts, WireMethods, WireStream, WireUsage,
 };

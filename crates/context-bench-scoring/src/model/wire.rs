@@ -121,6 +121,34 @@ impl WireUsage {
     }
 }
 
+/// Calls that reached the tap and not the provider: it could not be reached, the tap refused them
+/// (a tunnel, an upgrade), or the proxy hung up before its request was out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct UnsentCalls {
+    /// How many.
+    pub calls: u64,
+    /// Bytes of the bodies of their requests, as far as they had come.
+    pub bytes: u64,
+}
+
+impl UnsentCalls {
+    /// Adds those of others.
+    pub fn add(&mut self, other: &Self) {
+        self.calls += other.calls;
+        self.bytes += other.bytes;
+    }
+
+    /// Counts a call whose request did not go out.
+    pub fn count(&mut self, bytes: u64) {
+        self.add(&Self { calls: 1, bytes });
+    }
+
+    pub(super) fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// Calls of a proxy by what they were for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -380,6 +408,9 @@ pub struct WireFacts {
     pub upstream_bytes: u64,
     /// Bytes of the bodies of all requests upstream.
     pub all_upstream_bytes: u64,
+    /// Those of the calls that never reached the provider.
+    #[serde(skip_serializing_if = "UnsentCalls::is_none")]
+    pub unsent: UnsentCalls,
     /// Bytes of the answers that the client got.
     pub client_reply_bytes: u64,
     /// Bytes of the answers that the provider sent, to all calls.

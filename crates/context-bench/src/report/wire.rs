@@ -134,6 +134,13 @@ fn totals(arm: &ArmWire) -> Vec<String> {
             cell::thousands(earlier.calls)
         ));
     }
+    if arm.unsent.calls > 0 {
+        said.push(format!(
+            "{} of its {} calls never reached the provider",
+            cell::thousands(arm.unsent.calls),
+            cell::thousands(arm.calls)
+        ));
+    }
     let unknown = arm.billed().unknown;
     if unknown > 0 {
         said.push(format!(

@@ -195,6 +195,9 @@ impl FactsOf<'_> {
     fn count(&self, facts: &mut WireFacts, seen: &SeenCall) {
         let record = &seen.record;
         facts.all_upstream_bytes += record.request.body.bytes;
+        if record.timeline.request_sent.is_none() {
+            facts.unsent.count(record.request.body.bytes);
+        }
         let response = record.response.as_ref();
         facts.upstream_reply_bytes += response.map_or(0, |response| response.body.bytes);
         let usage = usage_of(record);

@@ -262,6 +262,9 @@ impl RunLedger {
         let carriers = call.carriers.clone();
         arm.totals.calls += 1;
         arm.totals.bytes += call.request.body.bytes;
+        if call.timeline.request_sent.is_none() {
+            arm.totals.unsent.count(call.request.body.bytes);
+        }
         arm.totals.usage.add(&usage_of(&call));
         if let Some(used) = use_of(&call) {
             used.add_to(&mut arm.totals.uses);

@@ -52,6 +52,21 @@ fn counts_add_up_when_a_fifth_is_faulty() {
 }
 
 #[test]
+fn what_never_reached_the_provider_is_counted_apart() {
+    let server = ChatServer::start(|_| Reply::status(500));
+    let run = TestRun::new(&server, vec![direct()]);
+    // Nobody listens at its address any more.
+    drop(server);
+    let result = run.run();
+    let arm = &result.wire["direct"];
+    assert_eq!(arm.calls, 12);
+    assert_eq!((arm.unsent.calls, arm.unsent.bytes), (arm.calls, arm.bytes));
+    let facts = result.rows.iter().filter_map(|row| row.wire.as_deref());
+    let unsent: Vec<_> = facts.map(|facts| facts.unsent.calls).collect();
+    assert_eq!(unsent, [1; 12]);
+}
+
+#[test]
 fn rows_that_failed_say_what_was_sent() {
     let server = ChatServer::start(|_| Reply::status(500));
     let result = TestRun::new(&server, vec![direct()]).run();
