@@ -14,6 +14,12 @@ pub(crate) fn folder(typed: Option<&Path>) -> Option<PathBuf> {
     typed.map(Path::to_owned).or_else(from_env)
 }
 
+/// That there is no store.
+pub(crate) fn none_at(dir: &Path) -> Failure {
+    Failure::bad_input(format!("there is no run store at `{}`", dir.display()))
+        .hint("check `--cache-dir`; the first run with it creates the store")
+}
+
 /// Opens the store of a command that needs one.
 pub(crate) fn open(cache_dir: Option<&Path>) -> Result<Store, Failure> {
     let Some(dir) = cache_dir else {
@@ -25,10 +31,7 @@ pub(crate) fn open(cache_dir: Option<&Path>) -> Result<Store, Failure> {
         return Err(StoreError::Bucket { path }.into());
     }
     if !dir.exists() {
-        return Err(
-            Failure::bad_input(format!("there is no run store at `{}`", dir.display()))
-                .hint("check `--cache-dir`; the first run with it creates the store"),
-        );
+        return Err(none_at(dir));
     }
     let opened = Store::open(dir)?;
     for note in &opened.notes {

@@ -59,6 +59,15 @@ pub(crate) fn main(args: &MergeArgs, registry: &Registry, command: &str) -> Resu
     loop {
         let report = shard::merge(&mut target, &folders, args.plan.as_deref())
             .map_err(shared_folders::merge_failure)?;
+        if let Some(plan) = args.plan.as_deref()
+            && report.plans.is_empty()
+            && args.watch.is_none()
+        {
+            let what = format!("there is nothing of a plan `{plan}`");
+            let hint = "the folders in `shards` have the names of plans; without `--plan` all are \
+                        merged";
+            return Err(Failure::bad_input(what).hint(hint));
+        }
         let exit = judge(&report);
         if let Some(path) = &args.conflicts {
             write_conflicts(path, target.store())?;

@@ -3,6 +3,7 @@
 use std::process::{Command, Stdio};
 
 use context_bench::registry::Registry;
+use context_bench::store::Store;
 use context_bench_view::{View, ViewSettings};
 
 use crate::exit::Exit;
@@ -13,7 +14,13 @@ use crate::{output, stores, surroundings};
 
 pub(crate) fn main(args: &ViewArgs, registry: &Registry) -> Result<Exit, Failure> {
     let store = match &args.store {
-        Some(folder) => stores::open(Some(folder))?,
+        Some(folder) => {
+            // Opening a folder without a store would make one, and this only looks.
+            if folder.is_dir() && !Store::is_in(folder) {
+                return Err(stores::none_at(folder));
+            }
+            stores::open(Some(folder))?
+        }
         None => {
             return Err(Failure::bad_input("no run store given").hint(
                 "name its folder: `context-bench view DIR`, or set `CONTEXT_BENCH_CACHE_DIR`",

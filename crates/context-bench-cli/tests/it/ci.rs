@@ -101,10 +101,7 @@ fn recipes_run_as_they_stand_in_the_guide() {
         .lines()
         .take_while(|line| line.starts_with("    "))
         .collect();
-    // Latencies of loopback say nothing.
-    let policy = policy
-        .join("\n")
-        .replace("latency_p95 > 1.5", "latency_p95 > 1000");
+    let policy = policy.join("\n");
     let answers = |wrong: &'static str| {
         ChatServer::start(move |request: &Request| {
             let is_wrong = request.last_user_content().contains(wrong);
@@ -141,7 +138,10 @@ fn recipes_run_as_they_stand_in_the_guide() {
                     assert_eq!(job.run(&script), code, "{script}");
                     continue;
                 }
-                assert_eq!(job.run(&scripts[0]), code, "{recipe}");
+                // The second time every answer comes from the cache of the job.
+                for _ in 0..2 {
+                    assert_eq!(job.run(&scripts[0]), code, "{recipe}");
+                }
                 for report in &scripts[1..] {
                     assert_eq!(job.run(report), 0, "{report}");
                 }
@@ -153,7 +153,7 @@ fn recipes_run_as_they_stand_in_the_guide() {
                     let summary = std::fs::read_to_string(folder.path().join("summary.md"));
                     let summary = summary.unwrap();
                     let expected = match code {
-                        0 => "**All 4 passed.**",
+                        0 => "**All 3 passed.**",
                         _ => "did not pass.**",
                     };
                     assert!(summary.contains(expected), "{summary}");

@@ -51,6 +51,14 @@ fn gates(done: &Done) -> Vec<Value> {
 }
 
 #[test]
+fn a_gate_on_every_benchmark_is_checked_once_on_each() {
+    let two = Two::start();
+    let done = two.run(&["--fail-if", "f1 < 0.1 on *", "--output", "json"]);
+    assert_eq!(done.code, 0, "{done}");
+    assert_eq!(gates(&done).len(), 1, "{done}");
+}
+
+#[test]
 fn a_failed_gate_is_exit_code_4_and_says_by_how_much_and_which_examples_turned() {
     let two = Two::start();
     let rules = ["f1 < baseline - 0.02", "error_rate > 5%", "upper(f1) < 0.1"];

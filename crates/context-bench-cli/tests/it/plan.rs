@@ -109,6 +109,27 @@ fn a_pilot_run_says_how_much_systems_differ() {
 }
 
 #[test]
+fn a_pilot_run_without_a_difference_does_not_rule_any_out() {
+    let (folder, file) = questions(20);
+    let cache = folder.path().join("cache");
+    // The same answers, in scores that are no yes or no.
+    let systems = ["--system", "passthrough", "--system", "extractive:ratio=1"];
+    let stored = ["-q", "--dataset", arg(&file), "--cache-dir", arg(&cache)];
+    let done = run(&[&systems[..], &stored[..]].concat());
+    assert_eq!(done.code, 0, "{done}");
+    let args = [
+        "plan", "--margin", "0.05", "--run", "last", "--output", "json",
+    ];
+    let planned = run(&[&args[..], &["--cache-dir", arg(&cache)]].concat());
+    assert_eq!(planned.code, 0, "{planned}");
+    let needed = &planned.json()["needed"][0];
+    assert!(
+        needed["examples"].as_u64().is_some_and(|n| n > 20),
+        "{needed}"
+    );
+}
+
+#[test]
 fn what_is_missing_or_means_nothing_is_an_error() {
     run(&["plan", "--margin", "0.02"]).is_error(&["needs one of `--discordance`"]);
     run(&["plan", "--margin", "0.02", "--discordance", "0"]).is_error(&["discordance"]);

@@ -119,8 +119,9 @@ pub struct Relative {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Equivalence {
-    /// The larger p value of the two.
-    pub p_value: f64,
+    /// The larger p value of the two; `None` of differences without spread, of which t says nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p_value: Option<f64>,
     /// Whether the whole interval lies within the margin.
     pub is_shown: bool,
 }

@@ -218,10 +218,10 @@ impl Question<'_> {
         interval: Option<Interval>,
     ) -> Option<Equivalence> {
         let margin = self.margin.filter(|margin| *margin > 0.0)?;
-        let test = equivalence(gains, margin).ok().flatten()?;
+        let test = equivalence(gains, margin).ok()?;
         let interval = interval?;
         Some(Equivalence {
-            p_value: test.p_value(),
+            p_value: test.map(|test| test.p_value()),
             is_shown: interval.low > -margin && interval.high < margin,
         })
     }

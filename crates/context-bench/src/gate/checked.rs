@@ -141,7 +141,10 @@ pub(super) fn check(
             baseline,
             comparison: comparison.filter(|one| Some(one.baseline.as_str()) == own_baseline),
             metrics: rule.metrics().into_iter().map(str::to_owned).collect(),
-            benchmarks: benchmarks.iter().chain(&about).cloned().collect(),
+            benchmarks: match named.contains(&"*") {
+                true => benchmarks.clone(),
+                false => benchmarks.iter().chain(&about).cloned().collect(),
+            },
         };
         // Names are those of the rule, so this cannot fail.
         let outcomes = match named.contains(&"*") && benchmarks.is_empty() {

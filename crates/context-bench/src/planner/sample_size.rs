@@ -181,7 +181,13 @@ fn spread(pairs: &[&Vec<&EvalRow>], field: &str) -> Option<Spread> {
     }
     // With clusters the deviation is that of as many examples on their own.
     let deviation = mean.stderr? * (n as f64).sqrt();
-    (deviation > 0.0).then_some(Spread::Deviation(deviation))
+    if deviation > 0.0 {
+        return Some(Spread::Deviation(deviation));
+    }
+    // One imagined example here too, on which one system has everything and the other nothing.
+    let largest = scores(0).chain(scores(1)).map(f64::abs).fold(0.0, f64::max);
+    let largest = if largest > 0.0 { largest } else { 1.0 };
+    Some(Spread::Deviation(largest / (n as f64 + 1.0).sqrt()))
 }
 
 fn unfit(error: &StatsError) -> PlanError {

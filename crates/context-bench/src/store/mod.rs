@@ -130,6 +130,11 @@ impl Store {
         Self::open_with(dir.as_ref(), |_| Ok(()))
     }
 
+    /// Whether a folder has a store.
+    pub fn is_in(dir: impl AsRef<Path>) -> bool {
+        open::file(dir.as_ref()).exists()
+    }
+
     /// Whether there is a store in a folder, for commands that only read one.
     pub fn exists(dir: impl AsRef<Path>) -> bool {
         let file = open::file(dir.as_ref());

@@ -22,6 +22,17 @@ fn one_line_that_differs_is_refused() {
 }
 
 #[test]
+fn a_plan_that_nobody_knows_is_an_error_and_no_whole_run() {
+    let (folder, path) = questions(4);
+    let dir = folder.path().join("bench");
+    let with = ["--system", "passthrough", "-q", "--dataset", arg(&path)];
+    assert_eq!(shard("0/1", &dir, &with).code, 0);
+    let merged = merge(&dir, &["--plan", "nobody"]);
+    merged.is_error(&["there is nothing of a plan `nobody`", "folders in `shards`"]);
+    assert_eq!(merge(&dir, &[]).code, 0);
+}
+
+#[test]
 fn a_part_is_told_in_tables_json_pages_and_exit_codes() {
     let (folder, path) = questions(64);
     let dir = folder.path().join("bench");

@@ -6,6 +6,7 @@ use super::session::Session;
 fn stores_that_do_not_help() {
     let mut session = Session::with_questions();
     session.write("file", "not a folder");
+    session.write("notes/today.txt", "no store is made beside it");
     session.write(
         "damaged/store.sqlite",
         "this is not a database, but long enough to be read as one page of it",
@@ -16,6 +17,7 @@ fn stores_that_do_not_help() {
         "runs --cache-dir nowhere",
         "runs --cache-dir damaged",
         "runs --cache-dir file",
+        "view notes",
     ]);
     session.run(&format!("{run} --cache-dir file"));
     session.run(&format!("{run} --cache-dir damaged"));
