@@ -26,6 +26,13 @@ fn verdicts_and_sentences_of_worked_cases() {
             Verdict::NotWorse,
             "f1 0.0 points [−0.9, +0.9]: the same within 2 points.",
         ),
+        // Without a single difference there is no spread, and still an interval.
+        (
+            (0, 0, 1000),
+            Some(0.02),
+            Verdict::NotWorse,
+            ": the same within 2 points.",
+        ),
         (
             (150, 20, 830),
             Some(0.02),
