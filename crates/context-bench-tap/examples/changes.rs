@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         if !is_meant {
             continue;
         }
-        let Some(sent) = log.bodies.get(&call.request.body.digest) else {
+        let Some(sent) = log.body(&call.request.body) else {
             println!("call {}: its body is not in the log", call.id);
             continue;
         };

@@ -1,6 +1,7 @@
 //! What the tap costs: the same run with it and without, and long bodies in little memory.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -96,7 +97,18 @@ impl Cost {
     }
 }
 
-/// The same run, asking the endpoint and asking it through the tap, in turns.
+/// How the endpoint of a run is reached.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Straight,
+    /// Through a relay that copies bytes and looks at none: the most that any tap can reach.
+    Copied,
+    Tapped,
+}
+
+/// The same run, asking the endpoint itself, through a relay that only copies, and through the
+/// tap, in turns. `BENCH_CASE=0` makes the first case alone, and `BENCH_WAY=tapped` one way, as a
+/// profile needs it.
 pub(crate) async fn runs() {
     type Examples = fn(usize) -> Dataset;
     let cases: [(&str, u64, usize, usize, Examples); 5] = [
@@ -124,12 +136,23 @@ pub(crate) async fn runs() {
             long_examples,
         ),
     ];
-    for (what, milliseconds, workers, n, examples) in cases {
+    let wanted = |name: &str, value: &str| std::env::var(name).is_ok_and(|only| only != value);
+    for (at, (what, milliseconds, workers, n, examples)) in cases.into_iter().enumerate() {
+        if wanted("BENCH_CASE", &at.to_string()) {
+            continue;
+        }
         let upstream = OtherProcess::start(milliseconds);
-        let (mut plain, mut tapped) = (Cost::NONE, Cost::NONE);
+        let (mut plain, mut copied, mut tapped) = (Cost::NONE, Cost::NONE, Cost::NONE);
         for _ in 0..TURNS {
-            for (best, is_tapped) in [(&mut plain, false), (&mut tapped, true)] {
-                best.take(run(&upstream.url, examples(n), is_tapped, workers).await);
+            let ways = [
+                (&mut plain, Way::Straight, "straight"),
+                (&mut copied, Way::Copied, "copied"),
+                (&mut tapped, Way::Tapped, "tapped"),
+            ];
+            for (best, way, name) in ways {
+                if !wanted("BENCH_WAY", name) {
+                    best.take(run(&upstream.url, examples(n), way, workers).await);
+                }
             }
         }
         line(
@@ -137,6 +160,16 @@ pub(crate) async fn runs() {
             format!("{:.0}", tapped.rate),
             format!("without it {:.0}", plain.rate),
             &format!("{:.1} %", 100.0 * tapped.rate / plain.rate),
+        );
+        line(
+            "the same through a relay that copies bytes and does nothing else",
+            format!("{:.0}", copied.rate),
+            format!("without it {:.0}", plain.rate),
+            &format!(
+                "{:.1} %, of which the tap reaches {:.1} %",
+                100.0 * copied.rate / plain.rate,
+                100.0 * tapped.rate / copied.rate
+            ),
         );
         line(
             "the same: latency p50, and processor per row without the endpoint's",
@@ -159,10 +192,36 @@ pub(crate) async fn runs() {
     }
 }
 
-async fn run(url: &str, dataset: Dataset, is_tapped: bool, workers: usize) -> Cost {
+/// A relay that copies bytes: where it is reached, and its task.
+async fn copying_relay(upstream: &str) -> (String, tokio::task::JoinHandle<()>) {
+    let (_, rest) = upstream.split_once("://").unwrap();
+    let to: SocketAddr = rest.split('/').next().unwrap().parse().unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let own = listener.local_addr().unwrap().to_string();
+    let own = upstream.replacen(&to.to_string(), &own, 1);
+    let task = tokio::spawn(async move {
+        while let Ok((mut client, _)) = listener.accept().await {
+            tokio::spawn(async move {
+                let mut upstream = TcpStream::connect(to).await.unwrap();
+                client.set_nodelay(true).unwrap();
+                upstream.set_nodelay(true).unwrap();
+                // It ends with either side.
+                let _ = tokio::io::copy_bidirectional(&mut client, &mut upstream).await;
+            });
+        }
+    });
+    (own, task)
+}
+
+async fn run(url: &str, dataset: Dataset, way: Way, workers: usize) -> Cost {
     let n = dataset.known_len().unwrap_or_default();
-    let mut settings = OpenAiProxySettings::new(url);
+    let relay = match way {
+        Way::Copied => Some(copying_relay(url).await),
+        Way::Straight | Way::Tapped => None,
+    };
+    let mut settings = OpenAiProxySettings::new(relay.as_ref().map_or(url, |(url, _)| url));
     settings.name = Some("p".into());
+    let is_tapped = way == Way::Tapped;
     let tap = is_tapped.then(|| RunTap::new(RunTapSettings::new(url).unwrap()));
     let system: Arc<dyn System> = match &tap {
         None => Arc::new(OpenAiProxy::with_settings(settings).unwrap()),
@@ -187,6 +246,9 @@ async fn run(url: &str, dataset: Dataset, is_tapped: bool, workers: usize) -> Co
         .await
         .unwrap();
     let rate = n as f64 / started.elapsed().as_secs_f64();
+    if let Some((_, relay)) = relay {
+        relay.abort();
+    }
     assert_eq!(result.counts["p"].scored, n, "the endpoint failed");
     let is_seen = |row: &EvalRow| {
         row.wire

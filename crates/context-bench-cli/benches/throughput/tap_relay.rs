@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use context_bench_tap::record::{CallRecord, CallSink, LogWriter, StoredBody};
+use context_bench_tap::record::{CallBodies, CallRecord, CallSink, LogWriter};
 use context_bench_tap::{Tap, TapSettings, Upstream};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -22,7 +22,7 @@ use super::line;
 struct Forget;
 
 impl CallSink for Forget {
-    fn call(&mut self, _: CallRecord, _: Vec<StoredBody>) -> std::io::Result<()> {
+    fn call(&mut self, _: CallRecord, _: CallBodies) -> std::io::Result<()> {
         Ok(())
     }
 }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use context_bench::chat::Endpoint;
 use context_bench::mask;
-use context_bench_tap::record::{CallLog, CallRecord, CallSink, CallTotals, LogWriter, StoredBody};
+use context_bench_tap::record::{CallBodies, CallLog, CallRecord, CallSink, CallTotals, LogWriter};
 use context_bench_tap::{Tap, TapReport, TapSettings, Upstream};
 use serde_json::{Value, json};
 
@@ -199,7 +199,7 @@ struct Watcher {
 }
 
 impl CallSink for Watcher {
-    fn call(&mut self, call: CallRecord, bodies: Vec<StoredBody>) -> std::io::Result<()> {
+    fn call(&mut self, call: CallRecord, bodies: CallBodies) -> std::io::Result<()> {
         let id = call.id;
         locked(&self.totals).add(&call);
         if self.shows {

@@ -1,7 +1,5 @@
 //! [`CallClass`]: what the calls of a proxy were for that one call of the client caused.
 
-use std::collections::HashMap;
-
 use serde::{Deserialize, Serialize};
 
 use super::client_call::{AnswerIdentity, ClientCall, Sign};
@@ -56,35 +54,40 @@ pub fn outcome(client: &ClientCall, upstream_calls: usize) -> ClientOutcome {
     }
 }
 
-/// The classes of the calls of one client call, one for each and in their order. Bodies are
-/// looked up by digest; a call whose body is not there is compared by its digest alone.
+/// The classes of the calls of one client call, one for each and in their order. `bodies` has
+/// what each of them asked; a call whose body is not there is compared by its digest alone.
 pub fn classify(
     client: &ClientCall,
     calls: &[&CallRecord],
-    bodies: &HashMap<String, Vec<u8>>,
+    bodies: &[Option<&[u8]>],
 ) -> Vec<CallClass> {
     let primary = primary(client, calls);
     // Nearly always: one call for one, and nothing to compare it with.
     if let ([_], Some(_)) = (calls, primary) {
         return vec![CallClass::Primary];
     }
-    let body = |call: &CallRecord| bodies.get(&call.request.body.digest);
-    let canonical: Vec<String> = calls
+    let body = |at: usize| bodies.get(at).copied().flatten();
+    let canonical: Vec<Option<String>> = calls
         .iter()
-        .map(|call| {
-            let canonical = body(call).and_then(|body| canonical_json(body).ok());
-            canonical.unwrap_or_else(|| call.request.body.digest.clone())
+        .enumerate()
+        .map(|(at, call)| match body(at) {
+            Some(body) => canonical_json(body)
+                .ok()
+                .or_else(|| Some(format!("{body:?}"))),
+            None => call.request.body.digest.clone(),
         })
         .collect();
-    let rendered = |call: &CallRecord| {
-        let route = Route::of(&call.request.method, &call.request.path);
-        WireRequest::read(&route, body(call)?).map(|request| request.rendered())
+    let rendered = |at: usize| {
+        let request = &calls[at].request;
+        let route = Route::of(&request.method, &request.path);
+        WireRequest::read(&route, body(at)?).map(|request| request.rendered())
     };
-    let first = primary.and_then(|at| rendered(calls[at]));
+    let first = primary.and_then(rendered);
     let classes = calls.iter().enumerate().map(|(at, call)| {
         let is_repeat = || {
-            let same = |(other, text): (usize, &String)| {
+            let same = |(other, text): (usize, &Option<String>)| {
                 other != at
+                    && text.is_some()
                     && *text == canonical[at]
                     && calls[other].request.path == call.request.path
             };
@@ -96,7 +99,7 @@ pub fn classify(
             Purpose::TlsAttempt => CallClass::TlsAttempt,
             Purpose::Unsupported => CallClass::Unsupported,
             Purpose::Generation if is_repeat() => CallClass::Retry,
-            Purpose::Generation => match (&first, rendered(call)) {
+            Purpose::Generation => match (&first, rendered(at)) {
                 (Some(first), Some(text)) if extends(first, &text) => CallClass::Continuation,
                 _ => CallClass::Aux,
             },

@@ -1,5 +1,8 @@
 //! [`ClientCall`]: a call as the client made it.
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
 use crate::attribution::Fingerprint;
 use crate::record::{CallRecord, ResponseRecord};
 use crate::wire::{WireReply, output_digest};
@@ -8,13 +11,13 @@ use crate::wire::{WireReply, output_digest};
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClientCall {
     /// Its own id, as in `x-cb-call`.
-    pub id: String,
+    pub id: Arc<str>,
     /// The arm that it was made in.
-    pub arm: String,
+    pub arm: Arc<str>,
     /// The example that it is about; calls of one conversation share it.
-    pub example: String,
+    pub example: Arc<str>,
     /// The id of the synthetic credential that it carried.
-    pub credential: Option<String>,
+    pub credential: Option<Arc<str>>,
     /// When its request had been sent, on the clock of the tap.
     pub sent: u64,
     /// When the last byte of its answer was there; none while it is open.
@@ -117,5 +120,5 @@ impl Sign {
 fn request_id(response: &ResponseRecord) -> Option<String> {
     let names = ["x-request-id", "request-id"];
     let found = names.iter().find_map(|name| response.header(name));
-    found.map(str::to_owned)
+    found.map(Cow::into_owned)
 }

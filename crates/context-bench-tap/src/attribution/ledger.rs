@@ -7,6 +7,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
+use std::sync::Arc;
+
+use smallvec::SmallVec;
 
 use super::attribute::{AttributionRules, Method, Unattributed};
 use super::client_call::{AnswerIdentity, ClientCall, Sign};
@@ -17,6 +20,9 @@ use crate::record::{CallInFlight, CallRecord, Carriers};
 
 /// A client call among so many that ended last may have caused a call, whatever its text was.
 const JUST_NOW: usize = 64;
+
+/// Numbers of client calls by a name that they carry; nearly always one.
+type ByName = HashMap<Arc<str>, SmallVec<[usize; 2]>>;
 
 /// A call of the proxy whose client call is known.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,15 +49,15 @@ pub struct ArmLedger<P> {
     untold: BTreeSet<usize>,
     has_bare_calls: bool,
     has_named_calls: bool,
-    by_id: HashMap<String, Vec<usize>>,
-    by_credential: HashMap<String, Vec<usize>>,
+    by_id: ByName,
+    by_credential: ByName,
     undecided: BTreeMap<u64, (CallRecord, P)>,
     /// Answers of all calls that may matter to a client call that is still here.
     seen: BTreeMap<u64, (u64, AnswerIdentity)>,
     /// How often each output was seen, by its hash.
     outputs: HashMap<u64, u32>,
     /// The examples of client calls that were taken out, and what their texts looked like.
-    past: VecDeque<(String, Fingerprint)>,
+    past: VecDeque<(Arc<str>, Fingerprint)>,
     owned: BTreeMap<usize, Vec<OwnedCall<P>>>,
     unattributed: Vec<(CallRecord, Unattributed)>,
 }
@@ -81,9 +87,11 @@ impl<P> ArmLedger<P> {
     pub fn begin(&mut self, call: ClientCall) -> usize {
         let number = self.next;
         self.next += 1;
-        self.by_id.entry(call.id.clone()).or_default().push(number);
+        let same = self.by_id.entry(Arc::clone(&call.id)).or_default();
+        same.push(number);
         if let Some(credential) = &call.credential {
-            let same = self.by_credential.entry(credential.clone()).or_default();
+            let same = self.by_credential.entry(Arc::clone(credential));
+            let same = same.or_default();
             same.push(number);
         }
         self.clients.insert(number, call);
@@ -150,8 +158,12 @@ impl<P> ArmLedger<P> {
             *self.outputs.entry(hash_of(output)).or_default() += 1;
         }
         self.seen.insert(id, seen);
-        self.undecided.insert(id, (call, kept));
-        self.decide(id, false);
+        match self.fate(&call, false) {
+            Some(found) => self.put(call, kept, found),
+            None => {
+                self.undecided.insert(id, (call, kept));
+            }
+        }
     }
 
     /// Whether a call that is not recorded yet may turn out to be caused by one of these.
@@ -172,8 +184,8 @@ impl<P> ArmLedger<P> {
     pub fn concerned(&self, carriers: &Carriers) -> Option<&[usize]> {
         let by_id = carriers.call_id().and_then(|id| self.by_id.get(id));
         let credential = carriers.credential.as_ref();
-        let by_credential = || credential.and_then(|one| self.by_credential.get(one));
-        by_id.or_else(by_credential).map(Vec::as_slice)
+        let by_credential = || credential.and_then(|one| self.by_credential.get(one.as_str()));
+        by_id.or_else(by_credential).map(SmallVec::as_slice)
     }
 
     /// Whether there is a recorded call of which it is not known whose it is.
@@ -215,7 +227,7 @@ impl<P> ArmLedger<P> {
             if self.past.len() == REMEMBERED {
                 self.past.pop_front();
             }
-            let past = (client.example.clone(), client.fingerprint.clone());
+            let past = (Arc::clone(&client.example), client.fingerprint.clone());
             self.past.push_back(past);
             taken.push((client, owned));
         }
@@ -260,12 +272,19 @@ impl<P> ArmLedger<P> {
         let Some(found) = self.fate(call, is_last_word) else {
             return;
         };
-        let Some((record, kept)) = self.undecided.remove(&id) else {
-            return;
-        };
+        if let Some((record, kept)) = self.undecided.remove(&id) {
+            self.put(record, kept, found);
+        }
+    }
+
+    /// Puts a call where it belongs.
+    fn put(&mut self, record: CallRecord, kept: P, found: Found) {
         match found {
             Ok((client, method, confidence)) => {
-                self.owned.entry(client).or_default().push(OwnedCall {
+                // Most have one, and a record is long.
+                let owned = self.owned.entry(client);
+                let owned = owned.or_insert_with(|| Vec::with_capacity(1));
+                owned.push(OwnedCall {
                     record,
                     kept,
                     method,
@@ -279,9 +298,8 @@ impl<P> ArmLedger<P> {
     /// What becomes of a call; none while that may still change.
     fn fate(&self, call: &CallRecord, is_last_word: bool) -> Option<Found> {
         let carriers = &call.carriers;
-        let is_forgotten = |known: &HashMap<String, Vec<usize>>, name: Option<&str>| {
-            name.is_some_and(|name| !known.contains_key(name))
-        };
+        let is_forgotten =
+            |known: &ByName, name: Option<&str>| name.is_some_and(|name| !known.contains_key(name));
         // Synthetic credentials and ids are ours alone: one that is unknown has had its time.
         if is_forgotten(&self.by_credential, carriers.credential.as_deref())
             || is_forgotten(&self.by_id, carriers.call_id())
@@ -308,11 +326,11 @@ impl<P> Book for ArmLedger<P> {
     }
 
     fn with_credential(&self, credential: &str) -> Option<&[usize]> {
-        self.by_credential.get(credential).map(Vec::as_slice)
+        self.by_credential.get(credential).map(SmallVec::as_slice)
     }
 
     fn with_id(&self, id: &str) -> Option<&[usize]> {
-        self.by_id.get(id).map(Vec::as_slice)
+        self.by_id.get(id).map(SmallVec::as_slice)
     }
 
     fn open(&self, at: u64, grace: u64) -> Vec<usize> {
@@ -359,7 +377,7 @@ fn hash_of(text: &str) -> u64 {
     BuildHasherDefault::<DefaultHasher>::default().hash_one(text)
 }
 
-fn forget(known: &mut HashMap<String, Vec<usize>>, name: &str, number: usize) {
+fn forget(known: &mut ByName, name: &str, number: usize) {
     if let Some(numbers) = known.get_mut(name) {
         numbers.retain(|one| *one != number);
         if numbers.is_empty() {

@@ -2,6 +2,7 @@
 //! hand, because a library would undo compression, ask again by itself and hide where a stream
 //! broke off.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -9,7 +10,7 @@ use tokio::sync::watch;
 use url::Url;
 
 use super::ProxyAddress;
-use crate::http1::{BodyProgress, Framing, Header, Headers, RequestHead, ResponseHead};
+use crate::http1::{BodyProgress, Framing, Headers, RequestHead, ResponseHead};
 use crate::record::{Frame, TapClock, decoded};
 use crate::relay::{Address, Upstream, UpstreamStream};
 use crate::wire::{EventReader, ReplyReader, WireFormat, WireReply};
@@ -59,7 +60,7 @@ pub(super) struct ClientReply {
     pub(super) sent_at: u64,
     /// None where there was no answer at all.
     pub(super) status: Option<u16>,
-    pub(super) headers: Vec<(String, String)>,
+    pub(super) headers: Headers,
     /// As it was on the wire.
     pub(super) body: Vec<u8>,
     pub(super) frames: Vec<Frame>,
@@ -70,10 +71,8 @@ pub(super) struct ClientReply {
 }
 
 impl ClientReply {
-    pub(super) fn header(&self, name: &str) -> Option<&str> {
-        let mut headers = self.headers.iter();
-        let found = headers.find(|(known, _)| known.eq_ignore_ascii_case(name));
-        found.map(|(_, value)| value.as_str())
+    pub(super) fn header(&self, name: &str) -> Option<Cow<'_, str>> {
+        self.headers.text(name)
     }
 
     pub(super) fn is_stream(&self) -> bool {
@@ -136,7 +135,7 @@ pub(super) async fn ask(
     let mut reply = ClientReply {
         sent_at: watching.clock.now(),
         status: None,
-        headers: Vec::new(),
+        headers: Headers::default(),
         body: Vec::new(),
         frames: Vec::new(),
         end: ReplyEnd::TimedOut,
@@ -202,10 +201,7 @@ async fn exchange(
         }
     };
     reply.status = Some(head.status);
-    let headers = head.headers.0.iter();
-    reply.headers = headers
-        .map(|header| (header.name.clone(), header.text()))
-        .collect();
+    reply.headers = head.headers.clone();
     let mut progress = match Framing::of_response(&head, "POST") {
         Ok(framing) => BodyProgress::new(framing),
         Err(problem) => return broken(&problem),
@@ -266,30 +262,24 @@ async fn prepared(
     let address = Address::of(&Upstream::new(connects_to.clone()));
     let address = address.map_err(|error| error.to_string())?;
     let stream = address.connect().await?;
-    let mut headers = vec![Header::new(
-        "host",
-        url[url::Position::BeforeHost..url::Position::AfterPort].to_owned(),
-    )];
-    headers.extend(
-        request
-            .headers
-            .iter()
-            .map(|(name, value)| Header::new(name.clone(), value.clone())),
-    );
+    let mut headers = Headers::default();
+    let host = &url[url::Position::BeforeHost..url::Position::AfterPort];
+    headers.push("host", host.as_bytes());
     // What the proxy needs, such as its own key, stands in place of what a probe would send.
-    for (name, value) in &proxy.headers {
-        headers.retain(|header| !header.is(name));
-        headers.push(Header::new(name.clone(), value.clone()));
+    let is_given = |name: &str| {
+        let mut given = proxy.headers.iter();
+        given.any(|(known, _)| known.eq_ignore_ascii_case(name))
+    };
+    let own = request.headers.iter().filter(|(name, _)| !is_given(name));
+    for (name, value) in own.chain(&proxy.headers) {
+        headers.push(name, value.as_bytes());
     }
-    headers.push(Header::new(
-        "content-length",
-        request.body.len().to_string(),
-    ));
+    headers.push("content-length", request.body.len().to_string().as_bytes());
     let head = RequestHead {
         method: "POST".to_owned(),
         target,
         minor: 1,
-        headers: Headers(headers),
+        headers,
     };
     let mut bytes = head.bytes();
     bytes.extend_from_slice(&request.body);

@@ -102,11 +102,11 @@ pub(super) async fn serve(stream: TcpStream, stage: Arc<Stage>) {
             target: head.target.clone(),
             format: route.format,
             purpose: route.purpose,
-            headers: listed(&head.headers),
+            headers: head.headers.clone(),
             body,
             arrived: stage.clock.now(),
             status: 0,
-            sent_headers: Vec::new(),
+            sent_headers: Headers::default(),
             sent: Vec::new(),
             frames: Vec::new(),
             is_stream: false,
@@ -353,7 +353,7 @@ impl Performance<'_> {
         head.push_str("\r\n");
         self.stage.update(self.number, |call| {
             call.status = status;
-            call.sent_headers = headers;
+            call.sent_headers = headers.into_iter().collect();
         });
         self.wire.write(head.as_bytes()).await
     }
@@ -500,13 +500,6 @@ fn origin_form(target: &str) -> &str {
         Some((_, rest)) => rest.find('/').map_or("/", |at| &rest[at..]),
         None => target,
     }
-}
-
-fn listed(headers: &Headers) -> Vec<(String, String)> {
-    let headers = headers.0.iter();
-    headers
-        .map(|header| (header.name.clone(), header.text()))
-        .collect()
 }
 
 fn reason(status: u16) -> &'static str {

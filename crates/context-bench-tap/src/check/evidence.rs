@@ -7,6 +7,7 @@ use super::client::{ClientReply, ClientRequest};
 use super::report::{Evidence, Side};
 use super::upstream::UpstreamCall;
 use crate::figures::{Defect, canonical_json};
+use crate::http1::Headers;
 use crate::wire::{EventReader, WireReply};
 
 /// A text of more letters is not shown where it is not the text that matters.
@@ -153,11 +154,11 @@ impl Answers<'_> {
 const ACTED_ON: [&str; 4] = ["request-id", "ratelimit", "retry", "content-encoding"];
 
 /// Headers with one of these parts in their name, one a line.
-fn headers(headers: &[(String, String)], parts: &[&str]) -> String {
+fn headers(headers: &Headers, parts: &[&str]) -> String {
     let counts = |name: &str| parts.iter().any(|part| name.contains(part));
     let mut lines: Vec<String> = headers
         .iter()
-        .map(|(name, value)| (name.to_ascii_lowercase(), value))
+        .map(|header| (header.name.to_ascii_lowercase(), header.text()))
         .filter(|(name, _)| counts(name))
         .map(|(name, value)| format!("{name}: {value}\n"))
         .collect();

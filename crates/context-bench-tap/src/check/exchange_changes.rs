@@ -1,6 +1,7 @@
 //! What a proxy did to one request and its answer, by the rules of `figures`, with the two sides
 //! of every finding.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use serde_json::Value;
@@ -93,14 +94,8 @@ fn requests(
     settings: &ProxyCheckSettings,
 ) {
     let request = &exchange.request;
-    let encoding = call
-        .headers
-        .iter()
-        .find(|(name, _)| name.eq_ignore_ascii_case("content-encoding"));
-    let encodings: Vec<String> = encoding
-        .map(|(_, value)| value.clone())
-        .into_iter()
-        .collect();
+    let encoding = call.headers.text("content-encoding");
+    let encodings: Vec<String> = encoding.map(Cow::into_owned).into_iter().collect();
     let upstream =
         decoded(call.body.as_slice(), &encodings, MAX_BODY).unwrap_or_else(|_| call.body.clone());
     if call.format != request.format {

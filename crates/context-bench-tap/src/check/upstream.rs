@@ -12,6 +12,7 @@ use tokio::task::{JoinHandle, JoinSet};
 
 use super::connection::serve;
 use super::script::Script;
+use crate::http1::Headers;
 use crate::record::{Frame, Purpose, TapClock};
 use crate::wire::WireFormat;
 
@@ -24,12 +25,12 @@ pub(super) struct UpstreamCall {
     pub(super) target: String,
     pub(super) format: WireFormat,
     pub(super) purpose: Purpose,
-    pub(super) headers: Vec<(String, String)>,
+    pub(super) headers: Headers,
     pub(super) body: Vec<u8>,
     /// When the request was complete, in nanoseconds.
     pub(super) arrived: u64,
     pub(super) status: u16,
-    pub(super) sent_headers: Vec<(String, String)>,
+    pub(super) sent_headers: Headers,
     /// What was said, before any compression.
     pub(super) sent: Vec<u8>,
     /// The pieces that a stream was written in, with the time since the request was complete.

@@ -3,6 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::http1::Headers;
+
 /// What a proxy claims to have saved on one call.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Claim {
@@ -23,15 +25,20 @@ pub struct Claim {
 impl Claim {
     /// Of the headers that a client got; none if they claim nothing. Proxies have prefixes of
     /// their own (`x-kompact-tokens-saved`), so the rest of a name is what counts.
-    pub fn of<'a>(headers: impl IntoIterator<Item = (&'a str, &'a str)>) -> Option<Self> {
+    pub fn of(headers: &Headers) -> Option<Self> {
         let mut claim = Self::default();
         let mut has_said = false;
-        for (name, value) in headers {
-            let name = name.to_ascii_lowercase();
-            let Some(own) = name.strip_prefix("x-") else {
+        for header in headers.iter() {
+            let name = header.name;
+            let Some(b"x-" | b"X-") = name.as_bytes().get(..2) else {
                 continue;
             };
-            let ends = |end: &str| own.ends_with(end);
+            let ends = |end: &str| {
+                let at = name.len().checked_sub(end.len());
+                let tail = at.and_then(|at| name.as_bytes().get(at..));
+                tail.is_some_and(|tail| tail.eq_ignore_ascii_case(end.as_bytes()))
+            };
+            let value = header.text();
             let whole = || value.trim().parse::<u64>().ok();
             // Some give fractions of a millisecond.
             let milliseconds = || value.trim().parse::<f64>().ok().filter(|time| *time >= 0.0);
@@ -70,39 +77,43 @@ impl Claim {
 mod tests {
     use super::*;
 
+    fn claim(headers: &[(&str, &str)]) -> Option<Claim> {
+        Claim::of(&headers.iter().copied().collect())
+    }
+
     #[test]
     fn claims_of_real_proxies_are_read() {
         let kompact = [
             ("x-kompact-tokens-saved", "120"),
             ("X-Kompact-Latency-Ms", "1.5"),
         ];
-        let claim = Claim::of(kompact).unwrap();
+        let said = claim(&kompact).unwrap();
         assert_eq!(
-            (claim.tokens_saved, claim.own_time),
+            (said.tokens_saved, said.own_time),
             (Some(120), Some(1_500_000))
         );
-        assert_eq!(claim.ratio(), None);
+        assert_eq!(said.ratio(), None);
         let headroom = [
             ("x-headroom-tokens-before", "400"),
             ("x-headroom-tokens-after", "100"),
             ("x-headroom-compression-failed", "true"),
             ("x-headroom-cached", "false"),
         ];
-        let claim = Claim::of(headroom).unwrap();
+        let said = claim(&headroom).unwrap();
         assert_eq!(
-            (claim.ratio(), claim.has_failed, claim.is_cached),
+            (said.ratio(), said.has_failed, said.is_cached),
             (Some(0.75), true, false)
         );
         assert!(
-            Claim::of([("x-portkey-cache-status", "HIT")])
+            claim(&[("x-portkey-cache-status", "HIT")])
                 .unwrap()
                 .is_cached
         );
         assert_eq!(
-            Claim::of([("content-type", "text/plain"), ("x-request-id", "1")]),
+            claim(&[("content-type", "text/plain"), ("x-request-id", "1")]),
             None
         );
-        let odd = Claim::of([("x-a-tokens-saved", "many"), ("x-a-latency-ms", "-3")]).unwrap();
+        let odd = claim(&[("x-a-tokens-saved", "many"), ("x-a-latency-ms", "-3")]).unwrap();
         assert_eq!(odd, Claim::default());
     }
 }

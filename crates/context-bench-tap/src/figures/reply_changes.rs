@@ -1,6 +1,7 @@
 //! What a proxy did to an answer, as a list of defects.
 
 use super::defect::{Change, Defect};
+use crate::http1::{Headers, contains_ignoring_case};
 use crate::wire::{WireError, WireReply};
 
 /// An answer on one side of a proxy.
@@ -9,17 +10,9 @@ pub struct Delivered<'a> {
     /// Its status.
     pub status: u16,
     /// Its headers.
-    pub headers: &'a [(String, String)],
+    pub headers: &'a Headers,
     /// What it says.
     pub reply: &'a WireReply,
-}
-
-impl Delivered<'_> {
-    fn header(&self, name: &str) -> Option<&str> {
-        let mut headers = self.headers.iter();
-        let found = headers.find(|(known, _)| known.eq_ignore_ascii_case(name));
-        found.map(|(_, value)| value.as_str())
-    }
 }
 
 /// Headers that clients act on, or report.
@@ -66,12 +59,7 @@ pub fn reply_changes(sent: &Delivered<'_>, got: &Delivered<'_>, asked_usage: boo
             add(Defect::StreamProtocol, "the usage was lost".to_owned());
         }
         (Some(sent), Some(got)) => {
-            let counts = |usage: &crate::wire::Usage| crate::wire::Usage {
-                raw: serde_json::Value::Null,
-                ..usage.clone()
-            };
-            let (sent, got) = (counts(sent), counts(got));
-            if sent != got {
+            if !sent.counts_like(got) {
                 let what = format!(
                     "{} + {} tokens became {} + {}",
                     sent.input(),
@@ -84,15 +72,16 @@ pub fn reply_changes(sent: &Delivered<'_>, got: &Delivered<'_>, asked_usage: boo
         }
         _ => {}
     }
-    for (name, _) in sent.headers {
-        let lower = name.to_ascii_lowercase();
-        let counts = KEPT.contains(&lower.as_str()) || lower.contains("ratelimit");
-        if counts && got.header(name).is_none() {
-            let defect = match lower.as_str() {
-                "retry-after" => Defect::ErrorShape,
-                _ => Defect::Headers,
+    for header in sent.headers.iter() {
+        let is_limit = || contains_ignoring_case(header.name, "ratelimit");
+        let counts = KEPT.iter().any(|kept| header.is(kept)) || is_limit();
+        if counts && got.headers.get(header.name).is_none() {
+            let defect = match header.is("retry-after") {
+                true => Defect::ErrorShape,
+                false => Defect::Headers,
             };
-            add(defect, format!("the header `{lower}` was lost"));
+            let name = header.name.to_ascii_lowercase();
+            add(defect, format!("the header `{name}` was lost"));
         }
     }
     changes.sort_by_key(|change| change.defect);
@@ -166,11 +155,9 @@ mod tests {
     }
 
     fn codes(sent: (u16, &str, &str), got: (u16, &str, &str), asked_usage: bool) -> Vec<String> {
-        let headers = |text: &str| -> Vec<(String, String)> {
+        let headers = |text: &str| -> Headers {
             let pairs = text.split(';').filter_map(|pair| pair.split_once(':'));
-            pairs
-                .map(|(name, value)| (name.to_owned(), value.to_owned()))
-                .collect()
+            pairs.collect()
         };
         let (sent_headers, got_headers) = (headers(sent.1), headers(got.1));
         let (sent_reply, got_reply) = (reply(sent.2), reply(got.2));

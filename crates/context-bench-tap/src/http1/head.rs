@@ -2,7 +2,7 @@
 
 use std::mem::MaybeUninit;
 
-use super::headers::{Header, Headers};
+use super::headers::Headers;
 
 /// More than any API sends; a head that is longer is an attack or not HTTP.
 const MAX_HEAD: usize = 256 * 1024;
@@ -131,10 +131,14 @@ fn complete(parsed: httparse::Result<usize>, bytes: &[u8]) -> Result<Option<usiz
 }
 
 fn owned(headers: &[httparse::Header<'_>]) -> Headers {
-    let headers = headers
+    let bytes = headers
         .iter()
-        .map(|header| Header::new(header.name, header.value));
-    Headers(headers.collect())
+        .map(|one| one.name.len().max(one.value.len()));
+    let mut owned = Headers::with_room(headers.len(), 2 * bytes.sum::<usize>());
+    for header in headers {
+        owned.push(header.name, header.value);
+    }
+    owned
 }
 
 fn keeps_alive(minor: u8, headers: &Headers) -> bool {
@@ -192,8 +196,8 @@ mod tests {
             (0, None, false),
             (0, Some("Keep-Alive"), true),
         ] {
-            let headers = connection.map(|value| Header::new("Connection", value));
-            let headers = Headers(headers.into_iter().collect());
+            let headers = connection.map(|value| ("Connection", value));
+            let headers = headers.into_iter().collect();
             assert_eq!(keeps_alive(minor, &headers), expected, "{connection:?}");
         }
     }

@@ -1,38 +1,33 @@
 //! [`Headers`]: a list that keeps spelling, order and repeats.
 
+use std::borrow::Cow;
 use std::fmt;
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 /// One header line as it was received.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Header {
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Header<'a> {
     /// The name in its own spelling.
-    pub name: String,
+    pub name: &'a str,
     /// The value; HTTP allows bytes that are not UTF-8.
-    pub value: Vec<u8>,
+    pub value: &'a [u8],
 }
 
-impl Header {
-    /// A header of a name and a text.
-    pub fn new(name: impl Into<String>, value: impl Into<Vec<u8>>) -> Self {
-        Self {
-            name: name.into(),
-            value: value.into(),
-        }
-    }
-
+impl<'a> Header<'a> {
     /// Whether this is its name, in any case.
     pub fn is(&self, name: &str) -> bool {
         self.name.eq_ignore_ascii_case(name)
     }
 
     /// The value as text; what is not UTF-8 is replaced.
-    pub fn text(&self) -> String {
-        String::from_utf8_lossy(&self.value).into_owned()
+    pub fn text(&self) -> Cow<'a, str> {
+        String::from_utf8_lossy(self.value)
     }
 }
 
 // A value may be a key, so it is not shown.
-impl fmt::Debug for Header {
+impl fmt::Debug for Header<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{}: {} bytes", self.name, self.value.len())
     }
@@ -43,36 +38,79 @@ fn is_comma(byte: &u8) -> bool {
 }
 
 /// The headers of a message in their order; the same name may occur again.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Headers(pub Vec<Header>);
+///
+/// All names stand in one piece of memory and all values in another: a call has some twenty
+/// headers, and memory of its own for each would cost more than relaying them.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Headers {
+    names: String,
+    values: Vec<u8>,
+    /// Where the name and the value of each end.
+    ends: Vec<(u32, u32)>,
+}
 
 impl Headers {
+    /// None yet, with room for so many of so many bytes.
+    pub(crate) fn with_room(lines: usize, bytes: usize) -> Self {
+        Self {
+            names: String::with_capacity(bytes / 2),
+            values: Vec::with_capacity(bytes / 2),
+            ends: Vec::with_capacity(lines),
+        }
+    }
+
+    /// Adds a line. What does not fit into 4 GB is left out: no head is as long.
+    pub fn push(&mut self, name: &str, value: &[u8]) {
+        let ends = (
+            u32::try_from(self.names.len() + name.len()),
+            u32::try_from(self.values.len() + value.len()),
+        );
+        if let (Ok(name_end), Ok(value_end)) = ends {
+            self.names.push_str(name);
+            self.values.extend_from_slice(value);
+            self.ends.push((name_end, value_end));
+        }
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = Header<'_>> {
+        let mut begin = (0, 0);
+        self.ends.iter().map(move |end| {
+            let end = (end.0 as usize, end.1 as usize);
+            let header = Header {
+                name: &self.names[begin.0..end.0],
+                value: &self.values[begin.1..end.1],
+            };
+            begin = end;
+            header
+        })
+    }
+
     /// The first header of this name.
-    pub fn get(&self, name: &str) -> Option<&Header> {
-        self.0.iter().find(|header| header.is(name))
+    pub fn get(&self, name: &str) -> Option<Header<'_>> {
+        self.iter().find(|header| header.is(name))
     }
 
     /// The value of the first header of this name, as text.
-    pub fn text(&self, name: &str) -> Option<String> {
-        self.get(name).map(Header::text)
+    pub fn text(&self, name: &str) -> Option<Cow<'_, str>> {
+        self.get(name).map(|header| header.text())
     }
 
     /// Every header of this name.
-    pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Header> {
-        self.0.iter().filter(move |header| header.is(name))
+    pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = Header<'a>> {
+        self.iter().filter(move |header| header.is(name))
     }
 
     /// The words of all headers of this name, which commas part, in lower case.
     pub fn words(&self, name: &str) -> Vec<String> {
-        let values = self.all(name).map(Header::text);
-        values
-            .flat_map(|value| {
-                let words = value
-                    .split(',')
-                    .map(|word| word.trim().to_ascii_lowercase());
-                words.filter(|word| !word.is_empty()).collect::<Vec<_>>()
-            })
-            .collect()
+        let mut words = Vec::new();
+        for header in self.all(name) {
+            let value = header.text();
+            let said = value.split(',').map(str::trim);
+            let said = said.filter(|word| !word.is_empty());
+            words.extend(said.map(str::to_ascii_lowercase));
+        }
+        words
     }
 
     /// Whether one of the words of this name is this one, in any case. The relay asks this many
@@ -84,18 +122,67 @@ impl Headers {
         words.any(|said| said.trim_ascii().eq_ignore_ascii_case(word.as_bytes()))
     }
 
+    /// Whether these are of an answer that comes as events.
+    pub fn is_stream(&self) -> bool {
+        const EVENTS: &[u8] = b"text/event-stream";
+        let kind = self.get("content-type").map(|header| header.value);
+        let kind = kind.and_then(|kind| kind.trim_ascii_start().get(..EVENTS.len()));
+        kind.is_some_and(|kind| kind.eq_ignore_ascii_case(EVENTS))
+    }
+
     /// How many bytes names and values have.
     pub(crate) fn bytes(&self) -> usize {
-        let lengths = self.0.iter().map(|one| one.name.len() + one.value.len());
-        lengths.sum()
+        self.names.len() + self.values.len()
     }
 
     /// The bytes of the lines, without the empty one that ends a head.
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
-        for header in &self.0 {
-            write_line(out, &header.name, &header.value);
+        for header in self.iter() {
+            write_line(out, header.name, header.value);
         }
     }
+}
+
+// Values may be keys, so only their lengths are shown.
+impl fmt::Debug for Headers {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_list().entries(self.iter()).finish()
+    }
+}
+
+impl<N: AsRef<str>, V: AsRef<[u8]>> FromIterator<(N, V)> for Headers {
+    fn from_iter<I: IntoIterator<Item = (N, V)>>(lines: I) -> Self {
+        /// What most names and values are shorter than.
+        const USUAL: usize = 32;
+        let lines = lines.into_iter();
+        let least = lines.size_hint().0;
+        let mut headers = Self::with_room(least, 2 * USUAL * least);
+        for (name, value) in lines {
+            headers.push(name.as_ref(), value.as_ref());
+        }
+        headers
+    }
+}
+
+/// As a list of pairs of a name and a text.
+impl Serialize for Headers {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(self.iter().map(|header| (header.name, header.text())))
+    }
+}
+
+impl<'de> Deserialize<'de> for Headers {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let lines = Vec::<(String, String)>::deserialize(from)?;
+        Ok(lines.into_iter().collect())
+    }
+}
+
+/// Whether a name has this part, in any case. Every header of every call is asked, so nothing is
+/// allocated.
+pub(crate) fn contains_ignoring_case(name: &str, part: &str) -> bool {
+    let mut places = name.as_bytes().windows(part.len().max(1));
+    places.any(|here| here.eq_ignore_ascii_case(part.as_bytes()))
 }
 
 /// Adds a line of a head.
@@ -104,4 +191,31 @@ pub(crate) fn write_line(out: &mut Vec<u8>, name: &str, value: &[u8]) {
     out.extend_from_slice(b": ");
     out.extend_from_slice(value);
     out.extend_from_slice(b"\r\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_keep_their_order_spelling_and_repeats() {
+        let lines = [("X-A", "1"), ("x-empty", ""), ("x-a", "2, B ,"), ("É", "ü")];
+        let headers: Headers = lines.into_iter().collect();
+        let back: Vec<(&str, Cow<'_, str>)> = headers
+            .iter()
+            .map(|header| (header.name, header.text()))
+            .collect();
+        assert_eq!(back, lines.map(|(name, value)| (name, value.into())));
+        assert_eq!(headers.text("x-A").as_deref(), Some("1"));
+        assert_eq!(headers.words("x-a"), ["1", "2", "b"]);
+        assert!(headers.says("x-a", "b") && !headers.says("x-a", "c"));
+        assert!(headers.get("x-b").is_none());
+        let json = serde_json::to_string(&headers).unwrap();
+        assert_eq!(
+            json,
+            r#"[["X-A","1"],["x-empty",""],["x-a","2, B ,"],["É","ü"]]"#
+        );
+        assert_eq!(serde_json::from_str::<Headers>(&json).unwrap(), headers);
+        assert!(!format!("{headers:?}").contains('B'));
+    }
 }

@@ -11,6 +11,6 @@ mod hop;
 pub(crate) use body::BodyProgress;
 pub(crate) use framing::Framing;
 pub(crate) use head::{RequestHead, ResponseHead, is_readable};
-pub(crate) use headers::write_line;
 pub use headers::{Header, Headers};
+pub(crate) use headers::{contains_ignoring_case, write_line};
 pub(crate) use hop::is_hop_by_hop;

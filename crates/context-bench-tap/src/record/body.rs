@@ -79,16 +79,15 @@ impl Drop for HeldBytes {
 /// Copies a body while it passes.
 #[derive(Debug)]
 pub(crate) struct BodyRecorder {
-    /// Of what has left the memory. What is in memory to the end is hashed by the recorder, so
-    /// that nobody waits for it.
-    hash: Sha256,
+    /// Of what has left the memory. What is in memory to the end is hashed by the recorder, if
+    /// anybody wants that.
+    hash: Option<Box<Sha256>>,
     length: u64,
     held: HeldBytes,
-    spill: Option<Spill>,
+    spill: Option<Box<Spill>>,
     is_left_out: bool,
     /// Whether the bytes are encoded: secrets in them cannot be seen, so they go to no file.
     is_encoded: bool,
-    scrubber: Arc<Scrubber>,
 }
 
 #[derive(Debug)]
@@ -98,13 +97,9 @@ struct Spill {
 }
 
 impl BodyRecorder {
-    pub(crate) fn new(
-        budget: &Arc<BodyBudget>,
-        scrubber: &Arc<Scrubber>,
-        is_encoded: bool,
-    ) -> Self {
+    pub(crate) fn new(budget: &Arc<BodyBudget>, is_encoded: bool) -> Self {
         Self {
-            hash: Sha256::new(),
+            hash: None,
             length: 0,
             held: HeldBytes {
                 bytes: Vec::new(),
@@ -113,7 +108,6 @@ impl BodyRecorder {
             spill: None,
             is_left_out: false,
             is_encoded,
-            scrubber: Arc::clone(scrubber),
         }
     }
 
@@ -123,14 +117,15 @@ impl BodyRecorder {
     }
 
     /// Takes the next piece. A full disk costs the copy, never the call.
-    pub(crate) fn feed(&mut self, bytes: &[u8]) {
+    pub(crate) fn feed(&mut self, bytes: &[u8], scrubber: &Arc<Scrubber>) {
         self.length += bytes.len() as u64;
+        if let Some(hash) = &mut self.hash {
+            hash.update(bytes);
+        }
         if self.is_left_out {
-            self.hash.update(bytes);
             return;
         }
         if let Some(spill) = &mut self.spill {
-            self.hash.update(bytes);
             let safe = spill.stream.feed(bytes);
             self.is_left_out = spill.file.write_all(&safe).is_err();
             return;
@@ -142,22 +137,24 @@ impl BodyRecorder {
         }
         let held = std::mem::take(&mut self.held.bytes);
         self.held.budget.give(held.len());
-        self.hash.update(&held);
-        self.hash.update(bytes);
-        self.is_left_out = self.is_encoded || self.spill([&held, bytes]).is_err();
+        let mut hash = Sha256::new();
+        hash.update(&held);
+        hash.update(bytes);
+        self.hash = Some(Box::new(hash));
+        self.is_left_out = self.is_encoded || self.spill([&held, bytes], scrubber).is_err();
     }
 
     /// Goes on in a file.
-    fn spill(&mut self, pieces: [&[u8]; 2]) -> io::Result<()> {
+    fn spill(&mut self, pieces: [&[u8]; 2], scrubber: &Arc<Scrubber>) -> io::Result<()> {
         let mut spill = Spill {
             file: tempfile::tempfile()?,
-            stream: StreamScrubber::new(Arc::clone(&self.scrubber)),
+            stream: StreamScrubber::new(Arc::clone(scrubber)),
         };
         for piece in pieces {
             let safe = spill.stream.feed(piece);
             spill.file.write_all(&safe)?;
         }
-        self.spill = Some(spill);
+        self.spill = Some(Box::new(spill));
         Ok(())
     }
 
@@ -192,7 +189,8 @@ impl BodyRecorder {
 /// A body that has passed.
 #[derive(Debug)]
 pub(crate) struct RecordedBody {
-    hash: Sha256,
+    /// Of what has left the memory.
+    hash: Option<Box<Sha256>>,
     pub(crate) length: u64,
     pub(crate) content: BodyContent,
 }
@@ -200,9 +198,10 @@ pub(crate) struct RecordedBody {
 impl RecordedBody {
     /// Of the bytes on the wire.
     pub(crate) fn digest(&self) -> String {
-        let digest = match &self.content {
-            BodyContent::Memory(held) => Sha256::digest(&held.bytes),
-            _ => self.hash.clone().finalize(),
+        let digest = match (&self.content, &self.hash) {
+            (BodyContent::Memory(held), _) => Sha256::digest(&held.bytes),
+            (_, Some(hash)) => Sha256::clone(hash).finalize(),
+            (_, None) => Sha256::digest([]),
         };
         format!("sha256:{}", hex(digest))
     }
@@ -227,8 +226,9 @@ mod tests {
     fn record(pieces: &[&[u8]], limit: usize, is_encoded: bool) -> RecordedBody {
         let budget = BodyBudget::new(limit);
         let scrubber = Arc::new(Scrubber::new(["own-secret"]));
-        let mut recorder = BodyRecorder::new(&budget, &scrubber, is_encoded);
-        pieces.iter().for_each(|piece| recorder.feed(piece));
+        let mut recorder = BodyRecorder::new(&budget, is_encoded);
+        let pieces = pieces.iter();
+        pieces.for_each(|piece| recorder.feed(piece, &scrubber));
         let body = recorder.finish();
         let in_memory = match &body.content {
             BodyContent::Memory(held) => held.bytes.len(),

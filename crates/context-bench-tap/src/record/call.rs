@@ -1,13 +1,16 @@
 //! [`CallRecord`]: one call that passed the tap.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use super::scrub::Scrubber;
 use super::timeline::Timeline;
+use crate::http1::Headers;
 use crate::wire::{ReplySummary, RequestSummary, WireFormat};
 
-/// One upstream call as the tap saw it. Everything in it may be written to a file: it holds
-/// no secret, and bodies only by digest.
+/// One upstream call as the tap saw it. Where its sink writes records down, everything in it may
+/// be written to a file: it holds no secret, and bodies only by digest.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CallRecord {
     /// Its number in the order of arrival, from 0.
@@ -107,7 +110,7 @@ pub struct RequestRecord {
     /// What followed `?`, without secrets.
     pub query: String,
     /// The headers in their order and spelling, without secrets.
-    pub headers: Vec<(String, String)>,
+    pub headers: Headers,
     /// The body as it was on the wire.
     pub body: BodyRef,
 }
@@ -118,7 +121,7 @@ pub struct ResponseRecord {
     /// The status.
     pub status: u16,
     /// The headers in their order and spelling, without secrets.
-    pub headers: Vec<(String, String)>,
+    pub headers: Headers,
     /// The body as it was on the wire, without the sizes of chunks.
     pub body: BodyRef,
     /// The pieces that the body came in.
@@ -129,10 +132,8 @@ pub struct ResponseRecord {
 
 impl ResponseRecord {
     /// The value of the first header of this name.
-    pub fn header(&self, name: &str) -> Option<&str> {
-        let mut headers = self.headers.iter();
-        let found = headers.find(|(known, _)| known.eq_ignore_ascii_case(name));
-        found.map(|(_, value)| value.as_str())
+    pub fn header(&self, name: &str) -> Option<Cow<'_, str>> {
+        self.headers.text(name)
     }
 }
 
@@ -160,8 +161,9 @@ impl Frame {
 /// A body by its digest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BodyRef {
-    /// `sha256:` and the digest of the bytes on the wire.
-    pub digest: String,
+    /// `sha256:` and the digest of the bytes on the wire. Records that are written down always
+    /// have it; who gets all the bytes themselves may have none.
+    pub digest: Option<String>,
     /// How many bytes were on the wire.
     pub bytes: u64,
     /// Whether the log has them.

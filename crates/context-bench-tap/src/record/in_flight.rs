@@ -2,7 +2,10 @@
 //! everything about a moment waits until none of those before it is left.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use smallvec::SmallVec;
 
 use super::call::Carriers;
 
@@ -23,10 +26,21 @@ pub struct CallsInFlight(Mutex<Calls>);
 
 #[derive(Debug, Default)]
 struct Calls {
-    /// Those that name a client call, by its id: with many in flight, each row would look at
-    /// all of them.
-    named: HashMap<String, Vec<(u64, CallInFlight)>>,
+    /// Those that name a client call, by a hash of its id: with many in flight, each row would
+    /// look at all of them. Two ids with the same hash do no harm, since who looks compares them.
+    named: HashMap<u64, SmallVec<[(u64, CallInFlight); 1]>>,
     others: HashMap<u64, CallInFlight>,
+}
+
+/// Where a call that is in flight is found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct InFlightKey {
+    number: u64,
+    name: Option<u64>,
+}
+
+fn hash_of(id: &str) -> u64 {
+    BuildHasherDefault::<DefaultHasher>::default().hash_one(id)
 }
 
 impl CallsInFlight {
@@ -39,32 +53,35 @@ impl CallsInFlight {
         let calls = self.calls();
         calls.others.values().any(&mut holds)
             || ids.any(|id| {
-                let named = calls.named.get(id).into_iter().flatten();
+                let named = calls.named.get(&hash_of(id)).into_iter().flatten();
                 named.map(|(_, call)| call).any(&mut holds)
             })
     }
 
-    pub(crate) fn began(&self, number: u64, call: CallInFlight) {
+    /// A call begins; `recorded` ends it.
+    pub(crate) fn began(&self, number: u64, call: CallInFlight) -> InFlightKey {
+        let name = call.carriers.call_id().map(hash_of);
         let mut calls = self.calls();
-        match call.carriers.call_id().map(str::to_owned) {
-            Some(id) => calls.named.entry(id).or_default().push((number, call)),
+        match name {
+            Some(name) => calls.named.entry(name).or_default().push((number, call)),
             None => {
                 calls.others.insert(number, call);
             }
         }
+        InFlightKey { number, name }
     }
 
-    /// A call that began with this id is recorded.
-    pub(crate) fn recorded(&self, number: u64, id: Option<&str>) {
+    /// A call is recorded.
+    pub(crate) fn recorded(&self, InFlightKey { number, name }: InFlightKey) {
         let mut calls = self.calls();
-        let Some(id) = id else {
+        let Some(name) = name else {
             calls.others.remove(&number);
             return;
         };
-        if let Some(named) = calls.named.get_mut(id) {
+        if let Some(named) = calls.named.get_mut(&name) {
             named.retain(|(one, _)| *one != number);
             if named.is_empty() {
-                calls.named.remove(id);
+                calls.named.remove(&name);
             }
         }
     }
@@ -89,9 +106,9 @@ mod tests {
                 ..Carriers::default()
             },
         };
-        calls.began(1, call(Some("a"), 10));
-        calls.began(2, call(Some("a"), 20));
-        calls.began(3, call(None, 30));
+        let first = calls.began(1, call(Some("a"), 10));
+        let second = calls.began(2, call(Some("a"), 20));
+        let third = calls.began(3, call(None, 30));
         let seen = |ids: &[&str]| {
             let mut seen = Vec::new();
             calls.any_of(ids.iter().copied(), |call| {
@@ -102,10 +119,10 @@ mod tests {
         };
         assert_eq!(seen(&["a"]), [30, 10, 20]);
         assert_eq!(seen(&["b"]), [30]);
-        calls.recorded(1, Some("a"));
-        calls.recorded(3, None);
+        calls.recorded(first);
+        calls.recorded(third);
         assert_eq!(seen(&["a"]), [20]);
-        calls.recorded(2, Some("a"));
+        calls.recorded(second);
         assert!(!calls.any_of(["a"].into_iter(), |_| true));
     }
 }

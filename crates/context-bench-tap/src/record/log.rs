@@ -19,8 +19,8 @@ use base64::engine::general_purpose::STANDARD;
 use context_bench_error::Hint;
 use serde::{Deserialize, Serialize};
 
-use super::call::CallRecord;
-use super::sink::{CallSink, StoredBody};
+use super::call::{BodyRef, CallRecord};
+use super::sink::{CallBodies, CallSink, StoredBody};
 
 const VERSION: u32 = 1;
 /// Memory of longer lines is given back.
@@ -137,18 +137,18 @@ impl LogWriter {
         Ok(())
     }
 
-    fn body(&mut self, body: StoredBody) -> io::Result<()> {
+    fn body(&mut self, digest: &str, body: StoredBody) -> io::Result<()> {
         match body {
-            StoredBody::Bytes { digest, bytes } => {
+            StoredBody::Bytes(bytes) => {
                 let text = std::str::from_utf8(&bytes).ok();
                 let base64 = text.is_none().then(|| STANDARD.encode(&bytes));
                 self.line(&WrittenLine::Body {
-                    digest: &digest,
+                    digest,
                     text,
                     base64,
                 })
             }
-            StoredBody::File { digest, mut file } => {
+            StoredBody::File(mut file) => {
                 let start = format!("{{\"kind\":\"body\",\"digest\":\"{digest}\",\"base64\":\"");
                 self.file.write_all(start.as_bytes())?;
                 let mut bytes = start.len() as u64;
@@ -170,12 +170,27 @@ impl LogWriter {
         }
     }
 
-    fn write(&mut self, call: &CallRecord, bodies: Vec<StoredBody>) -> io::Result<()> {
-        for body in bodies {
-            let digest = body.digest().to_owned();
-            if !self.written.contains(&digest) {
-                self.body(body)?;
-                self.written.insert(digest);
+    /// Writes a call and those of its bodies that are not there yet, whose digests it adds to
+    /// `new`.
+    fn write(
+        &mut self,
+        call: &CallRecord,
+        bodies: CallBodies,
+        new: &mut Vec<String>,
+    ) -> io::Result<()> {
+        let response = call.response.as_ref().map(|response| &response.body);
+        let pairs = [
+            (Some(&call.request.body), bodies.request),
+            (response, bodies.response),
+        ];
+        for (refers, body) in pairs {
+            let digest = refers.and_then(|refers| refers.digest.as_ref());
+            let (Some(digest), Some(body)) = (digest, body) else {
+                continue;
+            };
+            if self.written.insert(digest.clone()) {
+                new.push(digest.clone());
+                self.body(digest, body)?;
             }
         }
         self.line(&WrittenLine::Call(call))?;
@@ -212,17 +227,14 @@ fn fill(file: &mut File, piece: &mut [u8]) -> io::Result<usize> {
 }
 
 impl CallSink for LogWriter {
-    fn call(&mut self, call: CallRecord, bodies: Vec<StoredBody>) -> io::Result<()> {
+    fn call(&mut self, call: CallRecord, bodies: CallBodies) -> io::Result<()> {
         let before = self.whole;
-        let known = bodies.iter().map(|body| body.digest().to_owned());
-        let new: Vec<String> = known
-            .filter(|digest| !self.written.contains(digest))
-            .collect();
-        let written = self.write(&call, bodies);
+        let mut new = Vec::new();
+        let written = self.write(&call, bodies, &mut new);
         if written.is_err() {
-            new.iter().for_each(|digest| {
+            for digest in &new {
                 self.written.remove(digest);
-            });
+            }
             self.undo(before);
         }
         written
@@ -239,6 +251,12 @@ pub struct CallLog {
 }
 
 impl CallLog {
+    /// The bytes of a body, if the log has them.
+    pub fn body(&self, body: &BodyRef) -> Option<&[u8]> {
+        let found = self.bodies.get(body.digest.as_ref()?);
+        found.map(Vec::as_slice)
+    }
+
     /// Reads the calls of a log one by one, without its bodies, however long it is. Returns how
     /// many there were.
     ///

@@ -10,38 +10,44 @@ use std::thread::JoinHandle;
 
 use super::body::{BodyContent, RecordedBody};
 use super::call::{
-    BodyRef, CallRecord, Carriers, EndState, Frame, Purpose, RequestRecord, ResponseRecord, Stored,
+    BodyRef, CallRecord, Carriers, EndState, Frame, RequestRecord, ResponseRecord, Stored,
 };
 use super::content_encoding::{content_frames, decoded};
-use super::in_flight::CallsInFlight;
+use super::in_flight::{CallsInFlight, InFlightKey};
 use super::queue::{RecorderQueue, Share, WaitingCall};
 use super::scrub::Scrubber;
-use super::sink::{CallSink, StoredBody};
+use super::sink::{CallBodies, CallSink, StoredBody};
 use super::timeline::Timeline;
 use crate::http1::{Headers, RequestHead, ResponseHead};
 use crate::wire::{
-    Event, EventReader, ReplyReader, ReplySummary, RequestSummary, Route, UsageShape, WireReply,
-    WireRequest,
+    Event, EventReader, ReplyReader, ReplySummary, RequestSummary, Route, UsageShape, WireRequest,
 };
 
 /// Bodies of more bytes are stored, but not read: a parsed one takes several times its size.
 const READ_LIMIT: usize = 32 * 1024 * 1024;
 
-/// A call that has ended, as the relay hands it over.
+/// What is known of a call from its beginning.
 #[derive(Debug)]
-pub(crate) struct FinishedCall {
+pub(crate) struct BegunCall {
     pub(crate) id: u64,
+    pub(crate) in_flight: InFlightKey,
     pub(crate) arm: Option<String>,
     pub(crate) connection: u64,
     pub(crate) started_at_ms: u64,
+    pub(crate) head: RequestHead,
     pub(crate) path: String,
     pub(crate) query: String,
-    pub(crate) purpose: Option<Purpose>,
-    pub(crate) head: Arc<RequestHead>,
-    pub(crate) body: RecordedBody,
-    pub(crate) answer: Option<FinishedAnswer>,
+    pub(crate) route: Route,
     pub(crate) carriers: Carriers,
     pub(crate) shape: Option<UsageShape>,
+}
+
+/// A call that has ended, as the relay hands it over.
+#[derive(Debug)]
+pub(crate) struct FinishedCall {
+    pub(crate) begun: Box<BegunCall>,
+    pub(crate) body: RecordedBody,
+    pub(crate) answer: Option<FinishedAnswer>,
     pub(crate) timeline: Timeline,
     pub(crate) end: EndState,
     pub(crate) problem: Option<String>,
@@ -50,7 +56,7 @@ pub(crate) struct FinishedCall {
 /// The answer to a call that has ended.
 #[derive(Debug)]
 pub(crate) struct FinishedAnswer {
-    pub(crate) head: Arc<ResponseHead>,
+    pub(crate) head: ResponseHead,
     pub(crate) body: RecordedBody,
     /// Stamps of the clock, not yet set against the request.
     pub(crate) frames: Vec<Frame>,
@@ -66,7 +72,7 @@ impl FinishedCall {
             let frames = answer.frames.len() * size_of::<Frame>();
             answer.head.headers.bytes() + answer.body.weight() + frames
         });
-        LEAST + self.head.headers.bytes() + self.body.weight() + answer
+        LEAST + self.begun.head.headers.bytes() + self.body.weight() + answer
     }
 }
 
@@ -95,7 +101,7 @@ impl Recorder {
         in_flight: Arc<CallsInFlight>,
     ) -> std::io::Result<Self> {
         let keeper = Arc::new(Keeper {
-            wants_requests: sink.wants_requests(),
+            writes_down: sink.writes_down(),
             takes_at_once: sink.takes_at_once(),
             kept: Mutex::new((sink, RecorderOutcome::default())),
             scrubber,
@@ -144,7 +150,7 @@ pub(crate) struct Keeper {
     kept: Mutex<(Box<dyn CallSink>, RecorderOutcome)>,
     scrubber: Arc<Scrubber>,
     in_flight: Arc<CallsInFlight>,
-    wants_requests: bool,
+    writes_down: bool,
     takes_at_once: bool,
 }
 
@@ -169,12 +175,12 @@ impl Keeper {
 
     /// Makes the record of one call and hands it over.
     pub(crate) fn keep(&self, call: FinishedCall, share: Option<Share>) {
-        let (number, id) = (call.id, call.carriers.call_id().map(str::to_owned));
-        let (record, bodies, reply) = record(call, &self.scrubber, self.wants_requests);
+        let in_flight = call.begun.in_flight;
+        let (record, bodies) = record(call, &self.scrubber, self.writes_down);
         let mut kept = self.kept();
         let (sink, outcome) = &mut *kept;
         outcome.calls += 1;
-        if let Err(error) = sink.call_read(record, bodies, reply) {
+        if let Err(error) = sink.call(record, bodies) {
             outcome.failures += 1;
             let first = outcome
                 .first_failure
@@ -183,103 +189,108 @@ impl Keeper {
         }
         // Its room is free only now that nothing of it is left.
         drop(share);
-        self.in_flight.recorded(number, id.as_deref());
+        self.in_flight.recorded(in_flight);
         sink.settled();
     }
 }
 
-/// A finished call as it may be written down.
+/// A finished call as its sink wants it. Names and messages have no secrets in them in any case,
+/// since rows may show them; headers, addresses and bodies only where they are written down.
 fn record(
     finished: FinishedCall,
     scrubber: &Scrubber,
-    wants_requests: bool,
-) -> (CallRecord, Vec<StoredBody>, Option<WireReply>) {
-    let asked_with = &finished.head;
-    let route = Route::of(&asked_with.method, &finished.path);
-    let mut bodies = Vec::new();
-    let headers = |headers: &Headers| {
-        let written = headers.0.iter().map(|header| {
-            let value = scrubber.header(&header.name, &header.value);
-            (header.name.clone(), value)
-        });
-        written.collect()
+    writes_down: bool,
+) -> (CallRecord, CallBodies) {
+    let begun = *finished.begun;
+    let headers = |headers: Headers| match writes_down {
+        true => scrubber.headers(&headers),
+        false => headers,
     };
-    let encodings = asked_with.headers.words("content-encoding");
+    let route = &begun.route;
+    let mut bodies = CallBodies::default();
+    let encodings = begun.head.headers.words("content-encoding");
     // What a request says helps to tell whose it is, where its carriers do not.
-    let is_read = wants_requests || finished.carriers.call_id().is_none();
+    let is_read = writes_down || begun.carriers.call_id().is_none();
     let mut asked = None;
     let mut read = |body: &[u8]| {
-        let request = WireRequest::read(&route, body);
+        let request = WireRequest::read(route, body);
         asked = request.map(|request| RequestSummary::of(&request).scrubbed(scrubber));
     };
     let read: Option<Read<'_>> = if is_read { Some(&mut read) } else { None };
-    let request = open(finished.body, &encodings, scrubber, read, &mut bodies);
+    let request;
+    let written = writes_down.then_some(scrubber);
+    (request, bodies.request) = open(finished.body, &encodings, written, read);
     let mut timeline = finished.timeline;
     let sent = timeline
         .request_sent
         .or(timeline.connect_done)
         .unwrap_or(timeline.accepted);
-    let (mut answered, mut said) = (None, None);
-    let response = finished.answer.map(|answer| {
+    let mut answered = None;
+    let response = finished.answer.map(|mut answer| {
         let encodings = answer.head.headers.words("content-encoding");
-        let is_stream = is_stream(&answer.head.headers);
+        let is_stream = answer.head.headers.is_stream();
         let shown = is_stream.then(|| shown_frames(&answer, &encodings));
         let shown = shown.flatten();
         let mut read = |body: &[u8]| {
-            let mut reader = ReplyReader::new(route.format, finished.shape);
+            let mut reader = ReplyReader::new(route.format, begun.shape);
             if is_stream {
                 read_stream(body, shown.as_deref(), &mut reader, &mut timeline);
             } else {
                 reader.whole(body);
             }
-            let reply = reader.finish();
+            let mut reply = reader.finish();
+            // As the provider spelled it, it is for who writes it down.
+            if let Some(usage) = reply.usage.as_mut().filter(|_| !writes_down) {
+                usage.raw = serde_json::Value::Null;
+            }
             if !is_stream && reply.has_output() {
                 timeline.first_output = timeline.last_byte;
             }
             answered = Some(ReplySummary::of(&reply).scrubbed(scrubber));
-            said = Some(reply);
+            bodies.said = Some(reply);
         };
-        let read: Option<Read<'_>> = Some(&mut read);
-        let body = open(answer.body, &encodings, scrubber, read, &mut bodies);
-        let after = |frame: &Frame| Frame(frame.0, frame.1, frame.2.saturating_sub(sent));
+        let body;
+        (body, bodies.response) = open(answer.body, &encodings, written, Some(&mut read));
+        for frame in &mut answer.frames {
+            frame.2 = frame.2.saturating_sub(sent);
+        }
         ResponseRecord {
             status: answer.head.status,
-            headers: headers(&answer.head.headers),
+            headers: headers(answer.head.headers),
             body,
-            frames: answer.frames.iter().map(after).collect(),
+            frames: answer.frames,
             frames_left_out: answer.frames_left_out,
         }
     });
     let call = CallRecord {
-        id: finished.id,
-        arm: finished.arm,
-        connection: finished.connection,
-        started_at_ms: finished.started_at_ms,
-        purpose: finished.purpose.unwrap_or(route.purpose),
+        id: begun.id,
+        arm: begun.arm,
+        connection: begun.connection,
+        started_at_ms: begun.started_at_ms,
+        purpose: route.purpose,
         format: route.format,
         request: RequestRecord {
-            method: asked_with.method.clone(),
-            path: scrubber.text(&finished.path),
-            query: scrubber.query(&finished.query),
-            headers: headers(&asked_with.headers),
+            method: begun.head.method,
+            path: match writes_down {
+                true => scrubber.text(&begun.path),
+                false => begun.path,
+            },
+            query: match writes_down {
+                true => scrubber.query(&begun.query),
+                false => begun.query,
+            },
+            headers: headers(begun.head.headers),
             body: request,
         },
         response,
         asked,
         answered,
-        carriers: finished.carriers.scrubbed(scrubber),
+        carriers: begun.carriers.scrubbed(scrubber),
         timeline,
         end: finished.end,
         problem: finished.problem.map(|problem| scrubber.text(&problem)),
     };
-    (call, bodies, said)
-}
-
-fn is_stream(headers: &Headers) -> bool {
-    let kind = headers.text("content-type").unwrap_or_default();
-    kind.trim_start()
-        .to_ascii_lowercase()
-        .starts_with("text/event-stream")
+    (call, bodies)
 }
 
 /// The pieces of an answer as a reader sees its content; none where its encoding hides them.
@@ -333,26 +344,30 @@ fn arrival(frames: &[Frame], end: u64) -> Option<u64> {
 /// Somebody who reads the content of a body.
 type Read<'r> = &'r mut dyn FnMut(&[u8]);
 
-/// Takes the copy of a body apart: how records refer to it. Its content is shown to whoever
-/// reads it, as it was on the wire; what may be stored goes to `bodies`.
+/// Takes the copy of a body apart: how records refer to it, and what is handed over with them.
+/// Its content is shown to whoever reads it, as it was on the wire.
 fn open(
     body: RecordedBody,
     encodings: &[String],
-    scrubber: &Scrubber,
+    scrubber: Option<&Scrubber>,
     read: Option<Read<'_>>,
-    bodies: &mut Vec<StoredBody>,
-) -> BodyRef {
-    let digest = body.digest();
-    let mut refer = |stored, kept: Option<StoredBody>| {
-        bodies.extend(kept);
-        BodyRef {
-            digest: digest.clone(),
-            bytes: body.length,
+) -> (BodyRef, Option<StoredBody>) {
+    let is_plain = encodings.iter().all(|encoding| encoding == "identity");
+    let in_memory = matches!(body.content, BodyContent::Memory(_));
+    // Who gets the bytes themselves, all of them and as they were, needs no name for them.
+    let is_named = scrubber.is_some() || !in_memory || !is_plain;
+    let digest = is_named.then(|| body.digest());
+    let bytes = body.length;
+    let refer = |stored, kept| {
+        let refers = BodyRef {
+            digest,
+            bytes,
             stored,
-        }
+        };
+        (refers, kept)
     };
     match body.content {
-        _ if body.length == 0 => refer(Stored::Empty, None),
+        _ if bytes == 0 => refer(Stored::Empty, None),
         BodyContent::LeftOut => refer(Stored::LeftOut, None),
         BodyContent::Memory(held) => {
             let Ok(content) = decoded(held.take(), encodings, READ_LIMIT) else {
@@ -361,19 +376,15 @@ fn open(
             if let Some(read) = read {
                 read(&content);
             }
-            let scrubbed = match scrubber.bytes(&content) {
-                Cow::Owned(scrubbed) => Some(scrubbed),
-                Cow::Borrowed(_) => None,
+            let scrubbed = match scrubber.map(|scrubber| scrubber.bytes(&content)) {
+                Some(Cow::Owned(scrubbed)) => Some(scrubbed),
+                Some(Cow::Borrowed(_)) | None => None,
             };
-            let is_plain = encodings.iter().all(|encoding| encoding == "identity");
             let stored = match scrubbed.is_none() && is_plain {
                 true => Stored::Whole,
                 false => Stored::Scrubbed,
             };
-            let kept = StoredBody::Bytes {
-                digest: digest.clone(),
-                bytes: scrubbed.unwrap_or(content),
-            };
+            let kept = StoredBody::Bytes(scrubbed.unwrap_or(content));
             refer(stored, Some(kept))
         }
         BodyContent::Spilled {
@@ -384,7 +395,7 @@ fn open(
                 true => Stored::Scrubbed,
                 false => Stored::Whole,
             };
-            let is_short = body.length <= READ_LIMIT as u64;
+            let is_short = bytes <= READ_LIMIT as u64;
             if let Some(read) = read.filter(|_| is_short) {
                 let mut content = Vec::new();
                 let was_read = file.read_to_end(&mut content).is_ok()
@@ -393,11 +404,7 @@ fn open(
                     read(&content);
                 }
             }
-            let kept = StoredBody::File {
-                digest: digest.clone(),
-                file,
-            };
-            refer(stored, Some(kept))
+            refer(stored, Some(StoredBody::File(file)))
         }
     }
 }

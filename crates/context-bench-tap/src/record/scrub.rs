@@ -7,6 +7,7 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 use memchr::memmem::Finder;
 
 use super::scrub_pattern::{self, ByteSet};
+use crate::http1::{Headers, contains_ignoring_case};
 
 /// What is shorter is not looked for: it would be found in any text.
 const SHORTEST_KNOWN: usize = 8;
@@ -174,6 +175,15 @@ impl Scrubber {
         }
     }
 
+    /// Headers without secrets.
+    pub(crate) fn headers(&self, headers: &Headers) -> Headers {
+        let clean = headers.iter().map(|header| {
+            let value = self.header(header.name, header.value);
+            (header.name, value)
+        });
+        clean.collect()
+    }
+
     /// A query without the values of secret parameters.
     pub fn query(&self, query: &str) -> String {
         let is_secret = |name: &str| {
@@ -223,19 +233,9 @@ fn is_secret_header(name: &str) -> bool {
         || has_part(name, &SECRET_PARTS) && !has_part(name, &HARMLESS_PARTS)
 }
 
-/// Whether a name has one of these parts, which are in lower case.
+/// Whether a name has one of these parts.
 fn has_part(name: &str, parts: &[&str]) -> bool {
-    let name = name.as_bytes();
-    (0..name.len()).any(|at| {
-        let first = name[at].to_ascii_lowercase();
-        let mut parts = parts.iter().map(|part| part.as_bytes());
-        parts.any(|part| {
-            part.first() == Some(&first)
-                && name
-                    .get(at..at + part.len())
-                    .is_some_and(|here| here.eq_ignore_ascii_case(part))
-        })
-    })
+    parts.iter().any(|part| contains_ignoring_case(name, part))
 }
 
 /// Where a secret may begin, in order.

@@ -1,42 +1,29 @@
 //! [`CallSink`]: where the records of a run go.
 
 use std::collections::HashMap;
+use std::fs::File;
 use std::io::Read as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::call::CallRecord;
+use super::call::{BodyRef, CallRecord};
 use crate::wire::WireReply;
 
 /// Takes the records of a run, one after the other.
 pub trait CallSink: Send {
-    /// Takes a call with its bodies, of which each is there at most once.
+    /// Takes a call with its bodies.
     ///
     /// # Errors
     ///
     /// When it cannot be kept. The run goes on; failures are counted.
-    fn call(&mut self, call: CallRecord, bodies: Vec<StoredBody>) -> std::io::Result<()>;
-
-    /// The same, with what the answer says if it was read: who would read it again need not.
-    ///
-    /// # Errors
-    ///
-    /// As for [`CallSink::call`].
-    fn call_read(
-        &mut self,
-        call: CallRecord,
-        bodies: Vec<StoredBody>,
-        reply: Option<WireReply>,
-    ) -> std::io::Result<()> {
-        drop(reply);
-        self.call(call, bodies)
-    }
+    fn call(&mut self, call: CallRecord, bodies: CallBodies) -> std::io::Result<()>;
 
     /// The call that it took last has left those in flight: who waited for it may look.
     fn settled(&mut self) {}
 
-    /// Whether requests are summed up even where calls say themselves whose they are. Reading
-    /// them costs more than all the rest of a record.
-    fn wants_requests(&self) -> bool {
+    /// Whether records are written down. Then there is no secret in them, their bodies have
+    /// digests, and their requests are summed up. Who only counts and compares says no, and gets
+    /// headers and bodies as they were on the wire: all the rest costs more than relaying a call.
+    fn writes_down(&self) -> bool {
         true
     }
 
@@ -47,32 +34,24 @@ pub trait CallSink: Send {
     }
 }
 
-/// A body as it may be written down.
+/// The bodies of a call, as far as they could be kept.
+#[derive(Debug, Default)]
+pub struct CallBodies {
+    /// What was asked.
+    pub request: Option<StoredBody>,
+    /// What was answered.
+    pub response: Option<StoredBody>,
+    /// What the answer says, if it was read: who would read it again need not.
+    pub said: Option<WireReply>,
+}
+
+/// A body that was kept.
 #[derive(Debug)]
 pub enum StoredBody {
     /// In memory.
-    Bytes {
-        /// What records call it.
-        digest: String,
-        /// Its bytes, without secrets.
-        bytes: Vec<u8>,
-    },
-    /// In a file, because it is long.
-    File {
-        /// What records call it.
-        digest: String,
-        /// The file, to be read from its beginning.
-        file: std::fs::File,
-    },
-}
-
-impl StoredBody {
-    /// What records call it.
-    pub fn digest(&self) -> &str {
-        match self {
-            Self::Bytes { digest, .. } | Self::File { digest, .. } => digest,
-        }
-    }
+    Bytes(Vec<u8>),
+    /// In a file without secrets, because it is long; to be read from its beginning.
+    File(File),
 }
 
 /// Keeps records in memory, for programs that look at them at once.
@@ -93,9 +72,9 @@ impl MemorySink {
         self.kept().calls.clone()
     }
 
-    /// A body by its digest.
-    pub fn body(&self, digest: &str) -> Option<Vec<u8>> {
-        self.kept().bodies.get(digest).cloned()
+    /// The bytes of a body, if they were kept.
+    pub fn body(&self, body: &BodyRef) -> Option<Vec<u8>> {
+        self.kept().bodies.get(body.digest.as_ref()?).cloned()
     }
 
     fn kept(&self) -> MutexGuard<'_, Kept> {
@@ -104,14 +83,23 @@ impl MemorySink {
 }
 
 impl CallSink for MemorySink {
-    fn call(&mut self, call: CallRecord, bodies: Vec<StoredBody>) -> std::io::Result<()> {
-        for body in bodies {
-            let (digest, bytes) = match body {
-                StoredBody::Bytes { digest, bytes } => (digest, bytes),
-                StoredBody::File { digest, mut file } => {
+    fn call(&mut self, call: CallRecord, bodies: CallBodies) -> std::io::Result<()> {
+        let response = call.response.as_ref().map(|response| &response.body);
+        let pairs = [
+            (Some(&call.request.body), bodies.request),
+            (response, bodies.response),
+        ];
+        for (refers, body) in pairs {
+            let digest = refers.and_then(|refers| refers.digest.clone());
+            let (Some(digest), Some(body)) = (digest, body) else {
+                continue;
+            };
+            let bytes = match body {
+                StoredBody::Bytes(bytes) => bytes,
+                StoredBody::File(mut file) => {
                     let mut bytes = Vec::new();
                     file.read_to_end(&mut bytes)?;
-                    (digest, bytes)
+                    bytes
                 }
             };
             self.kept().bodies.insert(digest, bytes);

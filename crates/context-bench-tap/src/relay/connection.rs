@@ -1,11 +1,13 @@
 //! One connection from a proxy: its requests, one after the other.
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
+use tokio::time::{Sleep, sleep};
 
 use super::exchange::{self, After};
 use super::open_call::OpenCall;
@@ -14,7 +16,6 @@ use super::rewrite;
 use super::tap::Shared;
 use super::target::Target;
 use super::upstream::UpstreamStream;
-use crate::attribution::SyntheticCredential;
 use crate::http1::{Framing, RequestHead, is_readable};
 use crate::record::Purpose;
 use crate::wire::Route;
@@ -31,12 +32,18 @@ pub(crate) struct Connection {
     pub(crate) number: u64,
     /// What was read and belongs to no request yet.
     pub(crate) surplus: Vec<u8>,
-    /// What answers are read into. It is kept from call to call: memory of this size is not
-    /// cheap to come by, least of all on a thread that did not give it back.
+    /// What answers are read into, and what is written to either side. They are kept from call
+    /// to call: memory of this size is not cheap to come by, least of all on a thread that did
+    /// not give it back.
     pub(crate) answer: Vec<u8>,
+    pub(crate) to_upstream: Vec<u8>,
+    pub(crate) to_client: Vec<u8>,
     /// The connection to the upstream, and which one it is. It lives as long as this one: a
     /// proxy that opens a connection for every call pays for that behind the tap too.
     pub(crate) upstream: Option<(usize, UpstreamStream)>,
+    /// Rings when an upstream may have been silent for too long. One for all calls: to set a
+    /// clock takes a lock that everything shares.
+    pub(crate) silence: Pin<Box<Sleep>>,
     pub(crate) shared: Arc<Shared>,
 }
 
@@ -47,17 +54,24 @@ impl Connection {
             number,
             surplus: Vec::new(),
             answer: Vec::new(),
+            to_upstream: Vec::new(),
+            to_client: Vec::new(),
             upstream: None,
+            silence: Box::pin(sleep(shared.settings.silence_timeout)),
             shared,
         }
     }
 
     /// Serves requests until either side ends, or the tap stops.
-    pub(crate) async fn serve(mut self, mut stop: watch::Receiver<bool>) {
+    pub(crate) async fn serve(mut self, stop: watch::Receiver<bool>) {
+        // One for all requests: to ask to be told takes a lock that all connections share.
+        let stopping = stopped(stop.clone());
+        tokio::pin!(stopping);
         loop {
             let next = tokio::select! {
+                biased;
                 next = self.next_head() => next,
-                () = stopped(&mut stop), if self.surplus.is_empty() => return,
+                () = &mut stopping, if self.surplus.is_empty() => return,
             };
             let after = match next {
                 Next::Closed => return,
@@ -110,25 +124,35 @@ impl Connection {
     }
 
     async fn call(&mut self, head: RequestHead, accepted: u64) -> After {
-        let head = Arc::new(head);
         let target = Target::of(&head);
         self.shared.queue.wait_for_room().await;
-        for key in rewrite::keys_in(&head, &target) {
-            if SyntheticCredential::id_in(&key).is_none() {
-                self.shared.scrubber.learn(&key);
-            }
-        }
+        rewrite::keys_in(&head, &target, |key| self.shared.scrubber.learn(key));
         let route = Route::of(&head.method, &target.path);
         let index = self.shared.settings.upstream_of(route.format);
         let shape = self.shared.upstreams[index].0.usage;
+        let framing = Framing::of_request(&head);
+        self.to_upstream.clear();
+        if let Ok(framing) = framing {
+            rewrite::request(
+                &mut self.to_upstream,
+                &head,
+                &target,
+                &self.shared.upstreams[index].0,
+                self.shared.settings.encoding,
+                route.format,
+                framing,
+            );
+        }
         let call = OpenCall::new(
             &self.shared,
             self.number,
-            Arc::clone(&head),
-            target.clone(),
+            head,
+            target,
+            route,
             accepted,
             shape,
         );
+        let head = call.head();
         if head.method == "CONNECT" {
             call.refuse(None, "the tap has no certificate for this host");
             let message = "this is a tap, not a tunnel: it has no certificate for other hosts";
@@ -140,22 +164,14 @@ impl Connection {
                 .refuse(426, "no_upgrade", "the tap speaks HTTP/1.1 only")
                 .await;
         }
-        let framing = match Framing::of_request(&head) {
+        let framing = match framing {
             Ok(framing) => framing,
             Err(problem) => {
                 call.refuse(None, &problem);
                 return self.refuse(400, "bad_request", &problem).await;
             }
         };
-        let outgoing = rewrite::request(
-            &head,
-            &target,
-            &self.shared.upstreams[index].0,
-            self.shared.settings.encoding,
-            route.format,
-            framing,
-        );
-        exchange::exchange(self, call, &head, outgoing, framing, index).await
+        exchange::exchange(self, call, framing, index).await
     }
 
     /// Answers by itself. Whether the answer arrives is up to the client.
@@ -168,7 +184,7 @@ impl Connection {
     }
 
     /// Lets the answer arrive: a close with unread bytes would reset the connection under it.
-    async fn linger(mut self, mut stop: watch::Receiver<bool>) {
+    async fn linger(mut self, stop: watch::Receiver<bool>) {
         self.upstream = None;
         if self.client.shutdown().await.is_err() {
             return;
@@ -179,7 +195,7 @@ impl Connection {
         // Whether the client closed, the time is up or the tap stops, the socket closes now.
         tokio::select! {
             _ = tokio::time::timeout(LINGER, drain) => {}
-            () = stopped(&mut stop) => {}
+            () = stopped(stop) => {}
         }
     }
 }
@@ -191,7 +207,7 @@ enum Next {
 }
 
 /// Waits until the tap stops, for ever if it has gone without a word.
-async fn stopped(stop: &mut watch::Receiver<bool>) {
+async fn stopped(mut stop: watch::Receiver<bool>) {
     if stop.wait_for(|stop| *stop).await.is_err() {
         std::future::pending::<()>().await;
     }

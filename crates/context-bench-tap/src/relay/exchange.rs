@@ -1,23 +1,28 @@
 //! One call: the request to the upstream and the answer back, both at once, so that an upstream
 //! may answer before it has read everything.
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
 
+use smallvec::SmallVec;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::tcp::{ReadHalf, WriteHalf};
-use tokio::time::timeout;
+use tokio::time::{Instant, Sleep, timeout};
 
 use super::connection::{Connection, READ_SIZE};
 use super::open_call::OpenCall;
 use super::rewrite;
-use super::tap::Shared;
 use super::upstream::UpstreamStream;
-use crate::http1::{BodyProgress, Framing, RequestHead, ResponseHead, is_readable};
+use crate::http1::{BodyProgress, Framing, ResponseHead, is_readable};
 use crate::record::EndState;
 
 /// How much of a request is read ahead of the connection to the upstream.
 const AHEAD: usize = 256 * 1024;
+
+/// Memory for a longer request is given back.
+const MOST_SPARE: usize = 256 * 1024;
 
 /// What becomes of the connection after a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,13 +60,11 @@ enum Answered {
 pub(crate) async fn exchange(
     connection: &mut Connection,
     call: OpenCall,
-    head: &RequestHead,
-    outgoing: Vec<u8>,
     framing: Framing,
     index: usize,
 ) -> After {
     let mut request = Outgoing {
-        pending: outgoing,
+        pending: std::mem::take(&mut connection.to_upstream),
         progress: BodyProgress::new(framing),
     };
     let mut surplus = std::mem::take(&mut connection.surplus);
@@ -74,7 +77,7 @@ pub(crate) async fn exchange(
     };
     surplus.drain(..used);
     connection.surplus = surplus;
-    let expects = head.headers.says("expect", "100-continue");
+    let expects = call.head().headers.says("expect", "100-continue");
     if expects && !request.progress.is_done() {
         let greeted = connection
             .client
@@ -104,8 +107,11 @@ pub(crate) async fn exchange(
         }
     };
     call.stamp(|timeline, now| timeline.connect_done = Some(now));
-    let answered = both_ways(connection, &mut request, &mut stream, head, &call).await;
+    let answered = both_ways(connection, &mut request, &mut stream, &call).await;
     let is_sent = request.pending.is_empty() && request.progress.is_done();
+    if is_sent && request.pending.capacity() <= MOST_SPARE {
+        connection.to_upstream = request.pending;
+    }
     match answered {
         Answered::Whole { client, upstream } => {
             call.finish(EndState::Complete, None);
@@ -207,11 +213,29 @@ async fn both_ways(
     connection: &mut Connection,
     request: &mut Outgoing,
     stream: &mut UpstreamStream,
-    head: &RequestHead,
+    call: &OpenCall,
+) -> Answered {
+    match stream {
+        UpstreamStream::Plain(stream) => {
+            let (read, write) = stream.split();
+            between(connection, request, read, write, call).await
+        }
+        UpstreamStream::Tls(stream) => {
+            let (read, write) = tokio::io::split(stream);
+            between(connection, request, read, write, call).await
+        }
+    }
+}
+
+/// The same with the two halves of the connection to the upstream.
+async fn between(
+    connection: &mut Connection,
+    request: &mut Outgoing,
+    upstream_read: impl AsyncRead + Unpin,
+    upstream_write: impl AsyncWrite + Unpin,
     call: &OpenCall,
 ) -> Answered {
     let (client_read, client_write) = connection.client.split();
-    let (upstream_read, upstream_write) = tokio::io::split(stream);
     let is_refused = AtomicBool::new(false);
     let send = send(
         client_read,
@@ -225,8 +249,11 @@ async fn both_ways(
         upstream_read,
         client_write,
         &mut connection.answer,
-        head,
-        &connection.shared,
+        &mut connection.to_client,
+        Silence {
+            alarm: connection.silence.as_mut(),
+            limit: connection.shared.settings.silence_timeout,
+        },
         call,
         &is_refused,
     );
@@ -294,17 +321,42 @@ async fn send(
     }
 }
 
+/// How long an upstream may say nothing.
+struct Silence<'a> {
+    alarm: Pin<&'a mut Sleep>,
+    limit: Duration,
+}
+
+impl Silence<'_> {
+    /// Waits for what breaks the silence; none where it lasts too long. The alarm is only set
+    /// anew once it rings, which it may do for the silence of an earlier call.
+    async fn broken_by<T>(&mut self, sound: impl Future<Output = T>) -> Option<T> {
+        let end = Instant::now() + self.limit;
+        tokio::pin!(sound);
+        loop {
+            tokio::select! {
+                biased;
+                heard = &mut sound => return Some(heard),
+                () = &mut self.alarm => match Instant::now() >= end {
+                    true => return None,
+                    false => self.alarm.as_mut().reset(end),
+                },
+            }
+        }
+    }
+}
+
 /// Relays the answer, piece by piece as it comes.
 async fn relay(
     mut upstream: impl AsyncRead + Unpin,
     mut client: WriteHalf<'_>,
     bytes: &mut Vec<u8>,
-    request: &RequestHead,
-    shared: &Shared,
+    out: &mut Vec<u8>,
+    mut silence: Silence<'_>,
     call: &OpenCall,
     is_refused: &AtomicBool,
 ) -> Answered {
-    let limit = shared.settings.silence_timeout;
+    let request = call.head();
     bytes.clear();
     let mut seen = 0;
     let head = loop {
@@ -328,19 +380,17 @@ async fn relay(
         }
         seen = bytes.len();
         bytes.reserve(READ_SIZE);
-        match timeout(limit, upstream.read_buf(bytes)).await {
-            Err(_) => return Answered::Silent { has_head: false },
-            Ok(Ok(0)) => return Answered::Broken("closed without an answer".to_owned()),
-            Ok(Ok(_)) => {}
-            Ok(Err(error)) => return Answered::Broken(reason(&error)),
+        match silence.broken_by(upstream.read_buf(bytes)).await {
+            None => return Answered::Silent { has_head: false },
+            Some(Ok(0)) => return Answered::Broken("closed without an answer".to_owned()),
+            Some(Ok(_)) => {}
+            Some(Err(error)) => return Answered::Broken(reason(&error)),
         }
     };
     let framing = match Framing::of_response(&head, &request.method) {
         Ok(framing) => framing,
         Err(problem) => return Answered::Broken(problem),
     };
-    let head = Arc::new(head);
-    call.answer(shared, &head);
     // A client of HTTP/1.0 knows no chunks; it gets their content until the connection closes.
     let is_old = request.minor == 0;
     let unwraps = is_old && framing == Framing::Chunked;
@@ -353,11 +403,14 @@ async fn relay(
     } else {
         framing
     };
-    let mut out = rewrite::response(&head, shown, closes);
+    out.clear();
+    rewrite::response(out, &head, shown, closes);
+    let keeps_alive = head.keeps_alive();
+    call.answer(head);
     let mut progress = BodyProgress::new(framing);
     loop {
         let at = call.now();
-        let mut pieces: Vec<&[u8]> = Vec::new();
+        let mut pieces: SmallVec<[&[u8]; 4]> = SmallVec::new();
         let used = match progress.feed(bytes, |piece| pieces.push(piece)) {
             Ok(used) => used,
             Err(problem) => return Answered::Broken(problem),
@@ -366,8 +419,9 @@ async fn relay(
             true => pieces.iter().for_each(|piece| out.extend_from_slice(piece)),
             false => out.extend_from_slice(&bytes[..used]),
         }
-        let written = client.write_all(&out).await;
+        let written = client.write_all(out).await;
         call.answer_pieces(&pieces, at);
+        drop(pieces);
         if written.is_err() {
             return Answered::ClientGone;
         }
@@ -375,22 +429,22 @@ async fn relay(
             let is_clean = used == bytes.len();
             return Answered::Whole {
                 client: !closes,
-                upstream: is_clean && head.keeps_alive(),
+                upstream: is_clean && keeps_alive,
             };
         }
         out.clear();
         bytes.clear();
-        match timeout(limit, upstream.read_buf(bytes)).await {
-            Err(_) => return Answered::Silent { has_head: true },
-            Ok(Ok(0)) if framing == Framing::UntilClose => {
+        match silence.broken_by(upstream.read_buf(bytes)).await {
+            None => return Answered::Silent { has_head: true },
+            Some(Ok(0)) if framing == Framing::UntilClose => {
                 return Answered::Whole {
                     client: false,
                     upstream: false,
                 };
             }
-            Ok(Ok(0)) => return Answered::Broken("closed in the midst of its answer".to_owned()),
-            Ok(Ok(_)) => {}
-            Ok(Err(error)) => return Answered::Broken(reason(&error)),
+            Some(Ok(0)) => return Answered::Broken("closed in the midst of its answer".to_owned()),
+            Some(Ok(_)) => {}
+            Some(Err(error)) => return Answered::Broken(reason(&error)),
         }
     }
 }

@@ -3,15 +3,15 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::rewrite;
 use super::tap::Shared;
+use super::target::Target;
 use crate::http1::{Headers, RequestHead, ResponseHead};
 use crate::record::{
-    BodyRecorder, CallInFlight, Carriers, EndState, FinishedAnswer, FinishedCall, Frame, Purpose,
-    RecorderQueue, TapClock, Timeline,
+    BegunCall, BodyRecorder, CallInFlight, EndState, FinishedAnswer, FinishedCall, Frame, Purpose,
+    Timeline,
 };
-use crate::relay::rewrite;
-use crate::relay::target::Target;
-use crate::wire::UsageShape;
+use crate::wire::{Route, UsageShape};
 
 /// More pieces than that of one answer are counted and not listed.
 const MAX_FRAMES: usize = 65_536;
@@ -19,35 +19,23 @@ const MAX_FRAMES: usize = 65_536;
 /// A call while it is relayed.
 #[derive(Debug)]
 pub(crate) struct OpenCall {
-    state: Mutex<Option<State>>,
-    queue: RecorderQueue,
-    clock: TapClock,
+    /// None once it has been handed over.
+    begun: Option<Box<BegunCall>>,
+    state: Mutex<State>,
+    shared: Arc<Shared>,
 }
 
+/// What changes while it is relayed: both directions have a part in it.
 #[derive(Debug)]
 struct State {
-    finished: Finished,
     request: BodyRecorder,
     answer: Option<Answer>,
-}
-
-/// What is known from the beginning.
-#[derive(Debug)]
-struct Finished {
-    id: u64,
-    connection: u64,
-    started_at_ms: u64,
-    head: Arc<RequestHead>,
-    target: Target,
-    purpose: Option<Purpose>,
-    carriers: Carriers,
-    shape: Option<UsageShape>,
     timeline: Timeline,
 }
 
 #[derive(Debug)]
 struct Answer {
-    head: Arc<ResponseHead>,
+    head: ResponseHead,
     body: BodyRecorder,
     frames: Vec<Frame>,
     frames_left_out: u64,
@@ -55,87 +43,99 @@ struct Answer {
 
 impl OpenCall {
     pub(crate) fn new(
-        shared: &Shared,
+        shared: &Arc<Shared>,
         connection: u64,
-        head: Arc<RequestHead>,
+        head: RequestHead,
         target: Target,
+        route: Route,
         accepted: u64,
         shape: Option<UsageShape>,
     ) -> Self {
-        let is_encoded = is_encoded(&head.headers);
         let id = shared.next_call();
-        let begun = CallInFlight {
+        let carriers = rewrite::carriers(&head, &target);
+        let in_flight = CallInFlight {
             arm: target.arm.clone(),
             accepted,
-            carriers: rewrite::carriers(&head, &target),
+            carriers: carriers.clone(),
         };
-        let carriers = begun.carriers.clone();
-        shared.in_flight.began(id, begun);
+        let in_flight = shared.in_flight.began(id, in_flight);
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        let is_encoded = is_encoded(&head.headers);
+        let begun = BegunCall {
+            id,
+            in_flight,
+            arm: target.arm,
+            connection,
+            started_at_ms: now.map_or(0, |now| now.as_millis() as u64),
+            head,
+            path: target.path,
+            query: target.query,
+            route,
+            carriers,
+            shape,
+        };
         let state = State {
-            request: BodyRecorder::new(&shared.budget, &shared.scrubber, is_encoded),
-            finished: Finished {
-                id,
-                connection,
-                started_at_ms: now.map_or(0, |now| now.as_millis() as u64),
-                head,
-                target,
-                purpose: None,
-                carriers,
-                shape,
-                timeline: Timeline {
-                    accepted,
-                    ..Timeline::default()
-                },
-            },
+            request: BodyRecorder::new(&shared.budget, is_encoded),
             answer: None,
+            timeline: Timeline {
+                accepted,
+                ..Timeline::default()
+            },
         };
         Self {
-            state: Mutex::new(Some(state)),
-            queue: shared.queue.clone(),
-            clock: shared.clock,
+            begun: Some(Box::new(begun)),
+            state: Mutex::new(state),
+            shared: Arc::clone(shared),
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, Option<State>> {
+    /// What was asked for.
+    pub(crate) fn head(&self) -> &RequestHead {
+        match &self.begun {
+            Some(begun) => &begun.head,
+            // It is only empty once the call has been given away.
+            None => unreachable!("a call that has ended is asked for its head"),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Sets a stamp to now.
     pub(crate) fn stamp(&self, set: impl FnOnce(&mut Timeline, u64)) {
-        let now = self.clock.now();
-        if let Some(state) = self.state().as_mut() {
-            set(&mut state.finished.timeline, now);
-        }
+        let now = self.now();
+        set(&mut self.state().timeline, now);
     }
 
     /// A piece of the body of the request has arrived.
     pub(crate) fn request_piece(&self, bytes: &[u8]) {
-        if let Some(state) = self.state().as_mut() {
-            state.request.feed(bytes);
-        }
+        self.state().request.feed(bytes, &self.shared.scrubber);
     }
 
     /// The head of the answer has arrived.
-    pub(crate) fn answer(&self, shared: &Shared, head: &Arc<ResponseHead>) {
+    pub(crate) fn answer(&self, head: ResponseHead) {
         let is_encoded = is_encoded(&head.headers);
-        self.stamp(|timeline, now| timeline.response_head = Some(now));
-        if let Some(state) = self.state().as_mut() {
-            state.answer = Some(Answer {
-                head: Arc::clone(head),
-                body: BodyRecorder::new(&shared.budget, &shared.scrubber, is_encoded),
-                frames: Vec::new(),
-                frames_left_out: 0,
-            });
-        }
+        let now = self.now();
+        let mut state = self.state();
+        state.timeline.response_head = Some(now);
+        state.answer = Some(Answer {
+            head,
+            body: BodyRecorder::new(&self.shared.budget, is_encoded),
+            frames: Vec::new(),
+            frames_left_out: 0,
+        });
     }
 
     /// Pieces of the body of the answer arrived at this moment.
     pub(crate) fn answer_pieces(&self, pieces: &[&[u8]], at: u64) {
         let mut state = self.state();
-        let Some(state) = state.as_mut() else { return };
-        let timeline = &mut state.finished.timeline;
-        let Some(answer) = &mut state.answer else {
+        let State {
+            answer: Some(answer),
+            timeline,
+            ..
+        } = &mut *state
+        else {
             return;
         };
         for piece in pieces.iter().filter(|piece| !piece.is_empty()) {
@@ -148,33 +148,33 @@ impl OpenCall {
                 }
                 false => answer.frames_left_out += 1,
             }
-            answer.body.feed(piece);
+            answer.body.feed(piece, &self.shared.scrubber);
         }
     }
 
     pub(crate) fn now(&self) -> u64 {
-        self.clock.now()
+        self.shared.clock.now()
     }
 
     /// The call is one that the tap does not relay.
-    pub(crate) fn refuse(self, purpose: Option<Purpose>, problem: &str) {
-        if let Some(state) = self.state().as_mut() {
-            state.finished.purpose = purpose;
+    pub(crate) fn refuse(mut self, purpose: Option<Purpose>, problem: &str) {
+        if let (Some(begun), Some(purpose)) = (&mut self.begun, purpose) {
+            begun.route.purpose = purpose;
         }
         self.close(EndState::Refused, Some(problem.to_owned()));
     }
 
     /// The call has ended. A whole answer of a bad status is told apart.
-    pub(crate) fn finish(self, end: EndState, problem: Option<String>) {
+    pub(crate) fn finish(mut self, end: EndState, problem: Option<String>) {
         self.close(end, problem);
     }
 
-    fn close(&self, end: EndState, problem: Option<String>) {
-        let Some(state) = self.state().take() else {
+    fn close(&mut self, end: EndState, problem: Option<String>) {
+        let Some(begun) = self.begun.take() else {
             return;
         };
-        let finished = state.finished;
-        let answer = state.answer.map(|answer| FinishedAnswer {
+        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let answer = state.answer.take().map(|answer| FinishedAnswer {
             head: answer.head,
             body: answer.body.finish(),
             frames: answer.frames,
@@ -187,24 +187,15 @@ impl OpenCall {
             EndState::Complete if is_bad => EndState::BadStatus,
             end => end,
         };
-        let call = FinishedCall {
-            id: finished.id,
-            arm: finished.target.arm,
-            connection: finished.connection,
-            started_at_ms: finished.started_at_ms,
-            path: finished.target.path,
-            query: finished.target.query,
-            purpose: finished.purpose,
-            head: finished.head,
-            body: state.request.finish(),
+        let request = BodyRecorder::new(&self.shared.budget, false);
+        self.shared.queue.send(FinishedCall {
+            begun,
+            body: std::mem::replace(&mut state.request, request).finish(),
             answer,
-            carriers: finished.carriers,
-            shape: finished.shape,
-            timeline: finished.timeline,
+            timeline: state.timeline,
             end,
             problem,
-        };
-        self.queue.send(call);
+        });
     }
 }
 
@@ -218,6 +209,12 @@ impl Drop for OpenCall {
 }
 
 fn is_encoded(headers: &Headers) -> bool {
-    let encodings = headers.words("content-encoding");
-    encodings.iter().any(|encoding| encoding != "identity")
+    let mut encodings = headers.all("content-encoding");
+    encodings.any(|header| {
+        let mut words = header.value.split(|byte| *byte == b',');
+        words.any(|word| {
+            let word = word.trim_ascii();
+            !word.is_empty() && !word.eq_ignore_ascii_case(b"identity")
+        })
+    })
 }

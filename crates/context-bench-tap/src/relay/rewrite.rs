@@ -1,6 +1,9 @@
 //! What the tap changes in heads: headers of one connection, the host, the key, the encoding
 //! that is asked for. Everything else keeps its spelling, place and repeats.
 
+use std::borrow::Cow;
+use std::io::Write as _;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use url::Url;
@@ -15,38 +18,39 @@ use crate::wire::WireFormat;
 /// Headers that a client may put its key into.
 const KEY_HEADERS: [&str; 4] = ["authorization", "x-api-key", "api-key", "x-goog-api-key"];
 
-/// The head of a request as the upstream gets it, always as HTTP/1.1.
+/// Writes the head of a request as the upstream gets it, always as HTTP/1.1.
 pub(crate) fn request(
+    out: &mut Vec<u8>,
     head: &RequestHead,
     target: &Target,
     upstream: &Upstream,
     encoding: TapEncoding,
     format: WireFormat,
     framing: Framing,
-) -> Vec<u8> {
+) {
     let key = upstream
         .credential
         .as_ref()
         .map(super::settings::Credential::key);
-    let mut out = Vec::with_capacity(1024);
     for part in [&head.method, " ", &target.at(&upstream.base, key)] {
         out.extend_from_slice(part.as_bytes());
     }
     out.extend_from_slice(b" HTTP/1.1\r\n");
+    let host = host(&upstream.base);
     if head.headers.get("host").is_none() {
-        write_line(&mut out, "Host", host(&upstream.base).as_bytes());
+        write_line(out, "Host", host.as_bytes());
     }
     let mut has_host = false;
     let mut has_key = key.is_some() && target.parameter("key").is_some();
-    for header in &head.headers.0 {
-        let name = &header.name;
+    for header in head.headers.iter() {
+        let name = header.name;
         if header.is("host") {
             if !std::mem::replace(&mut has_host, true) {
-                write_line(&mut out, name, host(&upstream.base).as_bytes());
+                write_line(out, name, host.as_bytes());
             }
         } else if header.is("transfer-encoding") && framing == Framing::Chunked {
             // The chunks are passed on as they are.
-            write_line(&mut out, name, &header.value);
+            write_line(out, name, header.value);
         } else if is_hop_by_hop(header, &head.headers)
             || header.is(CALL_HEADER)
             // The tap has said `100 Continue` by itself.
@@ -57,16 +61,16 @@ pub(crate) fn request(
             && KEY_HEADERS.iter().any(|known| header.is(known))
         {
             has_key = true;
-            write_line(&mut out, name, &key_value(name, key));
+            write_line(out, name, &key_value(name, key));
         } else if header.is("accept-encoding") {
             let value: &[u8] = match encoding {
                 TapEncoding::Identity => b"identity",
                 TapEncoding::Gzip => b"gzip",
-                TapEncoding::Passthrough => &header.value,
+                TapEncoding::Passthrough => header.value,
             };
-            write_line(&mut out, name, value);
+            write_line(out, name, value);
         } else {
-            write_line(&mut out, name, &header.value);
+            write_line(out, name, header.value);
         }
     }
     if let Some(key) = key.filter(|_| !has_key) {
@@ -75,32 +79,27 @@ pub(crate) fn request(
             WireFormat::Gemini => "x-goog-api-key",
             _ => "authorization",
         };
-        write_line(&mut out, name, &key_value(name, key));
+        write_line(out, name, &key_value(name, key));
     }
     out.extend_from_slice(b"\r\n");
-    out
 }
 
-/// The head of a response as the client gets it, always as HTTP/1.1.
-pub(crate) fn response(head: &ResponseHead, framing: Framing, closes: bool) -> Vec<u8> {
-    let mut out = Vec::with_capacity(1024);
-    for part in ["HTTP/1.1 ", &head.status.to_string(), " ", &head.reason] {
-        out.extend_from_slice(part.as_bytes());
-    }
-    out.extend_from_slice(b"\r\n");
-    for header in &head.headers.0 {
+/// Writes the head of a response as the client gets it, always as HTTP/1.1.
+pub(crate) fn response(out: &mut Vec<u8>, head: &ResponseHead, framing: Framing, closes: bool) {
+    // Memory never fails to be written to.
+    let _ = write!(out, "HTTP/1.1 {} {}\r\n", head.status, head.reason);
+    for header in head.headers.iter() {
         let is_chunked = header.is("transfer-encoding") && framing == Framing::Chunked;
         // A length beside chunks would be a second opinion on where the body ends.
         let is_wrong = header.is("content-length") && framing == Framing::Chunked;
         if is_chunked || !is_wrong && !is_hop_by_hop(header, &head.headers) {
-            write_line(&mut out, &header.name, &header.value);
+            write_line(out, header.name, header.value);
         }
     }
     if closes {
-        write_line(&mut out, "Connection", b"close");
+        write_line(out, "Connection", b"close");
     }
     out.extend_from_slice(b"\r\n");
-    out
 }
 
 fn key_value(name: &str, key: &str) -> Vec<u8> {
@@ -110,57 +109,67 @@ fn key_value(name: &str, key: &str) -> Vec<u8> {
     }
 }
 
-fn host(base: &Url) -> String {
-    let host = base.host_str().unwrap_or_default();
-    match base.port() {
-        Some(port) => format!("{host}:{port}"),
-        None => host.to_owned(),
-    }
+fn host(base: &Url) -> &str {
+    &base[url::Position::BeforeHost..url::Position::AfterPort]
 }
 
 /// What may tell whose request this is.
 pub(crate) fn carriers(head: &RequestHead, target: &Target) -> Carriers {
     let mut keys = KEY_HEADERS.iter().flat_map(|name| head.headers.all(name));
-    let credential = keys.find_map(|header| SyntheticCredential::id_in(&header.text()));
+    let credential = keys.find_map(|header| {
+        let id = std::str::from_utf8(header.value).ok();
+        id.and_then(SyntheticCredential::id_in)
+    });
     let in_query = || target.parameter("key").and_then(SyntheticCredential::id_in);
     let retry_count = head.headers.text("x-stainless-retry-count");
     let retry_count = retry_count.and_then(|count| count.trim().parse().ok());
     Carriers {
-        credential: credential.or_else(in_query),
-        header: head.headers.text(CALL_HEADER).filter(|id| !id.is_empty()),
+        credential: credential.or_else(in_query).map(str::to_owned),
+        header: head
+            .headers
+            .text(CALL_HEADER)
+            .filter(|id| !id.is_empty())
+            .map(Cow::into_owned),
         query: target.parameter("cb").map(str::to_owned),
         retry_count: retry_count.filter(|count| *count > 0),
     }
 }
 
-/// Keys that a request brings along, which must not reach a file.
-pub(crate) fn keys_in(head: &RequestHead, target: &Target) -> Vec<String> {
-    let headers = KEY_HEADERS.iter().chain(&["proxy-authorization"]);
-    let values = headers
-        .flat_map(|name| head.headers.all(name))
-        .map(Header::text)
-        // Ours open nothing, and every call has another.
-        .filter(|value| SyntheticCredential::id_in(value).is_none());
-    let mut keys: Vec<String> = values
-        .flat_map(|value| {
-            let key = value.rsplit(' ').next().unwrap_or_default().to_owned();
+/// Shows the keys that a request brings along, which must not reach a file. Ours open nothing,
+/// and every call has another.
+pub(crate) fn keys_in(head: &RequestHead, target: &Target, mut learn: impl FnMut(&str)) {
+    let mut learn = |key: &str| {
+        if SyntheticCredential::id_in(key).is_none() {
+            learn(key);
+        }
+    };
+    let is_key = |header: &Header<'_>| {
+        let mut names = KEY_HEADERS.iter().chain(&["proxy-authorization"]);
+        names.any(|name| header.is(name))
+    };
+    for header in head.headers.iter() {
+        if is_key(&header) {
+            let value = header.text();
+            let key = value.rsplit(' ').next().unwrap_or_default();
+            if SyntheticCredential::id_in(key).is_some() {
+                continue;
+            }
+            learn(key);
             // `Basic` hides a user and a password, which others may repeat in the clear.
-            let decoded = STANDARD.decode(&key).ok();
+            let decoded = STANDARD.decode(key).ok();
             let decoded = decoded.and_then(|bytes| String::from_utf8(bytes).ok());
-            let password = decoded.and_then(|text| Some(text.split_once(':')?.1.to_owned()));
-            [Some(key), password]
-        })
-        .flatten()
-        .collect();
-    let cookies = head.headers.all("cookie").map(Header::text);
-    keys.extend(cookies.flat_map(|cookies| {
-        let values = cookies.split(';').filter_map(|one| one.split_once('='));
-        values
-            .map(|(_, value)| value.trim().to_owned())
-            .collect::<Vec<_>>()
-    }));
-    keys.extend(target.parameter("key").map(str::to_owned));
-    keys
+            if let Some((_, password)) = decoded.as_deref().and_then(|text| text.split_once(':')) {
+                learn(password);
+            }
+        } else if header.is("cookie") {
+            let cookies = header.text();
+            let values = cookies.split(';').filter_map(|one| one.split_once('='));
+            values.for_each(|(_, value)| learn(value.trim()));
+        }
+    }
+    if let Some(key) = target.parameter("key") {
+        learn(key);
+    }
 }
 
 #[cfg(test)]
@@ -172,8 +181,11 @@ mod tests {
         let target = Target::of(&head);
         let framing = Framing::of_request(&head).unwrap();
         let format = WireFormat::OpenaiChat;
-        let head = request(&head, &target, upstream, encoding, format, framing);
-        String::from_utf8(head).unwrap()
+        let mut out = Vec::new();
+        request(
+            &mut out, &head, &target, upstream, encoding, format, framing,
+        );
+        String::from_utf8(out).unwrap()
     }
 
     #[test]
@@ -220,7 +232,8 @@ mod tests {
         let text = "HTTP/1.1 200 OK\r\nSet-Cookie: a\r\nKeep-Alive: 5\r\nset-cookie: b\r\n\
             Transfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n";
         let (head, _) = ResponseHead::parse(text.as_bytes()).unwrap().unwrap();
-        let bytes = response(&head, Framing::Chunked, true);
+        let mut bytes = Vec::new();
+        response(&mut bytes, &head, Framing::Chunked, true);
         assert_eq!(
             String::from_utf8(bytes).unwrap(),
             "HTTP/1.1 200 OK\r\nSet-Cookie: a\r\nset-cookie: b\r\nTransfer-Encoding: chunked\r\n\

@@ -66,6 +66,9 @@ impl Target {
             })
             .collect();
         let mut out = joined(base.path(), &self.path);
+        if self.query.is_empty() {
+            return out;
+        }
         // An empty query stays one.
         if !pairs.is_empty() {
             out.push('?');
@@ -100,10 +103,8 @@ fn arm_of(path: &str) -> Option<(&str, &str)> {
 /// clients are given an address with `/v1` and others without.
 fn joined(base: &str, path: &str) -> String {
     let base = base.trim_end_matches('/');
-    let segments: Vec<&str> = base.split('/').filter(|part| !part.is_empty()).collect();
-    let shared = (0..segments.len()).find_map(|from| {
-        let tail = format!("/{}", segments[from..].join("/"));
-        let rest = path.strip_prefix(&tail)?;
+    let shared = base.match_indices('/').find_map(|(from, _)| {
+        let rest = path.strip_prefix(&base[from..])?;
         (rest.is_empty() || rest.starts_with('/')).then_some(rest)
     });
     match shared {

@@ -97,7 +97,9 @@ impl WireRequest {
     /// The whole request as text in the order in which providers read it: tools, system
     /// texts, conversation. Parameters are no part of it.
     pub fn rendered(&self) -> String {
-        let mut out = String::new();
+        let texts = self.messages.iter().flat_map(|message| &message.parts);
+        let bytes: usize = texts.map(|part| part.text.len() + 1).sum();
+        let mut out = String::with_capacity(bytes + 16 * self.messages.len());
         let mut line = |text: &str| {
             out.push_str(text);
             out.push('\n');
@@ -105,11 +107,9 @@ impl WireRequest {
         for tool in &self.tools {
             line(&tool.definition);
         }
-        let (system, rest): (Vec<&Message>, Vec<&Message>) = self
-            .messages
-            .iter()
-            .partition(|message| message.is_system());
-        for message in system.into_iter().chain(rest) {
+        let system = self.messages.iter().filter(|one| one.is_system());
+        let rest = self.messages.iter().filter(|one| !one.is_system());
+        for message in system.chain(rest) {
             line(&message.role);
             for part in &message.parts {
                 match &part.kind {

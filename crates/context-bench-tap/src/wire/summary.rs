@@ -179,7 +179,7 @@ impl ReplySummary {
         for text in self.finish.iter_mut().flatten() {
             scrubber.clean(text);
         }
-        if let Some(usage) = &mut self.usage {
+        if let Some(usage) = self.usage.as_mut().filter(|usage| !usage.raw.is_null()) {
             let raw = usage.raw.to_string();
             if let Cow::Owned(scrubbed) = scrubber.bytes(raw.as_bytes()) {
                 usage.raw = serde_json::from_slice(&scrubbed).unwrap_or_default();

@@ -86,6 +86,16 @@ impl Usage {
         }
     }
 
+    /// Whether both count the same, however they say it.
+    pub(crate) fn counts_like(&self, other: &Self) -> bool {
+        let counts = |usage: &Self| {
+            let buckets = [usage.uncached, usage.output, usage.cache_read];
+            let written = [usage.cache_write_short, usage.cache_write_long];
+            (buckets, written, usage.reasoning, usage.is_inconsistent)
+        };
+        counts(self) == counts(other)
+    }
+
     /// All input tokens.
     pub fn input(&self) -> u64 {
         [

@@ -241,7 +241,7 @@ fn any_body_in_any_pieces_passes_as_it_is() {
         (sent.len() as u64, sent.len() as u64)
     );
     for (call, body) in calls.iter().zip(&sent) {
-        assert_eq!(sink.body(&call.request.body.digest).as_ref(), Some(body));
+        assert_eq!(sink.body(&call.request.body).as_ref(), Some(body));
         let response = call.response.as_ref().unwrap();
         assert_eq!(response.body.digest, call.request.body.digest);
     }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use context_bench_tap::Headers;
 use context_bench_tap::attribution::{
     AnswerIdentity, ArmLedger, AttributionRules, CallClass, ClientCall, ClientOutcome, Fingerprint,
     Method, OwnedCall, Unattributed, attribute, classify, outcome,
@@ -28,7 +29,7 @@ pub(crate) fn call(
     let mut reader = ReplyReader::new(route.format, None);
     reader.whole(answered.as_bytes());
     let body = |text: &str| BodyRef {
-        digest: format!("sha256:{text}"),
+        digest: Some(format!("sha256:{text}")),
         bytes: text.len() as u64,
         stored: Stored::Whole,
     };
@@ -43,12 +44,12 @@ pub(crate) fn call(
             method: "POST".to_owned(),
             path: path.to_owned(),
             query: String::new(),
-            headers: Vec::new(),
+            headers: Headers::default(),
             body: body(asked),
         },
         response: Some(ResponseRecord {
             status: 200,
-            headers: Vec::new(),
+            headers: Headers::default(),
             body: body(answered),
             frames: Vec::new(),
             frames_left_out: 0,
@@ -88,10 +89,10 @@ fn text_of(number: u64) -> String {
 
 fn client(id: &str, example: &str, sent: u64, ended: Option<u64>) -> ClientCall {
     ClientCall {
-        id: id.to_owned(),
-        arm: "x".to_owned(),
-        example: example.to_owned(),
-        credential: Some(format!("credential-{example}")),
+        id: id.into(),
+        arm: "x".into(),
+        example: example.into(),
+        credential: Some(format!("credential-{example}").into()),
         sent,
         ended,
         status: Some(200),
@@ -223,14 +224,13 @@ fn rules_apply_in_their_order() {
 fn calls_have_their_class() {
     let answer = "the answer that was relayed to the client in the end";
     let long = text_of(5);
-    let bodies_of = |calls: &[&CallRecord]| -> HashMap<String, Vec<u8>> {
+    fn bodies_of<'a>(calls: &[&'a CallRecord]) -> Vec<Option<&'a [u8]>> {
         let bodies = calls.iter().map(|call| {
-            let digest = call.request.body.digest.clone();
-            let text = digest.trim_start_matches("sha256:").as_bytes().to_vec();
-            (digest, text)
+            let digest = call.request.body.digest.as_ref();
+            digest.map(|digest| digest.trim_start_matches("sha256:").as_bytes())
         });
         bodies.collect()
-    };
+    }
     let mut failed = call(0, "x", 1, CHAT, &chat_body(&long), "{}");
     failed.end = EndState::BadStatus;
     let spaced = chat_body(&long).replace(",\"messages\"", " , \"messages\"");
@@ -288,12 +288,12 @@ fn worked_examples_of_calls_and_usage() {
         json!({"choices": [{"message": {"content": "ok"}}], "usage": {"prompt_tokens": input, "completion_tokens": output}}).to_string()
     };
     let body = chat_body("hi");
-    let bodies = HashMap::from([(format!("sha256:{body}"), body.clone().into_bytes())]);
+    let known = Some(body.as_bytes());
     // 16: the first is reset after its usage, the second answers; both are billed.
     let mut reset = call(0, "x", 1, CHAT, &body, &usage(1000, 50));
     reset.end = EndState::UpstreamReset;
     let second = call(1, "x", 2, CHAT, &body, &usage(1000, 200));
-    let classes = classify(&asked, &[&reset, &second], &bodies);
+    let classes = classify(&asked, &[&reset, &second], &[known, known]);
     assert_eq!(
         ExtraCalls::of(&classes).by_class,
         [(CallClass::Retry, 1)].into()
@@ -313,7 +313,7 @@ fn worked_examples_of_calls_and_usage() {
         &usage(8000, 2000),
     );
     let model = call(1, "x", 2, CHAT, &body, &usage(2000, 300));
-    let classes = classify(&asked, &[&helper, &model], &bodies);
+    let classes = classify(&asked, &[&helper, &model], &[None, known]);
     assert_eq!(
         ExtraCalls::of(&classes).by_class,
         [(CallClass::Aux, 1)].into()
@@ -464,8 +464,8 @@ proptest! {
             }
             for (accepted, asked, answered) in made {
                 let mut made = call(calls.len() as u64, "x", accepted, CHAT, &asked, &answered);
-                made.carriers.credential = client.credential.clone().filter(|_| proxy.keeps_credential);
-                made.carriers.header = proxy.keeps_header.then(|| client.id.clone());
+                made.carriers.credential = client.credential.as_deref().filter(|_| proxy.keeps_credential).map(str::to_owned);
+                made.carriers.header = proxy.keeps_header.then(|| client.id.to_string());
                 caused_by.insert(made.id, example.clone());
                 calls.push(made);
             }
@@ -476,7 +476,7 @@ proptest! {
         prop_assert_eq!(summary.attributed.len() + summary.unattributed.len(), calls.len());
         for one in &summary.attributed {
             let example = &clients[one.client].example;
-            prop_assert_eq!(example, &caused_by[&one.call], "{:?} {:?}", one, proxy);
+            prop_assert_eq!(&**example, &caused_by[&one.call], "{:?} {:?}", one, proxy);
         }
         // What every call carries is enough to tell all of them.
         if proxy.keeps_header || is_exclusive {
@@ -493,15 +493,15 @@ proptest! {
             let mut attributed = HashMap::new();
             for (client, owned) in &ledger.1 {
                 for call in owned {
-                    prop_assert_eq!(&client.example, &caused_by[&call.record.id], "{:?}", proxy);
-                    attributed.insert(call.record.id, client.id.clone());
+                    prop_assert_eq!(&*client.example, &caused_by[&call.record.id], "{:?}", proxy);
+                    attributed.insert(call.record.id, client.id.to_string());
                 }
             }
             let unattributed = ledger.0.take_unattributed();
             prop_assert_eq!(attributed.len() + unattributed.len(), calls.len());
             if !takes_early {
                 let expected: HashMap<u64, String> = summary.attributed.iter()
-                    .map(|one| (one.call, clients[one.client].id.clone()))
+                    .map(|one| (one.call, clients[one.client].id.to_string()))
                     .collect();
                 prop_assert_eq!(&attributed, &expected, "{:?}", proxy);
             }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use context_bench_tap::record::{CallRecord, CallSink, EndState, Stored, StoredBody};
+use context_bench_tap::record::{CallBodies, CallRecord, CallSink, EndState, Stored};
 use context_bench_tap::{Tap, TapSettings, Upstream};
 
 use crate::support::{PATIENCE, RawUpstream, TestTap, answer, body_of, read_message};
@@ -107,7 +107,7 @@ fn requests_sent_in_advance_are_answered_in_their_order() {
 struct Figures(Arc<std::sync::Mutex<Vec<CallRecord>>>);
 
 impl CallSink for Figures {
-    fn call(&mut self, call: CallRecord, _: Vec<StoredBody>) -> std::io::Result<()> {
+    fn call(&mut self, call: CallRecord, _: CallBodies) -> std::io::Result<()> {
         self.0.lock().unwrap().push(call);
         Ok(())
     }

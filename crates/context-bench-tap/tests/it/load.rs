@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Instant;
 
-use context_bench_tap::record::{CallRecord, CallSink, EndState, Stored, StoredBody};
+use context_bench_tap::record::{CallBodies, CallRecord, CallSink, EndState, Stored};
 use context_bench_tap::{Tap, TapSettings, Upstream};
 use context_bench_testkit::{ChatServer, Fault, Reply, handlers};
 use url::Url;
@@ -43,7 +43,7 @@ fn bodies_of_ten_megabytes_pass_both_ways() {
     assert_eq!(response.body.stored, Stored::Whole);
     let total: u64 = response.frames.iter().map(|frame| frame.length()).sum();
     assert_eq!(total, body.len() as u64);
-    assert!(sink.body(&response.body.digest).unwrap() == body.as_bytes());
+    assert!(sink.body(&response.body).unwrap() == body.as_bytes());
     // Long ones are read too.
     assert_eq!(call.asked.as_ref().unwrap().messages[0].bytes, text.len());
 }
@@ -90,7 +90,7 @@ struct SlowSink {
 }
 
 impl CallSink for SlowSink {
-    fn call(&mut self, _: CallRecord, _: Vec<StoredBody>) -> std::io::Result<()> {
+    fn call(&mut self, _: CallRecord, _: CallBodies) -> std::io::Result<()> {
         if !std::mem::replace(&mut self.has_started, true) {
             self.go.recv_timeout(PATIENCE).unwrap();
         }
@@ -183,7 +183,7 @@ fn counts_and_bytes_are_what_the_provider_saw() {
         .collect();
     let mut of_tap: Vec<Vec<u8>> = calls
         .iter()
-        .map(|call| sink.body(&call.request.body.digest).unwrap())
+        .map(|call| sink.body(&call.request.body).unwrap())
         .collect();
     of_provider.sort();
     of_tap.sort();

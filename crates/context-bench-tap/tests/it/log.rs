@@ -3,12 +3,14 @@
 use std::io::Write as _;
 
 use context_bench_error::Hint as _;
-use context_bench_tap::record::{CallLog, CallRecord, CallSink, LogWriter, StoredBody};
+use context_bench_tap::record::{
+    BodyRef, CallBodies, CallLog, CallRecord, CallSink, LogWriter, StoredBody,
+};
 
 use crate::support::{RawUpstream, TestTap, answer, chat};
 
 /// Records of real calls, with their bodies.
-fn calls(bodies: &[&str]) -> Vec<(CallRecord, Vec<StoredBody>)> {
+fn calls(bodies: &[&str]) -> Vec<(CallRecord, CallBodies)> {
     let said = r#"{"id":"c","choices":[{"message":{"content":"hi"}}],"usage":{"prompt_tokens":1,"completion_tokens":1}}"#;
     let (upstream, _) = RawUpstream::answering(answer("200 OK", "application/json", said));
     let tap = TestTap::start(upstream.url());
@@ -16,17 +18,16 @@ fn calls(bodies: &[&str]) -> Vec<(CallRecord, Vec<StoredBody>)> {
         .iter()
         .for_each(|body| drop(tap.send(&chat("x", body))));
     let (_, calls, sink) = tap.finish();
-    let stored = |digest: &str| StoredBody::Bytes {
-        digest: digest.to_owned(),
-        bytes: sink.body(digest).unwrap(),
-    };
+    let stored = |body: &BodyRef| sink.body(body).map(StoredBody::Bytes);
     calls
         .into_iter()
         .map(|call| {
-            let bodies = vec![
-                stored(&call.request.body.digest),
-                stored(&call.response.as_ref().unwrap().body.digest),
-            ];
+            let bodies = CallBodies {
+                request: stored(&call.request.body),
+                response: stored(&call.response.as_ref().unwrap().body),
+                said: None,
+            };
+            assert!(bodies.request.is_some() && bodies.response.is_some());
             (call, bodies)
         })
         .collect()
@@ -52,7 +53,7 @@ fn what_is_written_comes_back_and_repeats_are_cheap() {
     assert_eq!(read.calls, written);
     assert_eq!(read.bodies.len(), 2);
     assert_eq!(
-        read.bodies[&written[0].request.body.digest],
+        read.bodies[written[0].request.body.digest.as_ref().unwrap()],
         long.as_bytes()
     );
     assert!(sizes[2] - sizes[1] < 5000 && sizes[0] > 50_000, "{sizes:?}");
@@ -79,21 +80,18 @@ fn what_is_written_comes_back_and_repeats_are_cheap() {
 fn bodies_that_are_no_text_and_long_ones_come_back() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.jsonl");
-    let (call, _) = calls(&["{}"]).remove(0);
+    let (mut call, _) = calls(&["{}"]).remove(0);
+    call.request.body.digest = Some("sha256:1".to_owned());
+    call.response.as_mut().unwrap().body.digest = Some("sha256:2".to_owned());
     let bytes: Vec<u8> = (0..200_000_u32).map(|n| (n * 7 % 256) as u8).collect();
     let mut file = tempfile::tempfile().unwrap();
     file.write_all(&bytes).unwrap();
     std::io::Seek::rewind(&mut file).unwrap();
-    let bodies = vec![
-        StoredBody::Bytes {
-            digest: "sha256:1".to_owned(),
-            bytes: vec![0xff, 0xfe],
-        },
-        StoredBody::File {
-            digest: "sha256:2".to_owned(),
-            file,
-        },
-    ];
+    let bodies = CallBodies {
+        request: Some(StoredBody::Bytes(vec![0xff, 0xfe])),
+        response: Some(StoredBody::File(file)),
+        said: None,
+    };
     LogWriter::create(&path)
         .unwrap()
         .call(call, bodies)
@@ -110,15 +108,14 @@ fn a_line_that_cannot_be_written_leaves_no_trace() {
     let mut log = LogWriter::create(&path).unwrap();
     let made = calls(&["{}", r#"{"model":"m"}"#, "{}"]);
     let mut written = Vec::new();
-    for (at, (call, bodies)) in made.into_iter().enumerate() {
+    for (at, (mut call, mut bodies)) in made.into_iter().enumerate() {
         if at == 1 {
             // A long body that cannot be read breaks off in the midst of its line.
             let path = folder.path().join("unreadable");
             std::fs::write(&path, "x").unwrap();
             let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
-            let digest = "sha256:broken".to_owned();
-            let mut bodies = bodies;
-            bodies.push(StoredBody::File { digest, file });
+            call.response.as_mut().unwrap().body.digest = Some("sha256:broken".to_owned());
+            bodies.response = Some(StoredBody::File(file));
             assert!(log.call(call, bodies).is_err());
             assert_eq!(
                 CallLog::read(&path.with_file_name("run.jsonl"))
@@ -145,7 +142,7 @@ fn a_full_disk_is_counted_and_the_calls_go_on() {
     }
     struct Full(std::fs::File);
     impl CallSink for Full {
-        fn call(&mut self, call: CallRecord, _: Vec<StoredBody>) -> std::io::Result<()> {
+        fn call(&mut self, call: CallRecord, _: CallBodies) -> std::io::Result<()> {
             self.0.write_all(call.request.path.as_bytes())
         }
     }

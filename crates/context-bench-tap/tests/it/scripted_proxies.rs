@@ -3,6 +3,7 @@
 //!
 //! Who caused a call stands in a header that the tap records and attribution does not look at.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io::Write as _;
 use std::net::{SocketAddr, TcpStream};
@@ -211,10 +212,10 @@ fn client_call(question: &Question, credential: &str, times: (u64, u64), got: &G
         AnswerIdentity::of(&reader.finish(), None)
     });
     ClientCall {
-        id: format!("call{}", question.number),
-        arm: format!("arm{}", question.arm),
-        example: question.example.to_string(),
-        credential: SyntheticCredential::id_in(credential),
+        id: format!("call{}", question.number).into(),
+        arm: format!("arm{}", question.arm).into(),
+        example: question.example.to_string().into(),
+        credential: SyntheticCredential::id_in(credential).map(Into::into),
         sent: times.0,
         ended: Some(times.1),
         status: got.as_ref().map(|_| 200),
@@ -223,10 +224,10 @@ fn client_call(question: &Question, credential: &str, times: (u64, u64), got: &G
     }
 }
 
-fn truth(call: &CallRecord) -> &str {
+fn truth(call: &CallRecord) -> Cow<'_, str> {
     let headers = &call.request.headers;
-    let found = headers.iter().find(|(name, _)| name == "X-Truth");
-    found.map(|(_, value)| value.as_str()).unwrap()
+    let found = headers.iter().find(|header| header.name == "X-Truth");
+    found.unwrap().text()
 }
 
 /// One run; how many calls there were and how many of them could be told.
@@ -311,8 +312,8 @@ fn run(seed: u64) -> (usize, usize) {
         let call = calls.iter().find(|call| call.id == one.call).unwrap();
         let scripts: Vec<Script> = proxies.iter().map(|proxy| proxy.script).collect();
         assert_eq!(
-            clients[one.client].example,
-            truth(call),
+            *clients[one.client].example,
+            *truth(call),
             "seed {seed}: {one:?} {scripts:?}"
         );
     }

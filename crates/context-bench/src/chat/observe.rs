@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
+use context_bench_tap::Headers;
 use reqwest::header::HeaderMap;
 
 /// How much of a reply an observer gets to see; no reply that is read is longer by much.
@@ -35,7 +36,7 @@ pub(crate) struct ObservedAttempt {
     /// The status of its reply.
     pub(crate) status: Option<u16>,
     /// The headers of its reply, in their order.
-    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) headers: Headers,
     /// The body of its reply as it came.
     pub(crate) reply: Vec<u8>,
     /// How many bytes of it came, all in all.
@@ -74,7 +75,7 @@ impl Watched {
             begun: now,
             sent: now,
             status: None,
-            headers: Vec::new(),
+            headers: Headers::default(),
             reply: Vec::new(),
             reply_bytes: 0,
             pieces: Vec::new(),
@@ -94,10 +95,7 @@ impl Watched {
         seen.sent = seen.begun + connecting;
         seen.status = Some(response.status().as_u16());
         let headers = response.headers().iter();
-        let headers = headers.map(|(name, value)| {
-            let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
-            (name.as_str().to_owned(), value)
-        });
+        let headers = headers.map(|(name, value)| (name, value.as_bytes()));
         seen.headers = headers.collect();
     }
 

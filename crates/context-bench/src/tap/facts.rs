@@ -1,8 +1,7 @@
 //! From the calls of a client and those that they caused to the [`WireFacts`] of a row. All of
 //! it happens after the call, on the side of scoring: none of it is latency.
 
-use std::collections::HashMap;
-
+use context_bench_tap::Headers;
 use context_bench_tap::attribution::{
     AnswerIdentity, CallClass, ClientCall, ClientOutcome, Method, classify, outcome,
 };
@@ -15,7 +14,7 @@ use context_bench_tap::wire::{EventReader, PartKind, ReplyReader, Route, WireFor
 use context_bench_tap::wire::{WireReply, WireRequest};
 use serde_json::Value;
 
-use super::ledger::{SeenCall, usage_of, use_of};
+use super::ledger::{SeenCall, bytes_of, usage_of, use_of};
 use super::probe::ObservedCall;
 use crate::chat::ObservedAttempt;
 use crate::digest;
@@ -29,26 +28,24 @@ pub(super) struct ReadReply {
 }
 
 impl ReadReply {
-    /// Of what a client got; `said` looks for the same answer where it was read already.
-    pub(super) fn of(
-        route: &Route,
-        seen: &ObservedAttempt,
-        said: impl FnOnce(&dyn Fn(&CallRecord) -> bool) -> Option<WireReply>,
-    ) -> Self {
-        let streams = is_stream(&seen.headers);
-        let is_same = |record: &CallRecord| {
-            let response = record.response.as_ref();
-            record.format == route.format
-                && response.is_some_and(|response| is_stream(&response.headers) == streams)
-        };
-        let reply = said(&is_same);
+    /// Of what a client got, which may have been read already.
+    pub(super) fn of(format: WireFormat, seen: &ObservedAttempt, said: Option<WireReply>) -> Self {
         let names = ["x-request-id", "request-id"];
         let mut headers = seen.headers.iter();
-        let found = headers.find(|(name, _)| names.contains(&name.as_str()));
+        let found = headers.find(|header| names.contains(&header.name));
         Self {
-            reply: reply.unwrap_or_else(|| read_reply(route.format, &seen.headers, &seen.reply)),
-            request_id: found.map(|(_, value)| value.clone()),
+            reply: said.unwrap_or_else(|| read_reply(format, &seen.headers, &seen.reply)),
+            request_id: found.map(|header| header.text().into_owned()),
         }
+    }
+
+    /// Whether what passed the tap in this call would be read as what the client got is, if it is
+    /// the same to the byte.
+    pub(super) fn is_of(format: WireFormat, seen: &ObservedAttempt, record: &CallRecord) -> bool {
+        let streams = seen.headers.is_stream();
+        let response = record.response.as_ref();
+        record.format == format
+            && response.is_some_and(|response| response.headers.is_stream() == streams)
     }
 
     pub(super) fn identity(&self) -> AnswerIdentity {
@@ -56,18 +53,9 @@ impl ReadReply {
     }
 }
 
-fn is_stream(headers: &[(String, String)]) -> bool {
-    let mut headers = headers.iter();
-    let kind = headers.find(|(name, _)| name.eq_ignore_ascii_case("content-type"));
-    kind.is_some_and(|(_, kind)| {
-        let kind = kind.trim_start().to_ascii_lowercase();
-        kind.starts_with("text/event-stream")
-    })
-}
-
-fn read_reply(format: WireFormat, headers: &[(String, String)], body: &[u8]) -> WireReply {
+fn read_reply(format: WireFormat, headers: &Headers, body: &[u8]) -> WireReply {
     let mut reader = ReplyReader::new(format, None);
-    match is_stream(headers) {
+    match headers.is_stream() {
         true => {
             let mut events = EventReader::default();
             let mut read = |event| {
@@ -97,16 +85,14 @@ impl FactsOf<'_> {
         taken: Vec<(ClientCall, Vec<SeenCall>)>,
     ) -> WireFacts {
         let mut facts = WireFacts::default();
-        let mut caused: HashMap<String, (ClientCall, Vec<SeenCall>)> = taken
-            .into_iter()
-            .map(|(client, owned)| (client.id.clone(), (client, owned)))
-            .collect();
+        let mut taken = taken;
         for (call, reply) in calls {
             facts.client_calls += 1;
             facts.all_client_bytes += call.body.len() as u64;
-            let Some((client, owned)) = caused.remove(&call.id) else {
+            let Some(at) = taken.iter().position(|(client, _)| client.id == call.id) else {
                 continue;
             };
+            let (client, owned) = taken.swap_remove(at);
             self.call(&mut facts, &call, reply.as_ref(), &client, owned);
         }
         facts
@@ -131,9 +117,7 @@ impl FactsOf<'_> {
         }
         if let Some(seen) = &call.seen {
             facts.client_reply_bytes += seen.reply_bytes;
-            let headers = seen.headers.iter();
-            let said = Claim::of(headers.map(|(name, value)| (name.as_str(), value.as_str())));
-            if let Some(claim) = said {
+            if let Some(claim) = Claim::of(&seen.headers) {
                 let claim = WireClaim {
                     tokens_saved: claim.tokens_saved,
                     tokens_before: claim.tokens_before,
@@ -148,9 +132,13 @@ impl FactsOf<'_> {
         for seen in &owned {
             self.count(facts, seen);
         }
-        let bodies = self.request_bodies(&mut owned);
+        let bodies: Vec<Option<Vec<u8>>> = owned
+            .iter_mut()
+            .map(|seen| bytes_of(seen.kept.request.take()))
+            .collect();
         let records: Vec<&CallRecord> = owned.iter().map(|seen| &seen.record).collect();
-        let classes = classify(client, &records, &bodies);
+        let asked: Vec<Option<&[u8]>> = bodies.iter().map(Option::as_deref).collect();
+        let classes = classify(client, &records, &asked);
         let mut primary = None;
         for (at, class) in classes.iter().enumerate() {
             let calls = &mut facts.calls;
@@ -179,15 +167,9 @@ impl FactsOf<'_> {
             .map(|(_, seen)| seen.record.timeline)
             .collect();
         let seen = &mut owned[primary];
-        let sent_reply = seen.kept.reply();
+        let sent_reply = bytes_of(seen.kept.response.take());
         let record = &seen.record;
-        self.requests(
-            facts,
-            call,
-            record,
-            bodies.get(&record.request.body.digest),
-            client,
-        );
+        self.requests(facts, call, record, asked[primary], client);
         self.replies(facts, call, reply, record, sent_reply.as_deref(), &others);
     }
 
@@ -217,28 +199,23 @@ impl FactsOf<'_> {
         facts.confidence = Some(least.min(seen.confidence));
     }
 
-    fn request_bodies(&self, owned: &mut [SeenCall]) -> HashMap<String, Vec<u8>> {
-        let bodies = owned.iter_mut().filter_map(|seen| {
-            let digest = seen.record.request.body.digest.clone();
-            Some((digest, seen.kept.request()?))
-        });
-        bodies.collect()
-    }
-
     /// Adds what became of the request.
     fn requests(
         &self,
         facts: &mut WireFacts,
         call: &ObservedCall,
         record: &CallRecord,
-        sent: Option<&Vec<u8>>,
+        sent: Option<&[u8]>,
         client: &ClientCall,
     ) {
-        let route = Route::of("POST", &call.path);
+        let route = &call.route;
         let body = &record.request.body;
         let is_same = match sent {
             Some(sent) if body.stored == Stored::Whole => *sent == call.body,
-            _ => body.digest == format!("sha256:{}", digest::hex(&call.body)),
+            _ => {
+                let own = || format!("sha256:{}", digest::hex(&call.body));
+                body.digest.as_ref().is_some_and(|digest| *digest == own())
+            }
         };
         let scrubbed = (record.request.body.stored == Stored::Scrubbed && !is_same)
             .then(|| self.scrubber.bytes(&call.body));
@@ -246,7 +223,7 @@ impl FactsOf<'_> {
         let changed = match (is_same, sent) {
             (true, _) => Some(Engagement::IdenticalBytes),
             (false, Some(_)) if record.format != route.format => Some(Engagement::ChangedStructure),
-            (false, Some(sent)) => Some(engagement(&route, ours, sent, self.declared)),
+            (false, Some(sent)) => Some(engagement(route, ours, sent, self.declared)),
             // It was too long to be kept.
             (false, None) => None,
         };
@@ -254,7 +231,7 @@ impl FactsOf<'_> {
             let changed = wire_engagement(changed);
             facts.engagement = Some(facts.engagement.map_or(changed, |known| known.max(changed)));
             if let Some(sent) = sent.filter(|_| changed.is_changed()) {
-                note_all(facts, request_changes(&route, ours, sent, self.declared));
+                note_all(facts, request_changes(route, ours, sent, self.declared));
             }
         }
         let is_answered = client
@@ -282,7 +259,7 @@ impl FactsOf<'_> {
             let request = WireRequest::read(route, body)?;
             Some((self.counter.try_count(&request.rendered()).ok()?, request))
         };
-        let client_side = tokens(&route, &call.body);
+        let client_side = tokens(route, &call.body);
         if let Some((_, request)) = &client_side {
             facts.stateful |= request.is_stateful;
             facts.cache_or_images |= has_pictures(request);
@@ -320,8 +297,8 @@ impl FactsOf<'_> {
         let at = |moment| self.clock.at(moment);
         let first = seen.pieces.first().map(|piece| at(piece.2));
         let last = seen.pieces.last().map(|piece| at(piece.2));
-        let streams = is_stream(&seen.headers);
-        let format = Route::of("POST", &call.path).format;
+        let streams = seen.headers.is_stream();
+        let format = call.route.format;
         let frames: Vec<Frame> = seen
             .pieces
             .iter()
@@ -372,7 +349,7 @@ impl FactsOf<'_> {
         // What was passed on as it was need not be read twice.
         let is_same = seen.reply == sent
             && record.format == format
-            && is_stream(&response.headers) == streams;
+            && response.headers.is_stream() == streams;
         let theirs = (!is_same).then(|| read_reply(record.format, &response.headers, sent));
         let sent_side = Delivered {
             status: response.status,

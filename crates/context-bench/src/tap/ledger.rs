@@ -2,8 +2,8 @@
 //! recorder of the tap writes into it, and whoever sums up a row takes its part out.
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::io::{Read as _, Seek as _};
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use context_bench_tap::attribution::{
 };
 use context_bench_tap::figures::may_be_billed;
 use context_bench_tap::record::{
-    CallRecord, CallSink, CallsInFlight, Carriers, LogWriter, Purpose, StoredBody,
+    CallBodies, CallRecord, CallSink, CallsInFlight, LogWriter, Purpose, StoredBody,
 };
 use context_bench_tap::wire::WireReply;
 use indexmap::IndexMap;
@@ -29,59 +29,35 @@ const LOOK_AGAIN: Duration = Duration::from_millis(50);
 /// A call of a proxy with its bodies.
 pub(super) type SeenCall = OwnedCall<CallBodies>;
 
-/// The bodies of a call, as far as they were kept.
-#[derive(Debug, Default)]
-pub(super) struct CallBodies {
-    request: Option<KeptBody>,
-    reply: Option<KeptBody>,
-    /// What the answer says, as the recorder read it.
-    said: Option<WireReply>,
-}
-
-#[derive(Debug)]
-enum KeptBody {
-    Bytes(Vec<u8>),
-    File(File),
-}
-
-impl KeptBody {
-    fn read(&mut self) -> Option<Vec<u8>> {
-        match self {
-            Self::Bytes(bytes) => Some(std::mem::take(bytes)),
-            Self::File(file) => {
-                let mut bytes = Vec::new();
-                file.rewind().ok()?;
-                file.read_to_end(&mut bytes).ok()?;
-                Some(bytes)
-            }
+/// The bytes of a body that was kept.
+pub(super) fn bytes_of(body: Option<StoredBody>) -> Option<Vec<u8>> {
+    match body? {
+        StoredBody::Bytes(bytes) => Some(bytes),
+        StoredBody::File(mut file) => {
+            let mut bytes = Vec::new();
+            file.rewind().ok()?;
+            file.read_to_end(&mut bytes).ok()?;
+            Some(bytes)
         }
     }
 }
 
-impl CallBodies {
-    /// What was asked; once.
-    pub(super) fn request(&mut self) -> Option<Vec<u8>> {
-        self.request.take()?.read()
-    }
-
-    /// What the answer says, if it is this one to the byte; once.
-    fn said(&mut self, reply: &[u8]) -> Option<WireReply> {
-        match &self.reply {
-            Some(KeptBody::Bytes(bytes)) if bytes == reply => self.said.take(),
-            _ => None,
-        }
-    }
-
-    /// What was answered; once.
-    pub(super) fn reply(&mut self) -> Option<Vec<u8>> {
-        self.reply.take()?.read()
-    }
+/// What a client call that has ended had asked and got.
+#[derive(Debug, Clone)]
+pub(super) struct ToldCall {
+    pub(super) number: usize,
+    pub(super) status: Option<u16>,
+    pub(super) answer: AnswerIdentity,
+    pub(super) fingerprint: Fingerprint,
 }
 
-struct Arm {
+/// One arm of a run, as whoever sums up a row sees it.
+pub(super) struct Arm {
     name: String,
+    /// The word that stands for it in paths.
+    path: String,
     ledger: ArmLedger<CallBodies>,
-    totals: ArmWire,
+    pub(super) totals: ArmWire,
     /// Who waits for what its client calls caused, by their numbers.
     waiting: HashMap<usize, Arc<Notify>>,
 }
@@ -91,6 +67,9 @@ pub(super) struct RunLedger {
     arms: Mutex<IndexMap<String, Arm>>,
     /// The arm of calls that name none: a proxy that was pointed at the tap without it.
     nameless: Mutex<Option<String>>,
+    /// How many wait for a call to be recorded. Nearly always none does, and then nobody need be
+    /// looked for.
+    waiters: AtomicUsize,
     /// Calls of arms that nobody knows.
     strays: Mutex<u64>,
     rules: AttributionRules,
@@ -101,6 +80,7 @@ impl RunLedger {
         Self {
             arms: Mutex::default(),
             nameless: Mutex::default(),
+            waiters: AtomicUsize::new(0),
             strays: Mutex::default(),
             rules,
         }
@@ -110,6 +90,7 @@ impl RunLedger {
     pub(super) fn add(&self, path: &str, name: &str, role: ArmRole) {
         let arm = Arm {
             name: name.to_owned(),
+            path: path.to_owned(),
             ledger: ArmLedger::new(self.rules),
             totals: ArmWire::new(role),
             waiting: HashMap::new(),
@@ -138,64 +119,44 @@ impl RunLedger {
         }
     }
 
-    /// Whether texts must be looked at to tell whose calls are.
-    pub(super) fn needs_texts(&self, arm: &str) -> bool {
-        let arms = self.arms();
-        arms.get(arm).is_some_and(|arm| arm.ledger.needs_texts())
-    }
-
-    /// What the answer to a client call says, if it is the one that passed the tap, and was read
-    /// there.
-    pub(super) fn said(
-        &self,
-        arm: &str,
-        number: usize,
-        reply: &[u8],
-        is_same: impl Fn(&CallRecord) -> bool,
-    ) -> Option<WireReply> {
-        let mut arms = self.arms();
-        let mut owned = arms.get_mut(arm)?.ledger.owned_mut(number).iter_mut();
-        owned.find_map(|call| match is_same(&call.record) {
-            true => call.kept.said(reply),
-            false => None,
-        })
-    }
-
-    /// What a client call that has ended had asked and got.
-    pub(super) fn tell(
-        &self,
-        arm: &str,
-        number: usize,
-        status: Option<u16>,
-        answer: AnswerIdentity,
-        fingerprint: Fingerprint,
-    ) {
-        if let Some(arm) = self.arms().get_mut(arm) {
-            let was_open = arm.ledger.has_undecided();
-            arm.ledger.tell(number, status, answer, fingerprint);
-            arm.note_unattributed();
-            if was_open {
-                arm.wake_all();
-            }
-        }
+    /// Shows an arm to somebody, who is alone with it for that long.
+    pub(super) fn with<T>(&self, arm: &str, look: impl FnOnce(&mut Arm) -> T) -> Option<T> {
+        self.arms().get_mut(arm).map(look)
     }
 
     /// Takes client calls out with all that they caused, once that is known, and after a while
-    /// in any case.
+    /// in any case. What they got is told first.
     pub(super) async fn collect(
         &self,
         arm: &str,
-        numbers: &[usize],
+        told: Vec<ToldCall>,
         in_flight: &CallsInFlight,
         patience: Duration,
     ) -> Vec<(ClientCall, Vec<SeenCall>)> {
+        let numbers: Vec<usize> = told.iter().map(|call| call.number).collect();
+        // Nearly always everything is known by now.
+        let known = self.with(arm, |arm| {
+            told.into_iter().for_each(|call| arm.tell(call));
+            self.try_collect(arm, &numbers, in_flight, None, false)
+        });
+        if let Some(taken) = known.unwrap_or_default() {
+            return taken;
+        }
         let deadline = Instant::now() + patience;
         // Who wakes it leaves a word, so that nothing is missed between a look and the wait.
         let changed = Arc::new(Notify::new());
+        // Said before the look: whoever ends what it sees there knows that it waits.
+        let _waiting = Waiting::new(&self.waiters);
         loop {
             let is_late = Instant::now() >= deadline;
-            if let Some(taken) = self.try_collect(arm, numbers, in_flight, &changed, is_late) {
-                return taken;
+            let taken = self.with(arm, |arm| {
+                self.try_collect(arm, &numbers, in_flight, Some(&changed), is_late)
+            });
+            match taken {
+                // Nobody knows this arm, so nothing will come.
+                None => return Vec::new(),
+                Some(Some(taken)) => return taken,
+                Some(None) => {}
             }
             let next = (Instant::now() + LOOK_AGAIN).min(deadline);
             // Whether something changed or the time is up, it is looked at again.
@@ -205,25 +166,22 @@ impl RunLedger {
 
     fn try_collect(
         &self,
-        arm: &str,
+        arm: &mut Arm,
         numbers: &[usize],
         in_flight: &CallsInFlight,
-        changed: &Arc<Notify>,
+        changed: Option<&Arc<Notify>>,
         is_late: bool,
     ) -> Option<Vec<(ClientCall, Vec<SeenCall>)>> {
-        let mut arms = self.arms();
-        let path = arm;
-        let arm = arms.get_mut(arm)?;
         let is_open = {
             let nameless = lock(&self.nameless);
-            let is_of_arm = |named: Option<&str>| named.or(nameless.as_deref()) == Some(path);
+            let is_of_arm = |named: Option<&str>| named.or(nameless.as_deref()) == Some(&arm.path);
             let clients = numbers.iter().filter_map(|one| arm.ledger.client(*one));
-            in_flight.any_of(clients.map(|client| client.id.as_str()), |call| {
+            in_flight.any_of(clients.map(|client| &*client.id), |call| {
                 is_of_arm(call.arm.as_deref()) && arm.ledger.may_own(numbers, call)
             })
         };
         if !is_late && (is_open || !arm.ledger.is_settled(numbers)) {
-            for number in numbers {
+            for (number, changed) in numbers.iter().zip(changed.into_iter().cycle()) {
                 arm.waiting.insert(*number, Arc::clone(changed));
             }
             return None;
@@ -242,24 +200,21 @@ impl RunLedger {
         Some(taken)
     }
 
-    /// Notes what became of the calls of a row.
-    pub(super) fn note(&self, arm: &str, note: impl FnOnce(&mut ArmWire)) {
-        if let Some(arm) = self.arms().get_mut(arm) {
-            note(&mut arm.totals);
-        }
-    }
-
     /// Takes a call that was recorded; returns who is to be told once it has left those in
     /// flight.
     fn recorded(&self, call: CallRecord, bodies: CallBodies) -> Option<Concerned> {
-        let path = call.arm.clone().or_else(|| lock(&self.nameless).clone());
         let mut arms = self.arms();
-        let found = path.and_then(|path| Some((arms.get_mut(&path)?, path)));
-        let Some((arm, path)) = found else {
+        let at = match &call.arm {
+            Some(path) => arms.get_index_of(path),
+            None => lock(&self.nameless)
+                .as_ref()
+                .and_then(|path| arms.get_index_of(path)),
+        };
+        let Some((at, (_, arm))) = at.and_then(|at| Some((at, arms.get_index_mut(at)?))) else {
             *lock(&self.strays) += 1;
             return None;
         };
-        let carriers = call.carriers.clone();
+        let numbers = arm.ledger.concerned(&call.carriers).map(<[usize]>::to_vec);
         arm.totals.calls += 1;
         arm.totals.bytes += call.request.body.bytes;
         if call.timeline.request_sent.is_none() {
@@ -271,17 +226,20 @@ impl RunLedger {
         }
         arm.ledger.record(call, bodies);
         arm.note_unattributed();
-        Some(Concerned { path, carriers })
+        Some(Concerned { arm: at, numbers })
     }
 
     /// Wakes the rows that may have waited for a call, and no others: with many in flight all of
     /// them looking at every call would cost more than the calls.
     fn settled(&self, call: &Concerned) {
+        if self.waiters.load(SeqCst) == 0 {
+            return;
+        }
         let arms = self.arms();
-        let Some(arm) = arms.get(&call.path) else {
+        let Some((_, arm)) = arms.get_index(call.arm) else {
             return;
         };
-        match arm.ledger.concerned(&call.carriers) {
+        match &call.numbers {
             Some(numbers) => {
                 let waiting = numbers.iter().filter_map(|one| arm.waiting.get(one));
                 waiting.for_each(|one| one.notify_one());
@@ -307,13 +265,69 @@ impl RunLedger {
     }
 }
 
+/// Somebody who waits, for as long as this lives.
+struct Waiting<'a>(&'a AtomicUsize);
+
+impl<'a> Waiting<'a> {
+    fn new(waiters: &'a AtomicUsize) -> Self {
+        waiters.fetch_add(1, SeqCst);
+        Self(waiters)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, SeqCst);
+    }
+}
+
 /// Whom a recorded call may be of.
 struct Concerned {
-    path: String,
-    carriers: Carriers,
+    /// The place of its arm.
+    arm: usize,
+    /// The client calls; none where it may be anybody's.
+    numbers: Option<Vec<usize>>,
 }
 
 impl Arm {
+    /// Whether texts must be looked at to tell whose calls are.
+    pub(super) fn needs_texts(&self) -> bool {
+        self.ledger.needs_texts()
+    }
+
+    /// What the answer to a client call says, if it is the one that passed the tap to the byte,
+    /// and was read there; once.
+    pub(super) fn said(
+        &mut self,
+        number: usize,
+        reply: &[u8],
+        is_same: impl Fn(&CallRecord) -> bool,
+    ) -> Option<WireReply> {
+        let mut owned = self.ledger.owned_mut(number).iter_mut();
+        owned.find_map(|call| match &call.kept.response {
+            Some(StoredBody::Bytes(bytes)) if is_same(&call.record) && bytes == reply => {
+                call.kept.said.take()
+            }
+            _ => None,
+        })
+    }
+
+    /// A client call that has ended tells what it got.
+    pub(super) fn tell(&mut self, call: ToldCall) {
+        let was_open = self.ledger.has_undecided();
+        let ToldCall {
+            number,
+            status,
+            answer,
+            fingerprint,
+        } = call;
+        self.ledger.tell(number, status, answer, fingerprint);
+        self.note_unattributed();
+        if was_open {
+            self.wake_all();
+        }
+    }
+
     fn wake_all(&self) {
         self.waiting.values().for_each(|one| one.notify_one());
     }
@@ -402,55 +416,18 @@ impl LedgerSink {
 }
 
 impl CallSink for LedgerSink {
-    fn call(&mut self, call: CallRecord, bodies: Vec<StoredBody>) -> std::io::Result<()> {
-        self.call_read(call, bodies, None)
-    }
-
-    fn call_read(
-        &mut self,
-        call: CallRecord,
-        bodies: Vec<StoredBody>,
-        said: Option<WireReply>,
-    ) -> std::io::Result<()> {
-        // Two at most: that of the request and that of the answer.
-        let mut kept: Vec<(String, KeptBody)> = Vec::with_capacity(bodies.len());
-        let mut logged = Vec::new();
-        for body in bodies {
-            let (kept_body, for_log) = match body {
-                StoredBody::Bytes { digest, bytes } => {
-                    let copy = self.log.is_some().then(|| StoredBody::Bytes {
-                        digest: digest.clone(),
-                        bytes: bytes.clone(),
-                    });
-                    (Some((digest, KeptBody::Bytes(bytes))), copy)
-                }
-                // The position is shared with the copy, so each reader rewinds.
-                StoredBody::File { digest, file } => {
-                    let copy = file.try_clone().ok().map(KeptBody::File);
-                    let copy = copy.map(|copy| (digest.clone(), copy));
-                    let has_log = self.log.is_some();
-                    (copy, has_log.then_some(StoredBody::File { digest, file }))
-                }
-            };
-            kept.extend(kept_body);
-            logged.extend(for_log);
-        }
+    fn call(&mut self, call: CallRecord, bodies: CallBodies) -> std::io::Result<()> {
         let written = match &mut self.log {
-            Some(log) => log.call(call.clone(), logged),
+            Some(log) => log.call(call.clone(), copies(&bodies)),
             None => Ok(()),
         };
-        let mut take = |digest: &str, bytes: u64| {
-            let at = kept.iter().position(|(known, _)| known == digest)?;
-            let (_, body) = kept.remove(at);
-            (bytes <= READ_LIMIT).then_some(body)
-        };
-        let request = take(&call.request.body.digest, call.request.body.bytes);
+        let readable = |body: Option<StoredBody>, bytes: u64| body.filter(|_| bytes <= READ_LIMIT);
         let response = call.response.as_ref();
-        let reply = response.and_then(|response| take(&response.body.digest, response.body.bytes));
+        let response = response.map_or(0, |response| response.body.bytes);
         let bodies = CallBodies {
-            request,
-            reply,
-            said,
+            request: readable(bodies.request, call.request.body.bytes),
+            response: readable(bodies.response, response),
+            said: bodies.said,
         };
         self.concerned = self.ledger.recorded(call, bodies);
         written
@@ -462,12 +439,29 @@ impl CallSink for LedgerSink {
         }
     }
 
-    fn wants_requests(&self) -> bool {
+    fn writes_down(&self) -> bool {
         self.log.is_some()
     }
 
     fn takes_at_once(&self) -> bool {
         self.log.is_none()
+    }
+}
+
+/// The same bodies once more. The position in a file is shared, so each reader rewinds.
+fn copies(bodies: &CallBodies) -> CallBodies {
+    let copy = |body: &Option<StoredBody>| match body.as_ref()? {
+        StoredBody::Bytes(bytes) => Some(StoredBody::Bytes(bytes.clone())),
+        StoredBody::File(file) => {
+            let mut file = file.try_clone().ok()?;
+            file.rewind().ok()?;
+            Some(StoredBody::File(file))
+        }
+    };
+    CallBodies {
+        request: copy(&bodies.request),
+        response: copy(&bodies.response),
+        said: None,
     }
 }
 

@@ -8,10 +8,12 @@ use bytes::Bytes;
 use context_bench_tap::attribution::{
     AnswerIdentity, CALL_HEADER, ClientCall, Fingerprint, SyntheticCredential,
 };
-use context_bench_tap::wire::{Route, WireRequest};
+use context_bench_tap::record::CallRecord;
+use context_bench_tap::wire::{Route, WireReply, WireRequest};
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 
 use super::facts::{FactsOf, ReadReply};
+use super::ledger::ToldCall;
 use super::tapped::TappedArm;
 use crate::chat::{CallObserver, ObservedAttempt};
 use crate::model::WireFacts;
@@ -23,8 +25,8 @@ pub(super) struct ObservedCall {
     /// Its number in the ledger.
     number: Option<usize>,
     /// Its id, as in `x-cb-call`.
-    pub(super) id: String,
-    pub(super) path: String,
+    pub(super) id: Arc<str>,
+    pub(super) route: Route,
     pub(super) body: Bytes,
     pub(super) seen: Option<ObservedAttempt>,
 }
@@ -33,7 +35,7 @@ pub(super) struct ObservedCall {
 pub(super) struct ExampleProbe {
     arm: Arc<TappedArm>,
     credential: SyntheticCredential,
-    example: String,
+    example: Arc<str>,
     is_cold: bool,
     calls: Mutex<Vec<ObservedCall>>,
 }
@@ -42,7 +44,7 @@ impl ExampleProbe {
     pub(super) fn new(
         arm: Arc<TappedArm>,
         credential: SyntheticCredential,
-        example: String,
+        example: Arc<str>,
         is_cold: bool,
     ) -> Self {
         Self {
@@ -91,10 +93,10 @@ impl CallObserver for ExampleProbe {
         let headers = self.headers(path, &id);
         let sent = self.arm.tap.running().map(|running| running.clock.now());
         let call = ClientCall {
-            id: id.clone(),
-            arm: self.arm.path.clone(),
-            example: self.example.clone(),
-            credential: Some(self.credential.id().to_owned()),
+            id: Arc::clone(&id),
+            arm: Arc::clone(&self.arm.path),
+            example: Arc::clone(&self.example),
+            credential: Some(Arc::clone(self.credential.id())),
             sent: sent.unwrap_or_default(),
             ended: None,
             status: None,
@@ -108,7 +110,7 @@ impl CallObserver for ExampleProbe {
         calls.push(ObservedCall {
             number,
             id,
-            path: path.to_owned(),
+            route: Route::of("POST", path),
             body: body.clone(),
             seen: None,
         });
@@ -141,39 +143,45 @@ impl CallProbe for ExampleProbe {
             return None;
         }
         let (path, ledger) = (&self.arm.path, &self.arm.tap.ledger);
-        let needs_texts = ledger.needs_texts(path);
-        let mut read = Vec::with_capacity(calls.len());
-        let mut numbers = Vec::with_capacity(calls.len());
-        for call in calls {
-            let route = Route::of("POST", &call.path);
-            let reply = call.seen.as_ref().map(|seen| {
-                ReadReply::of(&route, seen, |is_same| {
-                    ledger.said(path, call.number?, &seen.reply, is_same)
-                })
+        let known = ledger.with(path, |arm| {
+            let said = calls.iter().map(|call| {
+                let seen = call.seen.as_ref()?;
+                let is_same =
+                    |record: &CallRecord| ReadReply::is_of(call.route.format, seen, record);
+                arm.said(call.number?, &seen.reply, is_same)
             });
+            let said: Vec<Option<WireReply>> = said.collect();
+            (arm.needs_texts(), said)
+        });
+        let (needs_texts, said) = known?;
+        let mut read = Vec::with_capacity(calls.len());
+        let mut told = Vec::with_capacity(calls.len());
+        for (call, said) in calls.into_iter().zip(said) {
+            let seen = call.seen.as_ref();
+            let reply = seen.map(|seen| ReadReply::of(call.route.format, seen, said));
             if let Some(number) = call.number {
-                let request = needs_texts.then(|| WireRequest::read(&route, &call.body));
+                let request = needs_texts.then(|| WireRequest::read(&call.route, &call.body));
                 let text = request.flatten().map(|request| request.newest_text());
-                let status = call.seen.as_ref().and_then(|seen| seen.status);
                 let answer = reply.as_ref().map(ReadReply::identity);
-                ledger.tell(
-                    path,
+                told.push(ToldCall {
                     number,
-                    status,
-                    answer.unwrap_or_default(),
-                    Fingerprint::of(&text.unwrap_or_default()),
-                );
-                numbers.push(number);
+                    status: seen.and_then(|seen| seen.status),
+                    answer: answer.unwrap_or_default(),
+                    fingerprint: Fingerprint::of(&text.unwrap_or_default()),
+                });
             }
             read.push((call, reply));
         }
         if self.arm.tap.settings().is_exclusive {
-            // What comes in this while after the end still belongs to it.
+            // Others wait for what it got, and what comes in this while still belongs to it.
+            ledger.with(path, |arm| {
+                told.iter().for_each(|call| arm.tell(call.clone()));
+            });
             tokio::time::sleep(super::tapped::EXCLUSIVE_GRACE).await;
         }
         let patience = self.arm.tap.patience();
         let taken = ledger
-            .collect(path, &numbers, &running.in_flight, patience)
+            .collect(path, told, &running.in_flight, patience)
             .await;
         let of = FactsOf {
             counter,
@@ -183,7 +191,8 @@ impl CallProbe for ExampleProbe {
         };
         let mut facts = of.row(read, taken);
         facts.cold = self.is_cold;
-        ledger.note(path, |totals| {
+        ledger.with(path, |arm| {
+            let totals = &mut arm.totals;
             totals.by_class.add(&facts.calls);
             totals.attributed_by.add(&facts.attributed_by);
             totals.local_answers += facts.local_answers;
@@ -198,13 +207,16 @@ impl Drop for ExampleProbe {
     fn drop(&mut self) {
         let calls = std::mem::take(&mut *self.calls());
         for number in calls.iter().filter_map(|call| call.number) {
-            self.arm.tap.ledger.tell(
-                &self.arm.path,
+            let told = ToldCall {
                 number,
-                None,
-                AnswerIdentity::default(),
-                Fingerprint::of(""),
-            );
+                status: None,
+                answer: AnswerIdentity::default(),
+                fingerprint: Fingerprint::of(""),
+            };
+            self.arm
+                .tap
+                .ledger
+                .with(&self.arm.path, |arm| arm.tell(told));
         }
     }
 }

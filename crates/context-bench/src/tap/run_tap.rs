@@ -290,9 +290,9 @@ impl RunTap {
     }
 
     /// The id of the next client call.
-    pub(super) fn next_id(&self) -> String {
+    pub(super) fn next_id(&self) -> Arc<str> {
         let number = self.calls.fetch_add(1, Relaxed);
-        format!("{}-{number}", self.prefix)
+        format!("{}-{number}", self.prefix).into()
     }
 
     /// How long the calls of a row are waited for.

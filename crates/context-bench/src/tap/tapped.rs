@@ -42,7 +42,7 @@ pub type MakeClient =
 pub(super) struct TappedArm {
     pub(super) tap: Arc<RunTap>,
     /// The word that stands for it in paths.
-    pub(super) path: String,
+    pub(super) path: Arc<str>,
     pub(super) declared: DeclaredChanges,
     /// Of any of its hosts: what is asked of it is the same for all.
     address: OnceLock<ArmAddress>,
@@ -119,7 +119,7 @@ impl TappedSystem {
         let plain = make(settings.clone())?;
         let models = host.renamed_models();
         let arm = TappedArm {
-            path: tap.add_arm(plain.name(), Arc::clone(&host)),
+            path: tap.add_arm(plain.name(), Arc::clone(&host)).into(),
             declared: DeclaredChanges {
                 models: models.into_iter().collect(),
             },
@@ -337,8 +337,8 @@ impl System for TappedSystem {
             }
         };
         let id = example.get("id").map(|id| match id.as_str() {
-            Some(id) => id.to_owned(),
-            None => id.to_string(),
+            Some(id) => Arc::from(id),
+            None => Arc::from(id.to_string()),
         });
         let of = self.of_repeat(example.repeat());
         let is_cold = !of.has_begun.swap(true, Relaxed);
