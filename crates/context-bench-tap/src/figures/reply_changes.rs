@@ -58,17 +58,15 @@ pub fn reply_changes(sent: &Delivered<'_>, got: &Delivered<'_>, asked_usage: boo
         (Some(_), None) if asked_usage => {
             add(Defect::StreamProtocol, "the usage was lost".to_owned());
         }
-        (Some(sent), Some(got)) => {
-            if !sent.counts_like(got) {
-                let what = format!(
-                    "{} + {} tokens became {} + {}",
-                    sent.input(),
-                    sent.output,
-                    got.input(),
-                    got.output
-                );
-                add(Defect::Usage, what);
-            }
+        (Some(sent), Some(got)) if !sent.counts_like(got) => {
+            let what = format!(
+                "{} + {} tokens became {} + {}",
+                sent.input(),
+                sent.output,
+                got.input(),
+                got.output
+            );
+            add(Defect::Usage, what);
         }
         _ => {}
     }
