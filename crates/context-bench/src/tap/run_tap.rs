@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use context_bench_tap::attribution::{AttributionRules, SyntheticCredential};
 use context_bench_tap::record::{CallsInFlight, LogWriter, Scrubber, TapClock};
-use context_bench_tap::{Tap, TapEncoding, TapSettings, Upstream};
+use context_bench_tap::{TapEncoding, TapSettings, Upstream};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -18,6 +18,7 @@ use url::Url;
 
 use super::arm_host::ArmHost;
 use super::ledger::{LedgerSink, RunLedger};
+use super::tap_thread::TapThread;
 use crate::chat::{Endpoint, EndpointError, Secret};
 use crate::error::Hint as _;
 use crate::model::{ArmRole, ArmWire, FailureKind};
@@ -132,7 +133,7 @@ pub(super) struct Running {
     pub(super) in_flight: Arc<CallsInFlight>,
     pub(super) scrubber: Arc<Scrubber>,
     address: SocketAddr,
-    tap: Mutex<Option<Tap>>,
+    tap: Mutex<Option<TapThread>>,
 }
 
 impl Running {
@@ -141,7 +142,7 @@ impl Running {
         format!("http://{}/a/{arm}", self.address)
     }
 
-    fn take(&self) -> Option<Tap> {
+    fn take(&self) -> Option<TapThread> {
         let mut tap = self.tap.lock().unwrap_or_else(PoisonError::into_inner);
         tap.take()
     }
@@ -278,14 +279,15 @@ impl RunTap {
             None => None,
         };
         let sink = LedgerSink::new(Arc::clone(&self.ledger), log);
-        let started = Tap::start(settings, Box::new(sink)).await;
-        let tap = started.map_err(|error| cannot(error.to_string(), error.hint()))?;
+        let started = TapThread::start(settings, Box::new(sink)).await;
+        let thread = started.map_err(|error| cannot(error.to_string(), error.hint()))?;
+        let tap = thread.tap();
         Ok(Running {
             clock: tap.clock(),
             in_flight: tap.in_flight(),
             scrubber: tap.scrubber(),
             address: tap.address(),
-            tap: Mutex::new(Some(tap)),
+            tap: Mutex::new(Some(thread)),
         })
     }
 
