@@ -1,11 +1,13 @@
 //! The log: what is written comes back, repeats are cheap, a full disk does no harm.
 
 use std::io::Write as _;
+use std::sync::{Arc, Mutex};
 
 use context_bench_error::Hint as _;
 use context_bench_tap::record::{
-    BodyRef, CallBodies, CallLog, CallRecord, CallSink, LogWriter, StoredBody,
+    BodyRef, CallBodies, CallLog, CallRecord, CallSink, LogWriter, Stored, StoredBody,
 };
+use context_bench_tap::{Tap, TapSettings, Upstream};
 
 use crate::support::{RawUpstream, TestTap, answer, chat};
 
@@ -169,4 +171,49 @@ fn a_full_disk_is_counted_and_the_calls_go_on() {
     let report = runtime.block_on(tap.finish());
     assert_eq!((report.calls, report.recorded, report.not_kept), (3, 0, 3));
     assert!(report.first_failure.unwrap().contains("No space left"));
+}
+
+#[test]
+fn who_writes_nothing_down_gets_calls_as_they_were_but_for_secrets_in_names() {
+    #[derive(Clone, Default)]
+    struct Counting(Arc<Mutex<Vec<(CallRecord, CallBodies)>>>);
+    impl CallSink for Counting {
+        fn call(&mut self, call: CallRecord, bodies: CallBodies) -> std::io::Result<()> {
+            self.0.lock().unwrap().push((call, bodies));
+            Ok(())
+        }
+        fn writes_down(&self) -> bool {
+            false
+        }
+    }
+    let said = r#"{"id":"c","model":"m the-real-key","choices":[{"message":{"content":"the-real-key"}}],"usage":{"prompt_tokens":3,"completion_tokens":1}}"#;
+    let (upstream, _) = RawUpstream::answering(answer("200 OK", "application/json", said));
+    let upstream = Upstream::new(upstream.url()).with_credential("the-real-key");
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let sink = Counting::default();
+    let started = Tap::start(TapSettings::new(upstream), Box::new(sink.clone()));
+    let tap = runtime.block_on(started).unwrap();
+    let mut client = std::net::TcpStream::connect(tap.address()).unwrap();
+    let asked = r#"{"messages":[{"role":"user","content":"the-real-key"}]}"#;
+    client.write_all(&chat("x", asked)).unwrap();
+    std::io::Read::read_to_end(&mut client, &mut Vec::new()).unwrap();
+    runtime.block_on(tap.finish());
+    let (call, bodies) = sink.0.lock().unwrap().remove(0);
+    let bytes = |body: Option<StoredBody>| match body {
+        Some(StoredBody::Bytes(bytes)) => bytes,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(bytes(bodies.request), asked.as_bytes());
+    assert_eq!(bytes(bodies.response), said.as_bytes());
+    assert_eq!(bodies.said.unwrap().text(), "the-real-key");
+    assert_eq!(
+        (call.request.body.digest, call.request.body.stored),
+        (None, Stored::Whole)
+    );
+    let authorization = call.request.headers.text("authorization").unwrap();
+    assert!(authorization.starts_with("Bearer sk-cb-"));
+    // What rows may show has no secret in it all the same.
+    let answered = call.answered.unwrap();
+    assert_eq!(answered.model.as_deref(), Some("m <redacted:credential>"));
+    assert_eq!(answered.usage.unwrap().input(), 3);
 }
