@@ -74,15 +74,30 @@ pub(crate) fn targets(formats: &[String], files: &[PathBuf]) -> Result<Vec<Outpu
     }
     for file in others {
         let Some(target) = targets.iter_mut().find(|target| target.file.is_none()) else {
-            let what = format!("no format is given for `{}`", file.display());
-            return Err(Failure::bad_input(what).hint(
-                "name one with a further `--output`, or use an ending that says it, such as \
-                 `.json`, `.md` or `.parquet`",
-            ));
+            return Err(no_format(file));
         };
         target.file = Some(file.clone());
     }
     Ok(targets)
+}
+
+fn no_format(file: &Path) -> Failure {
+    let what = format!("no format is given for `{}`", file.display());
+    Failure::bad_input(what).hint(
+        "name one with a further `--output`, or use an ending that says it, such as \
+         `.json`, `.md` or `.parquet`",
+    )
+}
+
+/// The format of a target. A file whose ending means something else is not silently a table.
+fn format_for(target: &OutputTarget) -> Result<&str, Failure> {
+    match (target.format.as_deref(), target.file.as_deref()) {
+        (Some(named), _) => Ok(named),
+        (None, Some(file)) if file.extension().is_some() => {
+            format_of(file).ok_or_else(|| no_format(file))
+        }
+        (None, _) => Ok(TABLE),
+    }
 }
 
 /// What flags say about outputs.
@@ -128,8 +143,7 @@ impl Outputs {
         let mut outputs: Vec<Output> = Vec::new();
         for target in targets {
             let file = target.file.as_deref();
-            let named = target.format.as_deref();
-            let format = named.or_else(|| format_of(file?)).unwrap_or(TABLE);
+            let format = format_for(target)?;
             let reporter = reporter(format, file.is_some(), registry, command)?;
             if file.is_none() && !reporter.is_text() && output::is_terminal() {
                 return Err(
@@ -291,6 +305,29 @@ mod tests {
             format!("{format}>{}", file.as_deref().unwrap_or("-"))
         };
         Ok(found.iter().map(shown).collect())
+    }
+
+    #[test]
+    fn endings_that_say_nothing_need_a_format() {
+        let format = |format: Option<&str>, file: Option<&str>| {
+            let target = OutputTarget {
+                format: format.map(str::to_owned),
+                file: file.map(PathBuf::from),
+            };
+            let found = format_for(&target).map(str::to_owned);
+            found.map_err(|failure| failure.what)
+        };
+        for (named, file, expected) in [
+            (None, None, Ok("table")),
+            (None, Some("report"), Ok("table")),
+            (None, Some("r.TXT"), Ok("table")),
+            (None, Some("r.md"), Ok("markdown")),
+            (Some("csv"), Some("r.foo"), Ok("csv")),
+            (None, Some("r.foo"), Err("no format is given for `r.foo`")),
+        ] {
+            let expected = expected.map(str::to_owned).map_err(str::to_owned);
+            assert_eq!(format(named, file), expected, "{named:?} {file:?}");
+        }
     }
 
     #[test]

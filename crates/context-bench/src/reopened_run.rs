@@ -11,7 +11,6 @@ mod text_search;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
-use std::time::Duration;
 
 use async_trait::async_trait;
 use serde::Deserialize as _;
@@ -215,7 +214,7 @@ impl ReopenedRun {
             answers,
             counts,
             // The store keeps when a run began and ended, not its systems.
-            wall: vec![Duration::ZERO; n_systems],
+            wall: vec![None; n_systems],
             gave_up: vec![None; n_systems],
             n_examples,
             dataset_error: None,

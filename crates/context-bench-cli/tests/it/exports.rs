@@ -74,6 +74,23 @@ fn one_run_is_written_in_several_formats() {
 }
 
 #[test]
+fn a_stored_run_says_no_time_that_nobody_kept() {
+    let (folder, path) = questions(2);
+    let cache = folder.path().join("cache");
+    let (_server, done) = stored_run(folder.path(), &path, &["--output", "markdown"]);
+    assert!(done.stdout.contains("## Timing"), "{done}");
+    let export = |format: &str| {
+        let args = ["export", "last", "--cache-dir", arg(&cache), "--output"];
+        run(&[&args[..], &[format]].concat())
+    };
+    let markdown = export("markdown");
+    assert!(markdown.stdout.contains("# Evaluation"), "{markdown}");
+    assert!(!markdown.stdout.contains("Timing"), "{markdown}");
+    let json: Value = serde_json::from_str(&export("json").stdout).unwrap();
+    assert_eq!(json["timing"], serde_json::json!({}));
+}
+
+#[test]
 fn outputs_that_cannot_be_told_apart_are_refused_before_the_run() {
     let (folder, path) = questions(1);
     let missing = folder.path().join("no/such/r.json");
@@ -86,6 +103,10 @@ fn outputs_that_cannot_be_told_apart_are_refused_before_the_run() {
         (
             &["--output-file", "a", "--output-file", "b"],
             "no format is given for `a`",
+        ),
+        (
+            &["--output-file", "a.foo"],
+            "no format is given for `a.foo`",
         ),
         (
             &["--output-file", "a.json", "--output-file", "a.json"],

@@ -44,7 +44,9 @@ pub(super) fn fill(
             result.rows.extend(rows);
         }
         result.counts.insert(name.clone(), counts);
-        result.timing.insert(name.clone(), wall.as_secs_f64());
+        if let Some(wall) = wall {
+            result.timing.insert(name.clone(), wall.as_secs_f64());
+        }
         result.summary.insert(name.clone(), Summary::new());
     }
     for (name, failure) in names.iter().zip(outcome.gave_up) {

@@ -51,6 +51,10 @@ pub(super) fn stopping(result: &EvalResult) -> Vec<String> {
 pub(super) fn controls(result: &EvalResult) -> Vec<String> {
     let line = |one: &crate::noise::ControlReport| {
         let floor = match one.floor {
+            // A mean of nothing but zeros has no spread, and neither says how large one could be.
+            Some(0.0) => "it gave the same score for every example, so that noise shows no \
+                          difference"
+                .to_owned(),
             Some(floor) => format!(
                 "noise alone makes up to ±{floor:.3} in 95 of 100 such comparisons (p = {:.2})",
                 one.p_value

@@ -126,7 +126,7 @@ impl Collector {
             wall: self
                 .spans
                 .into_iter()
-                .map(|span| span.map_or(Duration::ZERO, |(first, last)| last - first))
+                .map(|span| Some(span.map_or(Duration::ZERO, |(first, last)| last - first)))
                 .collect(),
             gave_up,
             n_examples,

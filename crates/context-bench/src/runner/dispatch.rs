@@ -65,7 +65,8 @@ pub(crate) struct Outcome {
     /// Per system: how many rows were planned, and what happened to them.
     pub(crate) counts: Vec<Counts>,
     /// Per system: from its first call to the end of its last.
-    pub(crate) wall: Vec<Duration>,
+    /// None where nobody knows, as of a stored run.
+    pub(crate) wall: Vec<Option<Duration>>,
     /// Per system: the failure that made the runner give up on it.
     pub(crate) gave_up: Vec<Option<Failure>>,
     /// Examples that at least one system was asked about.
