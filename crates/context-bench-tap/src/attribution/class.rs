@@ -71,9 +71,10 @@ pub fn classify(
         .iter()
         .enumerate()
         .map(|(at, call)| match body(at) {
-            Some(body) => canonical_json(body)
-                .ok()
-                .or_else(|| Some(format!("{body:?}"))),
+            // What is no JSON is compared as it is.
+            Some(body) => Some(
+                canonical_json(body).unwrap_or_else(|_| String::from_utf8_lossy(body).into_owned()),
+            ),
             None => call.request.body.digest.clone(),
         })
         .collect();

@@ -67,6 +67,13 @@ impl Fingerprint {
         self.0.is_empty()
     }
 
+    /// Whether a text that is so like one of two is clearly the like of that one. Where it has half
+    /// of each, chance alone makes the one seem an eighth more like than the other: three times
+    /// what chance makes is asked for.
+    pub(super) fn is_clearly_more(one: f64, other: f64) -> bool {
+        one - other >= 3.0 * ((one + other) / VALUES as f64).sqrt()
+    }
+
     /// How alike two texts are, from 0 to 1; texts without words are like nothing.
     pub fn similarity(&self, other: &Self) -> f64 {
         if self.0.len() != VALUES || other.0.len() != VALUES {

@@ -35,7 +35,8 @@ pub(super) trait Book {
     fn has_rival(&self, call: &CallRecord, answer: &AnswerIdentity, sign: Sign, of: usize) -> bool;
 }
 
-/// More than chance makes the likeness of fingerprints differ from that of texts.
+/// By so much more another text may be like a call's before its answer counts as mixed up. Less
+/// than what chance may make: of two mistakes, to tell nothing is the smaller one.
 const CLEARLY: f64 = 0.15;
 
 /// The client call, what told it, and how surely.
@@ -74,7 +75,7 @@ pub(super) fn attribute(book: &impl Book, rules: &AttributionRules, call: &CallR
     by_answer
         .or_else(|| {
             let (client, likeness) = most_like(book, rules, call, &open)?;
-            let is_own = likeness >= others(client, 1.0) + CLEARLY;
+            let is_own = Fingerprint::is_clearly_more(likeness, others(client, 1.0));
             is_own.then_some((client, Method::Fingerprint, likeness))
         })
         .or_else(|| by_single_flight(rules, &open, || open_after(rules.grace)))

@@ -466,3 +466,35 @@ proptest! {
         }
     }
 }
+
+/// Found by chance: a call after the end of its own client call, with the text of that and one more
+/// that another example asked at the time. By its text it is as much the one's as the other's.
+#[test]
+fn a_call_with_two_texts_is_told_of_neither() {
+    let asked = |start, length, example, text, made: Vec<Made>| Asked {
+        arm: false,
+        start,
+        length,
+        example,
+        text,
+        made,
+        got: Got::Relayed { keeps_id: false },
+    };
+    let made = Made {
+        at: 158,
+        credential: Carried::Nothing,
+        header: Carried::Nothing,
+        wording: Wording::With(1),
+        is_phrase: false,
+        fails: false,
+    };
+    for text in 0..TEXTS {
+        for other in (0..TEXTS).filter(|other| *other != text) {
+            let plan = [
+                asked(509, 89, 1, text, vec![made.clone()]),
+                asked(404, 245, 0, other, Vec::new()),
+            ];
+            assert_eq!(told(&run(&plan)), Vec::new(), "{text} {other}");
+        }
+    }
+}
