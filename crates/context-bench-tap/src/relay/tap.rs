@@ -75,9 +75,6 @@ pub enum TapError {
     /// There is no thread for the recorder.
     #[error("cannot start the recorder: {0}")]
     Recorder(io::Error),
-    /// There is no thread for the tap itself.
-    #[error("cannot start its thread: {0}")]
-    Thread(io::Error),
 }
 
 impl Hint for TapError {
@@ -85,7 +82,7 @@ impl Hint for TapError {
         match self {
             Self::Listen { .. } => Some("port 0 takes a free one".to_owned()),
             Self::Upstream(_) => Some("write `https://HOST` or `http://HOST:PORT`".to_owned()),
-            Self::Recorder(_) | Self::Thread(_) => None,
+            Self::Recorder(_) => None,
         }
     }
 }

@@ -4,8 +4,8 @@
 //! client ──> proxy under test ──> tap ──> provider
 //! ```
 //!
-//! `arm_host` is what stands between client and tap, `run_tap` the one tap of a run, `tap_thread`
-//! where it lives, `tapped` an endpoint whose calls are seen from both sides. `probe` watches the client's side of one
+//! `arm_host` is what stands between client and tap, `run_tap` the one tap of a run, `tapped`
+//! an endpoint whose calls are seen from both sides. `probe` watches the client's side of one
 //! example, `ledger` knows which calls were made and caused, `facts` sums up a row; `check` is an
 //! arm that is asked by `check-proxy`. The tap
 //! itself is the crate `context-bench-tap`; nothing here relays.
@@ -16,7 +16,6 @@ mod facts;
 mod ledger;
 mod probe;
 mod run_tap;
-mod tap_thread;
 mod tapped;
 
 pub use crate::model::ArmRole;

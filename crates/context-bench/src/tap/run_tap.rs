@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use context_bench_tap::attribution::{AttributionRules, SyntheticCredential};
 use context_bench_tap::record::{CallsInFlight, LogWriter, Scrubber, TapClock};
-use context_bench_tap::{TapEncoding, TapSettings, Upstream};
+use context_bench_tap::{Tap, TapEncoding, TapSettings, Upstream};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -18,7 +18,6 @@ use url::Url;
 
 use super::arm_host::ArmHost;
 use super::ledger::{LedgerSink, RunLedger};
-use super::tap_thread::TapThread;
 use crate::chat::{Endpoint, EndpointError, Secret};
 use crate::error::Hint as _;
 use crate::model::{ArmRole, ArmWire, FailureKind};
@@ -133,7 +132,7 @@ pub(super) struct Running {
     pub(super) in_flight: Arc<CallsInFlight>,
     pub(super) scrubber: Arc<Scrubber>,
     address: SocketAddr,
-    tap: Mutex<Option<TapThread>>,
+    tap: Mutex<Option<Tap>>,
 }
 
 impl Running {
@@ -142,7 +141,7 @@ impl Running {
         format!("http://{}/a/{arm}", self.address)
     }
 
-    fn take(&self) -> Option<TapThread> {
+    fn take(&self) -> Option<Tap> {
         let mut tap = self.tap.lock().unwrap_or_else(PoisonError::into_inner);
         tap.take()
     }
@@ -279,15 +278,14 @@ impl RunTap {
             None => None,
         };
         let sink = LedgerSink::new(Arc::clone(&self.ledger), log);
-        let started = TapThread::start(settings, Box::new(sink)).await;
-        let thread = started.map_err(|error| cannot(error.to_string(), error.hint()))?;
-        let tap = thread.tap();
+        let started = Tap::start(settings, Box::new(sink)).await;
+        let tap = started.map_err(|error| cannot(error.to_string(), error.hint()))?;
         Ok(Running {
             clock: tap.clock(),
             in_flight: tap.in_flight(),
             scrubber: tap.scrubber(),
             address: tap.address(),
-            tap: Mutex::new(Some(thread)),
+            tap: Mutex::new(Some(tap)),
         })
     }
 
