@@ -7,7 +7,7 @@ use std::process::Command;
 use context_bench_testkit::{ChatServer, Reply, Request};
 use serde_json::Value;
 
-use crate::program::{Done, arg, questions, run};
+use crate::program::{Done, arg, one_line, questions, run};
 
 /// Answers `Paris` but to questions whose number is in `wrong`.
 fn server(wrong: &'static [usize]) -> ChatServer {
@@ -88,8 +88,7 @@ fn a_failed_gate_is_exit_code_4_and_says_by_how_much_and_which_examples_turned()
     let table = two.run(&rules);
     assert_eq!(table.code, 4, "{table}");
     let line = "gate failed: f1 < baseline - 0.02 (layer against direct): 0.7 and 0.88, missed by";
-    let words: Vec<&str> = table.stdout.split_whitespace().collect();
-    let text = words.join(" ");
+    let text = one_line(&table.stdout);
     for part in [
         line,
         "3 lost: q2, q4, q6",
@@ -399,11 +398,7 @@ fn stored_baselines_are_matched_by_content_and_both_sides_are_about_the_same_exa
     assert_eq!(again["run"], second.json()["store"]["run"], "{found}");
     let table = compare(&rule);
     assert_eq!(table.code, 4, "{table}");
-    let words = table
-        .stdout
-        .split_whitespace()
-        .collect::<Vec<_>>()
-        .join(" ");
+    let words = one_line(&table.stdout);
     assert!(
         words.contains("gate failed: f1 < baseline - 0.1 (app of run "),
         "{table}"

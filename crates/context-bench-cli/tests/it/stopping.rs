@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use context_bench_testkit::{ChatServer, Reply, Request};
 use serde_json::Value;
 
-use crate::program::{Done, arg, questions, run};
+use crate::program::{Done, arg, one_line, questions, run};
 
 /// The number of the question that is asked.
 fn number(request: &Request) -> usize {
@@ -101,9 +101,7 @@ fn a_run_ends_when_everything_is_decided_and_is_complete() {
         .concat(),
     );
     assert_eq!(shown.code, 0, "{shown}");
-    let text = std::fs::read_to_string(&table).unwrap();
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let text = words.join(" ");
+    let text = one_line(&std::fs::read_to_string(&table).unwrap());
     for part in [
         "bad against direct: worse by more than 0.1 after",
         "same against direct: not worse by more than 0.1 after",
@@ -273,6 +271,19 @@ fn a_control_shows_the_noise_and_shares_no_answers() {
         "no gate for the control"
     );
     ask(&systems, &file, &["--control", "drect"]).is_error(&["did you mean `direct`?"]);
+}
+
+#[test]
+fn a_control_that_never_differs_says_so() {
+    let (_folder, file) = questions(6);
+    let args = ["--system", "passthrough", "--control", "passthrough"];
+    let done = run(&[&args[..], &["--dataset", arg(&file), "--quiet"]].concat());
+    assert_eq!(done.code, 0, "{done}");
+    let text = one_line(&done.stdout);
+    let said = "passthrough against itself: f1 +0.000 over 6 examples; it gave the same score for \
+                every example, so that noise shows no difference";
+    assert!(text.contains(said), "{done}");
+    assert!(!text.contains("up to ±"), "{done}");
 }
 
 #[test]

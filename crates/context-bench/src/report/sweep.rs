@@ -51,7 +51,7 @@ pub(super) fn stopping(result: &EvalResult) -> Vec<String> {
 pub(super) fn controls(result: &EvalResult) -> Vec<String> {
     let line = |one: &crate::noise::ControlReport| {
         let floor = match one.floor {
-            // A mean of nothing but zeros has no spread, and neither says how large one could be.
+            // How large noise can be is not known by that: "up to 0" would be a claim.
             Some(0.0) => "it gave the same score for every example, so that noise shows no \
                           difference"
                 .to_owned(),

@@ -5,7 +5,7 @@ use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
 
 use super::{SYSTEMS, merge, results, shard};
-use crate::program::{arg, command, questions, run};
+use crate::program::{arg, command, one_line, questions, run};
 
 #[test]
 fn one_line_that_differs_is_refused() {
@@ -56,12 +56,7 @@ fn a_part_is_told_in_tables_json_pages_and_exit_codes() {
         let args = ["export", "merged", "--cache-dir", arg(&dir), "--output"];
         let shown = run(&[&args[..], &[format]].concat());
         assert_eq!(shown.code, 3, "{shown}");
-        // Tables break lines.
-        let text = shown
-            .stdout
-            .split_whitespace()
-            .collect::<Vec<_>>()
-            .join(" ");
+        let text = one_line(&shown.stdout);
         assert!(text.contains(told), "{format}: {text}");
     }
     let page = folder.path().join("page.html");
