@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let client = std::fs::read(body)?;
     let declared = DeclaredChanges::default();
     for call in &log.calls {
-        let is_meant = call.arm.as_ref() == Some(arm)
+        let is_meant = call.arm.as_deref() == Some(arm.as_str())
             && call.request.path == *path
             && call.purpose == Purpose::Generation;
         if !is_meant {

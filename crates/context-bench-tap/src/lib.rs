@@ -28,6 +28,7 @@ mod hex;
 mod http1;
 pub mod record;
 mod relay;
+mod text_hash;
 pub mod wire;
 
 pub use http1::{Header, Headers};

@@ -26,7 +26,7 @@ use super::{examples, line, long_examples};
 const BODY: usize = 100_000_000;
 const AT_ONCE: usize = 4;
 /// How often each run is made.
-const TURNS: usize = 3;
+const TURNS: usize = 5;
 
 /// An endpoint in a process of its own, as providers are: it takes its share of the cores in both
 /// runs alike, and none of its time counts as ours.
@@ -97,6 +97,32 @@ impl Cost {
     }
 }
 
+/// What one way reaches of another: the middle of the turns, and the least and the most of any.
+/// Runs of one turn follow each other at once: shared cores are slow for seconds at a time, and
+/// the best rates of different turns would be set against each other.
+struct Share {
+    middle: f64,
+    range: (f64, f64),
+}
+
+impl Share {
+    fn of(mut turns: Vec<f64>) -> Self {
+        turns.sort_by(f64::total_cmp);
+        Self {
+            middle: turns[turns.len() / 2],
+            range: (turns[0], turns[turns.len() - 1]),
+        }
+    }
+}
+
+impl std::fmt::Display for Share {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let [middle, least, most] =
+            [self.middle, self.range.0, self.range.1].map(|share| 100.0 * share);
+        write!(out, "{middle:.1} % ({least:.1} to {most:.1})")
+    }
+}
+
 /// How the endpoint of a run is reached.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
@@ -136,40 +162,45 @@ pub(crate) async fn runs() {
             long_examples,
         ),
     ];
-    let wanted = |name: &str, value: &str| std::env::var(name).is_ok_and(|only| only != value);
+    let is_left_out = |name, value: &str| std::env::var(name).is_ok_and(|only| only != value);
     for (at, (what, milliseconds, workers, n, examples)) in cases.into_iter().enumerate() {
-        if wanted("BENCH_CASE", &at.to_string()) {
+        if is_left_out("BENCH_CASE", &at.to_string()) {
             continue;
         }
         let upstream = OtherProcess::start(milliseconds);
         let (mut plain, mut copied, mut tapped) = (Cost::NONE, Cost::NONE, Cost::NONE);
+        let mut shares: [Vec<f64>; 3] = Default::default();
         for _ in 0..TURNS {
             let ways = [
                 (&mut plain, Way::Straight, "straight"),
                 (&mut copied, Way::Copied, "copied"),
                 (&mut tapped, Way::Tapped, "tapped"),
             ];
-            for (best, way, name) in ways {
-                if !wanted("BENCH_WAY", name) {
-                    best.take(run(&upstream.url, examples(n), way, workers).await);
+            let mut rates = [f64::NAN; 3];
+            for ((best, way, name), rate) in ways.into_iter().zip(&mut rates) {
+                if !is_left_out("BENCH_WAY", name) {
+                    let cost = run(&upstream.url, examples(n), way, workers).await;
+                    *rate = cost.rate;
+                    best.take(cost);
                 }
             }
+            let [straight, copied, tapped] = rates;
+            let ratios = [copied / straight, tapped / straight, tapped / copied];
+            let shares = shares.iter_mut().zip(ratios);
+            shares.for_each(|(shares, ratio)| shares.push(ratio));
         }
+        let [of_copied, of_tapped, of_both] = shares.map(Share::of);
         line(
             &format!("run through the tap, {what}: rows/s"),
             format!("{:.0}", tapped.rate),
             format!("without it {:.0}", plain.rate),
-            &format!("{:.1} %", 100.0 * tapped.rate / plain.rate),
+            &of_tapped.to_string(),
         );
         line(
             "the same through a relay that copies bytes and does nothing else",
             format!("{:.0}", copied.rate),
             format!("without it {:.0}", plain.rate),
-            &format!(
-                "{:.1} %, of which the tap reaches {:.1} %",
-                100.0 * copied.rate / plain.rate,
-                100.0 * tapped.rate / copied.rate
-            ),
+            &format!("{of_copied}, of which the tap reaches {of_both}"),
         );
         line(
             "the same: latency p50, and processor per row without the endpoint's",

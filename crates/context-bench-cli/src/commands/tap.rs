@@ -40,7 +40,7 @@ pub(crate) fn main(args: &TapArgs) -> Result<Exit, Failure> {
 #[derive(Debug, Default)]
 pub(super) struct Totals {
     pub(super) all: CallTotals,
-    pub(super) by_arm: BTreeMap<Option<String>, CallTotals>,
+    pub(super) by_arm: BTreeMap<Option<Arc<str>>, CallTotals>,
 }
 
 impl Totals {
@@ -51,7 +51,8 @@ impl Totals {
 
     fn to_json(&self) -> Value {
         let arms = self.by_arm.iter();
-        let arms = arms.filter_map(|(arm, totals)| Some((arm.clone()?, json!(totals))));
+        let arms =
+            arms.filter_map(|(arm, totals)| Some((arm.as_deref()?.to_owned(), json!(totals))));
         let mut all = json!(self.all);
         all["arms"] = arms.collect::<serde_json::Map<_, _>>().into();
         all

@@ -95,7 +95,11 @@ impl ModelUse {
                 kept.push(sum);
                 *all = kept;
             }
-            None => all.push(self),
+            None => {
+                // Every row has such a list, nearly always of one.
+                all.reserve_exact(1);
+                all.push(self);
+            }
         }
     }
 

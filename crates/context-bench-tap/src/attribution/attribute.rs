@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::client_call::{AnswerIdentity, ClientCall, Sign};
 use super::index::{AnswerIndex, ArmIndex};
-use super::rules::{self, Book};
+use super::rules::{self, Book, Candidates};
 use crate::record::CallRecord;
 
 /// What may be used beyond what calls carry.
@@ -168,7 +168,7 @@ impl Book for WholeRun<'_> {
         self.arm.by_id.get(id).map(Vec::as_slice)
     }
 
-    fn open(&self, at: u64, grace: u64) -> Vec<usize> {
+    fn open(&self, at: u64, grace: u64) -> Candidates {
         self.arm.open(self.clients, at, grace)
     }
 

@@ -5,7 +5,11 @@ use std::sync::Arc;
 
 use crate::attribution::Fingerprint;
 use crate::record::{CallRecord, ResponseRecord};
+use crate::text_hash::text_hash;
 use crate::wire::{WireReply, output_digest};
+
+/// Shorter answers are the same for many calls.
+const TELLING: usize = 24;
 
 /// A call that the client made to a proxy, with what may be found again behind it.
 #[derive(Debug, Clone, PartialEq)]
@@ -69,7 +73,11 @@ impl AnswerIdentity {
         let answered = call.answered.as_ref();
         Self {
             id: answered.and_then(|answered| answered.id.clone()),
-            request_id: call.response.as_ref().and_then(request_id),
+            request_id: call
+                .response
+                .as_ref()
+                .and_then(request_id)
+                .map(Cow::into_owned),
             output: answered.and_then(|answered| answered.output_digest.clone()),
             text_bytes: answered.map_or(0, |answered| answered.text_bytes),
         }
@@ -77,8 +85,6 @@ impl AnswerIdentity {
 
     /// What it is known by; none where it has no such sign, or one that tells nothing.
     pub(super) fn value(&self, sign: Sign) -> Option<&str> {
-        /// Shorter answers are the same for many calls.
-        const TELLING: usize = 24;
         match sign {
             Sign::Id => self.id.as_deref(),
             Sign::RequestId => self.request_id.as_deref(),
@@ -93,6 +99,37 @@ impl AnswerIdentity {
     pub(super) fn agrees(&self, other: &Self, sign: Sign) -> bool {
         let value = self.value(sign);
         value.is_some() && value == other.value(sign)
+    }
+}
+
+/// The values of an answer's signs as hashes, where it is only asked whether two are the same: many
+/// are kept at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct AnswerSigns([Option<u64>; Sign::ALL.len()]);
+
+impl AnswerSigns {
+    pub(super) fn of(answer: &AnswerIdentity) -> Self {
+        Self(Sign::ALL.map(|sign| answer.value(sign).map(text_hash)))
+    }
+
+    /// Of an answer that passed the tap.
+    pub(super) fn of_call(call: &CallRecord) -> Self {
+        let answered = call.answered.as_ref();
+        let request_id = call.response.as_ref().and_then(request_id);
+        Self(Sign::ALL.map(|sign| {
+            let value = match sign {
+                Sign::Id => answered.and_then(|answered| answered.id.as_deref()),
+                Sign::RequestId => request_id.as_deref(),
+                Sign::Output => answered
+                    .filter(|answered| answered.text_bytes >= TELLING)
+                    .and_then(|answered| answered.output_digest.as_deref()),
+            };
+            value.map(text_hash)
+        }))
+    }
+
+    pub(super) fn value(&self, sign: Sign) -> Option<u64> {
+        self.0[sign as usize]
     }
 }
 
@@ -117,8 +154,7 @@ impl Sign {
     }
 }
 
-fn request_id(response: &ResponseRecord) -> Option<String> {
+fn request_id(response: &ResponseRecord) -> Option<Cow<'_, str>> {
     let names = ["x-request-id", "request-id"];
-    let found = names.iter().find_map(|name| response.header(name));
-    found.map(Cow::into_owned)
+    names.iter().find_map(|name| response.header(name))
 }

@@ -24,15 +24,20 @@ impl SyntheticCredential {
     /// When the system has no random numbers.
     pub fn new() -> Result<Self, getrandom::Error> {
         let bytes = random()?;
-        let letters = bytes.map(|byte| char::from(ALPHABET[usize::from(byte % 32)]));
-        Ok(Self {
-            id: letters.iter().collect::<String>().into(),
-        })
+        let letters = bytes.map(|byte| ALPHABET[usize::from(byte % 32)]);
+        // Letters of the alphabet are text.
+        let id = std::str::from_utf8(&letters).unwrap_or_default();
+        Ok(Self { id: id.into() })
     }
 
     /// What records call it.
     pub fn id(&self) -> &Arc<str> {
         &self.id
+    }
+
+    /// The value of `Authorization` with it.
+    pub fn bearer(&self) -> String {
+        ["Bearer ", PREFIX, &self.id].concat()
     }
 
     /// The id in the value of a header, with or without `Bearer`.
@@ -97,7 +102,8 @@ mod tests {
             SyntheticCredential::id_in(&one.to_string()),
             Some(&**one.id())
         );
-        let bearer = format!("Bearer {one}");
+        let bearer = one.bearer();
+        assert_eq!(bearer, format!("Bearer {one}"));
         assert_eq!(SyntheticCredential::id_in(&bearer), Some(&**one.id()));
         for other in [
             "",

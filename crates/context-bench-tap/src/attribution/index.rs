@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use super::client_call::{AnswerIdentity, ClientCall, Sign};
+use super::rules::Candidates;
 use crate::record::CallRecord;
 
 /// How many client calls are looked at beyond those that are open.
@@ -58,7 +59,7 @@ impl<'a> ArmIndex<'a> {
     }
 
     /// Those that were open at this moment, or had ended no longer ago than the grace.
-    pub(super) fn open(&self, clients: &[ClientCall], at: u64, grace: u64) -> Vec<usize> {
+    pub(super) fn open(&self, clients: &[ClientCall], at: u64, grace: u64) -> Candidates {
         let sent = self
             .by_time
             .partition_point(|client| clients[*client].sent <= at);

@@ -5,24 +5,28 @@
 //! A call that names one open client call is decided at once. Any other waits until every
 //! client call that may have caused it has told what it got.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
-use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::attribute::{AttributionRules, Method, Unattributed};
-use super::client_call::{AnswerIdentity, ClientCall, Sign};
+use super::client_call::{AnswerIdentity, AnswerSigns, ClientCall, Sign};
 use super::fingerprint::Fingerprint;
 use super::index::REMEMBERED;
-use super::rules::{self, Book, Found};
+use super::rules::{self, Book, Candidates, Found};
 use crate::record::{CallInFlight, CallRecord, Carriers};
 
 /// A client call among so many that ended last may have caused a call, whatever its text was.
 const JUST_NOW: usize = 64;
 
-/// Numbers of client calls by a name that they carry; nearly always one.
-type ByName = HashMap<Arc<str>, SmallVec<[usize; 2]>>;
+/// Answers of so many calls are kept without a look at whether they still matter.
+const FEW_SEEN: usize = 256;
+
+/// Numbers of client calls by a name that they carry; nearly always one. The names are our own, so
+/// that nobody can choose them to be slow to find; this holds for all maps here.
+type ByName = FxHashMap<Arc<str>, SmallVec<[usize; 2]>>;
 
 /// A call of the proxy whose client call is known.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,28 +41,44 @@ pub struct OwnedCall<P> {
     pub confidence: f64,
 }
 
+/// A client call that is still here.
+#[derive(Debug)]
+struct KnownClient<P> {
+    call: ClientCall,
+    /// Whether it is known what it got.
+    is_told: bool,
+    /// What it caused, as far as that is known.
+    owned: Vec<OwnedCall<P>>,
+}
+
+/// A call of the proxy that was recorded: what its answer is known by.
+#[derive(Debug)]
+struct SeenAnswer {
+    call: u64,
+    accepted: u64,
+    signs: AnswerSigns,
+}
+
 /// The client calls of one arm and what they caused, while the run goes on.
 #[derive(Debug)]
 pub struct ArmLedger<P> {
     rules: AttributionRules,
     next: usize,
-    /// In the order of their numbers: every call in flight is set against some of them, and
-    /// few at a time are found faster by order than by hash.
-    clients: BTreeMap<usize, ClientCall>,
-    /// Those of which it is not known what they got.
-    untold: BTreeSet<usize>,
+    clients: FxHashMap<usize, KnownClient<P>>,
     has_bare_calls: bool,
     has_named_calls: bool,
     by_id: ByName,
     by_credential: ByName,
     undecided: BTreeMap<u64, (CallRecord, P)>,
     /// Answers of all calls that may matter to a client call that is still here.
-    seen: BTreeMap<u64, (u64, AnswerIdentity)>,
+    seen: Vec<SeenAnswer>,
+    /// With more of them it is looked which still matter. As one slow client call keeps all that
+    /// came since, the next look is after as many again.
+    most_seen: usize,
     /// How often each output was seen, by its hash.
-    outputs: HashMap<u64, u32>,
+    outputs: FxHashMap<u64, u32>,
     /// The examples of client calls that were taken out, and what their texts looked like.
     past: VecDeque<(Arc<str>, Fingerprint)>,
-    owned: BTreeMap<usize, Vec<OwnedCall<P>>>,
     unattributed: Vec<(CallRecord, Unattributed)>,
 }
 
@@ -68,17 +88,16 @@ impl<P> ArmLedger<P> {
         Self {
             rules,
             next: 0,
-            clients: BTreeMap::new(),
-            untold: BTreeSet::new(),
+            clients: FxHashMap::default(),
             has_bare_calls: false,
             has_named_calls: false,
-            by_id: HashMap::new(),
-            by_credential: HashMap::new(),
+            by_id: ByName::default(),
+            by_credential: ByName::default(),
             undecided: BTreeMap::new(),
-            seen: BTreeMap::new(),
-            outputs: HashMap::new(),
+            seen: Vec::new(),
+            most_seen: FEW_SEEN,
+            outputs: FxHashMap::default(),
             past: VecDeque::new(),
-            owned: BTreeMap::new(),
             unattributed: Vec::new(),
         }
     }
@@ -94,8 +113,12 @@ impl<P> ArmLedger<P> {
             let same = same.or_default();
             same.push(number);
         }
-        self.clients.insert(number, call);
-        self.untold.insert(number);
+        let client = KnownClient {
+            call,
+            is_told: false,
+            owned: Vec::new(),
+        };
+        self.clients.insert(number, client);
         number
     }
 
@@ -103,7 +126,7 @@ impl<P> ArmLedger<P> {
     /// there is time to read it.
     pub fn end(&mut self, number: usize, ended: u64) {
         if let Some(client) = self.clients.get_mut(&number) {
-            client.ended = Some(ended);
+            client.call.ended = Some(ended);
         }
     }
 
@@ -118,10 +141,10 @@ impl<P> ArmLedger<P> {
         let Some(client) = self.clients.get_mut(&number) else {
             return;
         };
-        client.status = status;
-        client.answer = answer;
-        client.fingerprint = fingerprint;
-        self.untold.remove(&number);
+        client.call.status = status;
+        client.call.answer = answer;
+        client.call.fingerprint = fingerprint;
+        client.is_told = true;
         let waiting: Vec<u64> = self.undecided.keys().copied().collect();
         for call in waiting {
             self.decide(call, false);
@@ -136,14 +159,13 @@ impl<P> ArmLedger<P> {
 
     /// A client call that is still here.
     pub fn client(&self, number: usize) -> Option<&ClientCall> {
-        self.clients.get(&number)
+        self.clients.get(&number).map(|client| &client.call)
     }
 
     /// What is known by now to be caused by a client call that is still here.
     pub fn owned_mut(&mut self, number: usize) -> &mut [OwnedCall<P>] {
-        self.owned
-            .get_mut(&number)
-            .map_or(&mut [], Vec::as_mut_slice)
+        let client = self.clients.get_mut(&number);
+        client.map_or(&mut [], |client| client.owned.as_mut_slice())
     }
 
     /// A call of the proxy was recorded.
@@ -153,11 +175,15 @@ impl<P> ArmLedger<P> {
         let is_bare = carriers.credential.is_none() && carriers.call_id().is_none();
         self.has_bare_calls |= is_bare;
         self.has_named_calls |= !is_bare;
-        let seen = (call.timeline.accepted, AnswerIdentity::of_call(&call));
-        if let Some(output) = seen.1.value(Sign::Output) {
-            *self.outputs.entry(hash_of(output)).or_default() += 1;
+        let signs = AnswerSigns::of_call(&call);
+        if let Some(output) = signs.value(Sign::Output) {
+            *self.outputs.entry(output).or_default() += 1;
         }
-        self.seen.insert(id, seen);
+        self.seen.push(SeenAnswer {
+            call: id,
+            accepted: call.timeline.accepted,
+            signs,
+        });
         match self.fate(&call, false) {
             Some(found) => self.put(call, kept, found),
             None => {
@@ -171,7 +197,7 @@ impl<P> ArmLedger<P> {
         let grace = self.grace();
         let carriers = &call.carriers;
         let names = |name: Option<&str>, own: Option<&str>| name.is_none() || name == own;
-        let mut own = numbers.iter().filter_map(|number| self.clients.get(number));
+        let mut own = numbers.iter().filter_map(|number| self.client(*number));
         own.any(|client| {
             client.was_open(call.accepted, grace)
                 && names(carriers.credential.as_deref(), client.credential.as_deref())
@@ -184,7 +210,7 @@ impl<P> ArmLedger<P> {
     pub fn concerned(&self, carriers: &Carriers) -> Option<&[usize]> {
         let by_id = carriers.call_id().and_then(|id| self.by_id.get(id));
         let credential = carriers.credential.as_ref();
-        let by_credential = || credential.and_then(|one| self.by_credential.get(one.as_str()));
+        let by_credential = || credential.and_then(|one| self.by_credential.get(&**one));
         by_id.or_else(by_credential).map(SmallVec::as_slice)
     }
 
@@ -214,15 +240,18 @@ impl<P> ArmLedger<P> {
     pub fn take(&mut self, numbers: &[usize]) -> Vec<(ClientCall, Vec<OwnedCall<P>>)> {
         let mut taken = Vec::with_capacity(numbers.len());
         for number in numbers {
-            let Some(client) = self.clients.remove(number) else {
+            let Some(KnownClient {
+                call: client,
+                mut owned,
+                ..
+            }) = self.clients.remove(number)
+            else {
                 continue;
             };
-            self.untold.remove(number);
             forget(&mut self.by_id, &client.id, *number);
             if let Some(credential) = &client.credential {
                 forget(&mut self.by_credential, credential, *number);
             }
-            let mut owned = self.owned.remove(number).unwrap_or_default();
             owned.sort_by_key(|call| call.record.id);
             if self.past.len() == REMEMBERED {
                 self.past.pop_front();
@@ -231,10 +260,11 @@ impl<P> ArmLedger<P> {
             self.past.push_back(past);
             taken.push((client, owned));
         }
-        if self.seen.len() > 2 * self.clients.len() + 256 || self.clients.is_empty() {
-            let oldest = self.clients.values().map(|client| client.sent).min();
+        if self.seen.len() > self.most_seen || self.clients.is_empty() {
+            let oldest = self.clients.values().map(|client| client.call.sent).min();
             self.seen
-                .retain(|_, (accepted, _)| oldest.is_some_and(|oldest| *accepted >= oldest));
+                .retain(|seen| oldest.is_some_and(|oldest| seen.accepted >= oldest));
+            self.most_seen = 2 * self.seen.len() + FEW_SEEN;
         }
         taken
     }
@@ -281,10 +311,14 @@ impl<P> ArmLedger<P> {
     fn put(&mut self, record: CallRecord, kept: P, found: Found) {
         match found {
             Ok((client, method, confidence)) => {
+                let Some(client) = self.clients.get_mut(&client) else {
+                    // Rules name none that has gone; were it so, the call is counted all the same.
+                    self.unattributed.push((record, Unattributed::Late));
+                    return;
+                };
                 // Most have one, and a record is long.
-                let owned = self.owned.entry(client);
-                let owned = owned.or_insert_with(|| Vec::with_capacity(1));
-                owned.push(OwnedCall {
+                client.owned.reserve_exact(1);
+                client.owned.push(OwnedCall {
                     record,
                     kept,
                     method,
@@ -312,7 +346,11 @@ impl<P> ArmLedger<P> {
         };
         let candidates = rules::candidates(self, named, call, self.grace());
         let is_clear = named.is_some() && candidates.len() <= 1;
-        let is_untold = |number: &usize| self.untold.contains(number);
+        // As the rules would have it, which need not look it up again.
+        if let (Some((_, method)), [only], false) = (named, &*candidates, self.rules.is_exclusive) {
+            return Some(Ok((*only, method, 1.0)));
+        }
+        let is_untold = |number: &usize| !self.clients[number].is_told;
         if !is_last_word && !is_clear && candidates.iter().any(is_untold) {
             return None;
         }
@@ -322,7 +360,7 @@ impl<P> ArmLedger<P> {
 
 impl<P> Book for ArmLedger<P> {
     fn client(&self, number: usize) -> &ClientCall {
-        &self.clients[&number]
+        &self.clients[&number].call
     }
 
     fn with_credential(&self, credential: &str) -> Option<&[usize]> {
@@ -333,18 +371,19 @@ impl<P> Book for ArmLedger<P> {
         self.by_id.get(id).map(SmallVec::as_slice)
     }
 
-    fn open(&self, at: u64, grace: u64) -> Vec<usize> {
+    fn open(&self, at: u64, grace: u64) -> Candidates {
         let open = self.clients.iter();
-        let open = open.filter(|(_, client)| client.was_open(at, grace));
-        let mut open: Vec<usize> = open.map(|(number, _)| *number).collect();
+        let open = open.filter(|(_, client)| client.call.was_open(at, grace));
+        let mut open: Candidates = open.map(|(number, _)| *number).collect();
         open.sort_unstable();
         open
     }
 
     fn likeness_to_others(&self, call: &CallRecord, of: usize, unknown: f64) -> f64 {
-        let example = &self.clients[&of].example;
+        let example = &Book::client(self, of).example;
         let at = call.timeline.accepted;
-        let here = self.clients.values().filter(|client| client.sent <= at);
+        let here = self.clients.values().map(|client| &client.call);
+        let here = here.filter(|client| client.sent <= at);
         let here = here.map(|client| (&client.example, &client.fingerprint));
         let here = here.map(|(example, looks)| (example, looks, unknown));
         let past = self.past.iter().rev().enumerate();
@@ -362,19 +401,17 @@ impl<P> Book for ArmLedger<P> {
 
     fn has_rival(&self, call: &CallRecord, answer: &AnswerIdentity, sign: Sign, of: usize) -> bool {
         if sign == Sign::Output {
-            let output = answer.value(sign).map(hash_of);
+            let output = AnswerSigns::of(answer).value(sign);
             let times = output.and_then(|output| self.outputs.get(&output));
             return times.is_some_and(|times| *times > 1);
         }
-        let got = &self.clients[&of];
-        self.seen.iter().any(|(id, (accepted, other))| {
-            *id != call.id && got.was_open(*accepted, 0) && answer.agrees(other, sign)
+        let got = Book::client(self, of);
+        let own = AnswerSigns::of(answer).value(sign);
+        self.seen.iter().any(|other| {
+            let is_same = own.is_some() && own == other.signs.value(sign);
+            other.call != call.id && is_same && got.was_open(other.accepted, 0)
         })
     }
-}
-
-fn hash_of(text: &str) -> u64 {
-    BuildHasherDefault::<DefaultHasher>::default().hash_one(text)
 }
 
 fn forget(known: &mut ByName, name: &str, number: usize) {

@@ -5,6 +5,8 @@
 //! counts. What begins after the client had its answer is background work of the proxy: it
 //! belongs to the arm, whatever it carries.
 
+use smallvec::SmallVec;
+
 use super::attribute::{AttributionRules, Method, Unattributed};
 use super::client_call::{AnswerIdentity, ClientCall, Sign};
 use super::fingerprint::Fingerprint;
@@ -21,7 +23,7 @@ pub(super) trait Book {
     fn with_id(&self, id: &str) -> Option<&[usize]>;
 
     /// Those that were open at this moment, or had ended no longer ago than the grace.
-    fn open(&self, at: u64, grace: u64) -> Vec<usize>;
+    fn open(&self, at: u64, grace: u64) -> Candidates;
 
     /// How like the newest text of any other example's client call this one is, from 0 to 1, as
     /// far as they were sent before it. Those that have ended count too: proxies go on working,
@@ -41,6 +43,9 @@ const CLEARLY: f64 = 0.15;
 
 /// The client call, what told it, and how surely.
 pub(super) type Found = Result<(usize, Method, f64), Unattributed>;
+
+/// Client calls that may have caused another; of a call that names its own there is one.
+pub(super) type Candidates = SmallVec<[usize; 4]>;
 
 /// The client calls that the carriers of a call name, and which carrier did; none where it
 /// carries nothing that is known.
@@ -92,7 +97,7 @@ pub(super) fn candidates(
     named: Named<'_>,
     call: &CallRecord,
     grace: u64,
-) -> Vec<usize> {
+) -> Candidates {
     let accepted = call.timeline.accepted;
     match named {
         Some((named, _)) => {
@@ -175,7 +180,7 @@ pub(super) fn likeness_of(call: &CallRecord, fingerprint: &Fingerprint) -> f64 {
 fn by_single_flight(
     rules: &AttributionRules,
     open: &[usize],
-    just_ended: impl FnOnce() -> Vec<usize>,
+    just_ended: impl FnOnce() -> Candidates,
 ) -> Option<(usize, Method, f64)> {
     if !rules.is_exclusive {
         return None;

@@ -76,8 +76,7 @@ impl ClientReply {
     }
 
     pub(super) fn is_stream(&self) -> bool {
-        self.header("content-type")
-            .is_some_and(|kind| kind.starts_with("text/event-stream"))
+        self.headers.is_stream()
     }
 
     pub(super) fn is_success(&self) -> bool {

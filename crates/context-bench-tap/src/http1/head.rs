@@ -19,7 +19,7 @@ pub(crate) enum HeadError {
 }
 
 /// The first line and headers of a request.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct RequestHead {
     pub(crate) method: String,
     /// As it was sent: a path, an absolute URL, `host:port` or `*`.
@@ -131,10 +131,9 @@ fn complete(parsed: httparse::Result<usize>, bytes: &[u8]) -> Result<Option<usiz
 }
 
 fn owned(headers: &[httparse::Header<'_>]) -> Headers {
-    let bytes = headers
-        .iter()
-        .map(|one| one.name.len().max(one.value.len()));
-    let mut owned = Headers::with_room(headers.len(), 2 * bytes.sum::<usize>());
+    let names = headers.iter().map(|one| one.name.len()).sum();
+    let values = headers.iter().map(|one| one.value.len()).sum();
+    let mut owned = Headers::with_room(headers.len(), names, values);
     for header in headers {
         owned.push(header.name, header.value);
     }

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use smallvec::SmallVec;
 
 /// One header line as it was received.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -37,6 +38,9 @@ fn is_comma(byte: &u8) -> bool {
     *byte == b','
 }
 
+/// Ends of so many headers need no memory of their own.
+const FEW: usize = 8;
+
 /// The headers of a message in their order; the same name may occur again.
 ///
 /// All names stand in one piece of memory and all values in another: a call has some twenty
@@ -46,16 +50,16 @@ pub struct Headers {
     names: String,
     values: Vec<u8>,
     /// Where the name and the value of each end.
-    ends: Vec<(u32, u32)>,
+    ends: SmallVec<[(u32, u32); FEW]>,
 }
 
 impl Headers {
-    /// None yet, with room for so many of so many bytes.
-    pub(crate) fn with_room(lines: usize, bytes: usize) -> Self {
+    /// None yet, with room for so many lines and so many bytes of names and values.
+    pub(crate) fn with_room(lines: usize, names: usize, values: usize) -> Self {
         Self {
-            names: String::with_capacity(bytes / 2),
-            values: Vec::with_capacity(bytes / 2),
-            ends: Vec::with_capacity(lines),
+            names: String::with_capacity(names),
+            values: Vec::with_capacity(values),
+            ends: SmallVec::with_capacity(lines),
         }
     }
 
@@ -156,7 +160,7 @@ impl<N: AsRef<str>, V: AsRef<[u8]>> FromIterator<(N, V)> for Headers {
         const USUAL: usize = 32;
         let lines = lines.into_iter();
         let least = lines.size_hint().0;
-        let mut headers = Self::with_room(least, 2 * USUAL * least);
+        let mut headers = Self::with_room(least, USUAL * least, USUAL * least);
         for (name, value) in lines {
             headers.push(name.as_ref(), value.as_ref());
         }

@@ -1,6 +1,7 @@
 //! [`CallRecord`]: one call that passed the tap.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +17,7 @@ pub struct CallRecord {
     /// Its number in the order of arrival, from 0.
     pub id: u64,
     /// The arm that it belongs to, from the path `/a/ARM/…`.
-    pub arm: Option<String>,
+    pub arm: Option<Arc<str>>,
     /// The connection that it came on; calls of one connection share the number.
     pub connection: u64,
     /// When it was accepted, in milliseconds since 1970.
@@ -107,9 +108,9 @@ pub struct RequestRecord {
     pub method: String,
     /// The path without the prefix of the arm.
     pub path: String,
-    /// What followed `?`, without secrets.
+    /// What followed `?`; without secrets where it is written down.
     pub query: String,
-    /// The headers in their order and spelling, without secrets.
+    /// The headers in their order and spelling; without secrets where they are written down.
     pub headers: Headers,
     /// The body as it was on the wire.
     pub body: BodyRef,
@@ -120,7 +121,7 @@ pub struct RequestRecord {
 pub struct ResponseRecord {
     /// The status.
     pub status: u16,
-    /// The headers in their order and spelling, without secrets.
+    /// The headers in their order and spelling; without secrets where they are written down.
     pub headers: Headers,
     /// The body as it was on the wire, without the sizes of chunks.
     pub body: BodyRef,
@@ -189,11 +190,11 @@ pub enum Stored {
 #[serde(default)]
 pub struct Carriers {
     /// The id in a synthetic credential.
-    pub credential: Option<String>,
+    pub credential: Option<Arc<str>>,
     /// The value of `x-cb-call`.
-    pub header: Option<String>,
+    pub header: Option<Arc<str>>,
     /// The value of `?cb=`.
-    pub query: Option<String>,
+    pub query: Option<Arc<str>>,
     /// `x-stainless-retry-count`, where it is not 0: an official client that asks again.
     pub retry_count: Option<u32>,
 }
@@ -202,7 +203,9 @@ impl Carriers {
     /// The same without secrets: a client may put anything there.
     pub(crate) fn scrubbed(mut self, scrubber: &Scrubber) -> Self {
         for text in [&mut self.header, &mut self.query].into_iter().flatten() {
-            scrubber.clean(text);
+            if let Cow::Owned(scrubbed) = scrubber.bytes(text.as_bytes()) {
+                *text = String::from_utf8_lossy(&scrubbed).into();
+            }
         }
         self
     }

@@ -1,19 +1,19 @@
 //! [`CallsInFlight`]: calls that have begun and are not recorded yet. Who wants to know
 //! everything about a moment waits until none of those before it is left.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::call::Carriers;
+use crate::text_hash::text_hash;
 
 /// A call that has begun and is not recorded yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallInFlight {
     /// The arm that it belongs to.
-    pub arm: Option<String>,
+    pub arm: Option<Arc<str>>,
     /// When its first byte was there, on the clock of the tap.
     pub accepted: u64,
     /// What may tell whose call it is.
@@ -28,8 +28,8 @@ pub struct CallsInFlight(Mutex<Calls>);
 struct Calls {
     /// Those that name a client call, by a hash of its id: with many in flight, each row would
     /// look at all of them. Two ids with the same hash do no harm, since who looks compares them.
-    named: HashMap<u64, SmallVec<[(u64, CallInFlight); 1]>>,
-    others: HashMap<u64, CallInFlight>,
+    named: FxHashMap<u64, SmallVec<[(u64, CallInFlight); 1]>>,
+    others: FxHashMap<u64, CallInFlight>,
 }
 
 /// Where a call that is in flight is found.
@@ -37,10 +37,6 @@ struct Calls {
 pub(crate) struct InFlightKey {
     number: u64,
     name: Option<u64>,
-}
-
-fn hash_of(id: &str) -> u64 {
-    BuildHasherDefault::<DefaultHasher>::default().hash_one(id)
 }
 
 impl CallsInFlight {
@@ -53,14 +49,14 @@ impl CallsInFlight {
         let calls = self.calls();
         calls.others.values().any(&mut holds)
             || ids.any(|id| {
-                let named = calls.named.get(&hash_of(id)).into_iter().flatten();
+                let named = calls.named.get(&text_hash(id)).into_iter().flatten();
                 named.map(|(_, call)| call).any(&mut holds)
             })
     }
 
     /// A call begins; `recorded` ends it.
     pub(crate) fn began(&self, number: u64, call: CallInFlight) -> InFlightKey {
-        let name = call.carriers.call_id().map(hash_of);
+        let name = call.carriers.call_id().map(text_hash);
         let mut calls = self.calls();
         match name {
             Some(name) => calls.named.entry(name).or_default().push((number, call)),
@@ -102,7 +98,7 @@ mod tests {
             arm: None,
             accepted,
             carriers: Carriers {
-                header: header.map(str::to_owned),
+                header: header.map(Arc::from),
                 ..Carriers::default()
             },
         };

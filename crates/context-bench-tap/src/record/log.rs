@@ -178,18 +178,9 @@ impl LogWriter {
         bodies: CallBodies,
         new: &mut Vec<String>,
     ) -> io::Result<()> {
-        let response = call.response.as_ref().map(|response| &response.body);
-        let pairs = [
-            (Some(&call.request.body), bodies.request),
-            (response, bodies.response),
-        ];
-        for (refers, body) in pairs {
-            let digest = refers.and_then(|refers| refers.digest.as_ref());
-            let (Some(digest), Some(body)) = (digest, body) else {
-                continue;
-            };
-            if self.written.insert(digest.clone()) {
-                new.push(digest.clone());
+        for (digest, body) in bodies.by_digest(call) {
+            if self.written.insert(digest.to_owned()) {
+                new.push(digest.to_owned());
                 self.body(digest, body)?;
             }
         }

@@ -31,10 +31,9 @@ const READ_LIMIT: usize = 32 * 1024 * 1024;
 pub(crate) struct BegunCall {
     pub(crate) id: u64,
     pub(crate) in_flight: InFlightKey,
-    pub(crate) arm: Option<String>,
+    pub(crate) arm: Option<Arc<str>>,
     pub(crate) connection: u64,
     pub(crate) started_at_ms: u64,
-    pub(crate) head: RequestHead,
     pub(crate) path: String,
     pub(crate) query: String,
     pub(crate) route: Route,
@@ -45,7 +44,8 @@ pub(crate) struct BegunCall {
 /// A call that has ended, as the relay hands it over.
 #[derive(Debug)]
 pub(crate) struct FinishedCall {
-    pub(crate) begun: Box<BegunCall>,
+    pub(crate) begun: BegunCall,
+    pub(crate) head: RequestHead,
     pub(crate) body: RecordedBody,
     pub(crate) answer: Option<FinishedAnswer>,
     pub(crate) timeline: Timeline,
@@ -72,7 +72,7 @@ impl FinishedCall {
             let frames = answer.frames.len() * size_of::<Frame>();
             answer.head.headers.bytes() + answer.body.weight() + frames
         });
-        LEAST + self.begun.head.headers.bytes() + self.body.weight() + answer
+        LEAST + self.head.headers.bytes() + self.body.weight() + answer
     }
 }
 
@@ -201,14 +201,15 @@ fn record(
     scrubber: &Scrubber,
     writes_down: bool,
 ) -> (CallRecord, CallBodies) {
-    let begun = *finished.begun;
+    let begun = finished.begun;
+    let head = finished.head;
     let headers = |headers: Headers| match writes_down {
         true => scrubber.headers(&headers),
         false => headers,
     };
     let route = &begun.route;
     let mut bodies = CallBodies::default();
-    let encodings = begun.head.headers.words("content-encoding");
+    let encodings = head.headers.words("content-encoding");
     // What a request says helps to tell whose it is, where its carriers do not.
     let is_read = writes_down || begun.carriers.call_id().is_none();
     let mut asked = None;
@@ -217,9 +218,9 @@ fn record(
         asked = request.map(|request| RequestSummary::of(&request).scrubbed(scrubber));
     };
     let read: Option<Read<'_>> = if is_read { Some(&mut read) } else { None };
-    let request;
     let written = writes_down.then_some(scrubber);
-    (request, bodies.request) = open(finished.body, &encodings, written, read);
+    let (request, kept) = open(finished.body, &encodings, written, read);
+    bodies.request = kept;
     let mut timeline = finished.timeline;
     let sent = timeline
         .request_sent
@@ -232,25 +233,26 @@ fn record(
         let shown = is_stream.then(|| shown_frames(&answer, &encodings));
         let shown = shown.flatten();
         let mut read = |body: &[u8]| {
-            let mut reader = ReplyReader::new(route.format, begun.shape);
+            let reader = ReplyReader::new(route.format, begun.shape);
+            // As the provider spelled it, usage is for who writes it down.
+            let mut reader = match writes_down {
+                true => reader,
+                false => reader.without_raw_usage(),
+            };
             if is_stream {
                 read_stream(body, shown.as_deref(), &mut reader, &mut timeline);
             } else {
                 reader.whole(body);
             }
-            let mut reply = reader.finish();
-            // As the provider spelled it, it is for who writes it down.
-            if let Some(usage) = reply.usage.as_mut().filter(|_| !writes_down) {
-                usage.raw = serde_json::Value::Null;
-            }
+            let reply = reader.finish();
             if !is_stream && reply.has_output() {
                 timeline.first_output = timeline.last_byte;
             }
             answered = Some(ReplySummary::of(&reply).scrubbed(scrubber));
             bodies.said = Some(reply);
         };
-        let body;
-        (body, bodies.response) = open(answer.body, &encodings, written, Some(&mut read));
+        let (body, kept) = open(answer.body, &encodings, written, Some(&mut read));
+        bodies.response = kept;
         for frame in &mut answer.frames {
             frame.2 = frame.2.saturating_sub(sent);
         }
@@ -270,7 +272,7 @@ fn record(
         purpose: route.purpose,
         format: route.format,
         request: RequestRecord {
-            method: begun.head.method,
+            method: head.method,
             path: match writes_down {
                 true => scrubber.text(&begun.path),
                 false => begun.path,
@@ -279,7 +281,7 @@ fn record(
                 true => scrubber.query(&begun.query),
                 false => begun.query,
             },
-            headers: headers(begun.head.headers),
+            headers: headers(head.headers),
             body: request,
         },
         response,

@@ -45,6 +45,20 @@ pub struct CallBodies {
     pub said: Option<WireReply>,
 }
 
+impl CallBodies {
+    /// Those that a record names, by their digests.
+    pub(super) fn by_digest(self, call: &CallRecord) -> impl Iterator<Item = (&str, StoredBody)> {
+        let response = call.response.as_ref().map(|response| &response.body);
+        let pairs = [
+            (Some(&call.request.body), self.request),
+            (response, self.response),
+        ];
+        pairs
+            .into_iter()
+            .filter_map(|(refers, body)| Some((refers?.digest.as_deref()?, body?)))
+    }
+}
+
 /// A body that was kept.
 #[derive(Debug)]
 pub enum StoredBody {
@@ -84,16 +98,7 @@ impl MemorySink {
 
 impl CallSink for MemorySink {
     fn call(&mut self, call: CallRecord, bodies: CallBodies) -> std::io::Result<()> {
-        let response = call.response.as_ref().map(|response| &response.body);
-        let pairs = [
-            (Some(&call.request.body), bodies.request),
-            (response, bodies.response),
-        ];
-        for (refers, body) in pairs {
-            let digest = refers.and_then(|refers| refers.digest.clone());
-            let (Some(digest), Some(body)) = (digest, body) else {
-                continue;
-            };
+        for (digest, body) in bodies.by_digest(&call) {
             let bytes = match body {
                 StoredBody::Bytes(bytes) => bytes,
                 StoredBody::File(mut file) => {
@@ -102,7 +107,7 @@ impl CallSink for MemorySink {
                     bytes
                 }
             };
-            self.kept().bodies.insert(digest, bytes);
+            self.kept().bodies.insert(digest.to_owned(), bytes);
         }
         self.kept().calls.push(call);
         Ok(())

@@ -152,7 +152,7 @@ impl Connection {
             accepted,
             shape,
         );
-        let head = call.head();
+        let head = &call.head;
         if head.method == "CONNECT" {
             call.refuse(None, "the tap has no certificate for this host");
             let message = "this is a tap, not a tunnel: it has no certificate for other hosts";

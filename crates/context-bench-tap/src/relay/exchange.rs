@@ -22,7 +22,7 @@ use crate::record::EndState;
 const AHEAD: usize = 256 * 1024;
 
 /// Memory for a longer request is given back.
-const MOST_SPARE: usize = 256 * 1024;
+const MOST_SPARE: usize = 2 * READ_SIZE;
 
 /// What becomes of the connection after a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,7 +77,7 @@ pub(crate) async fn exchange(
     };
     surplus.drain(..used);
     connection.surplus = surplus;
-    let expects = call.head().headers.says("expect", "100-continue");
+    let expects = call.head.headers.says("expect", "100-continue");
     if expects && !request.progress.is_done() {
         let greeted = connection
             .client
@@ -356,7 +356,7 @@ async fn relay(
     call: &OpenCall,
     is_refused: &AtomicBool,
 ) -> Answered {
-    let request = call.head();
+    let request = &call.head;
     bytes.clear();
     let mut seen = 0;
     let head = loop {

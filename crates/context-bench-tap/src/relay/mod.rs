@@ -9,6 +9,7 @@ mod rewrite;
 mod settings;
 mod tap;
 mod target;
+mod threads;
 mod upstream;
 
 pub use settings::{Credential, TapEncoding, TapSettings, Upstream, Vendor};

@@ -19,15 +19,16 @@ const MAX_FRAMES: usize = 65_536;
 /// A call while it is relayed.
 #[derive(Debug)]
 pub(crate) struct OpenCall {
-    /// None once it has been handed over.
-    begun: Option<Box<BegunCall>>,
-    state: Mutex<State>,
+    /// What was asked for.
+    pub(crate) head: RequestHead,
+    /// None once it has been handed over. Both directions have a part in it.
+    state: Mutex<Option<State>>,
     shared: Arc<Shared>,
 }
 
-/// What changes while it is relayed: both directions have a part in it.
 #[derive(Debug)]
 struct State {
+    begun: BegunCall,
     request: BodyRecorder,
     answer: Option<Answer>,
     timeline: Timeline,
@@ -67,7 +68,6 @@ impl OpenCall {
             arm: target.arm,
             connection,
             started_at_ms: now.map_or(0, |now| now.as_millis() as u64),
-            head,
             path: target.path,
             query: target.query,
             route,
@@ -75,6 +75,7 @@ impl OpenCall {
             shape,
         };
         let state = State {
+            begun,
             request: BodyRecorder::new(&shared.budget, is_encoded),
             answer: None,
             timeline: Timeline {
@@ -83,58 +84,54 @@ impl OpenCall {
             },
         };
         Self {
-            begun: Some(Box::new(begun)),
-            state: Mutex::new(state),
+            head,
+            state: Mutex::new(Some(state)),
             shared: Arc::clone(shared),
         }
     }
 
-    /// What was asked for.
-    pub(crate) fn head(&self) -> &RequestHead {
-        match &self.begun {
-            Some(begun) => &begun.head,
-            // It is only empty once the call has been given away.
-            None => unreachable!("a call that has ended is asked for its head"),
-        }
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, Option<State>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Sets a stamp to now.
     pub(crate) fn stamp(&self, set: impl FnOnce(&mut Timeline, u64)) {
         let now = self.now();
-        set(&mut self.state().timeline, now);
+        if let Some(state) = self.state().as_mut() {
+            set(&mut state.timeline, now);
+        }
     }
 
     /// A piece of the body of the request has arrived.
     pub(crate) fn request_piece(&self, bytes: &[u8]) {
-        self.state().request.feed(bytes, &self.shared.scrubber);
+        if let Some(state) = self.state().as_mut() {
+            state.request.feed(bytes, &self.shared.scrubber);
+        }
     }
 
     /// The head of the answer has arrived.
     pub(crate) fn answer(&self, head: ResponseHead) {
         let is_encoded = is_encoded(&head.headers);
         let now = self.now();
-        let mut state = self.state();
-        state.timeline.response_head = Some(now);
-        state.answer = Some(Answer {
-            head,
-            body: BodyRecorder::new(&self.shared.budget, is_encoded),
-            frames: Vec::new(),
-            frames_left_out: 0,
-        });
+        if let Some(state) = self.state().as_mut() {
+            state.timeline.response_head = Some(now);
+            state.answer = Some(Answer {
+                head,
+                body: BodyRecorder::new(&self.shared.budget, is_encoded),
+                frames: Vec::new(),
+                frames_left_out: 0,
+            });
+        }
     }
 
     /// Pieces of the body of the answer arrived at this moment.
     pub(crate) fn answer_pieces(&self, pieces: &[&[u8]], at: u64) {
         let mut state = self.state();
-        let State {
+        let Some(State {
             answer: Some(answer),
             timeline,
             ..
-        } = &mut *state
+        }) = &mut *state
         else {
             return;
         };
@@ -158,8 +155,8 @@ impl OpenCall {
 
     /// The call is one that the tap does not relay.
     pub(crate) fn refuse(mut self, purpose: Option<Purpose>, problem: &str) {
-        if let (Some(begun), Some(purpose)) = (&mut self.begun, purpose) {
-            begun.route.purpose = purpose;
+        if let (Some(state), Some(purpose)) = (self.state().as_mut(), purpose) {
+            state.begun.route.purpose = purpose;
         }
         self.close(EndState::Refused, Some(problem.to_owned()));
     }
@@ -170,11 +167,11 @@ impl OpenCall {
     }
 
     fn close(&mut self, end: EndState, problem: Option<String>) {
-        let Some(begun) = self.begun.take() else {
+        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let Some(state) = state.take() else {
             return;
         };
-        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let answer = state.answer.take().map(|answer| FinishedAnswer {
+        let answer = state.answer.map(|answer| FinishedAnswer {
             head: answer.head,
             body: answer.body.finish(),
             frames: answer.frames,
@@ -187,10 +184,10 @@ impl OpenCall {
             EndState::Complete if is_bad => EndState::BadStatus,
             end => end,
         };
-        let request = BodyRecorder::new(&self.shared.budget, false);
         self.shared.queue.send(FinishedCall {
-            begun,
-            body: std::mem::replace(&mut state.request, request).finish(),
+            begun: state.begun,
+            head: std::mem::take(&mut self.head),
+            body: state.request.finish(),
             answer,
             timeline: state.timeline,
             end,
@@ -209,12 +206,6 @@ impl Drop for OpenCall {
 }
 
 fn is_encoded(headers: &Headers) -> bool {
-    let mut encodings = headers.all("content-encoding");
-    encodings.any(|header| {
-        let mut words = header.value.split(|byte| *byte == b',');
-        words.any(|word| {
-            let word = word.trim_ascii();
-            !word.is_empty() && !word.eq_ignore_ascii_case(b"identity")
-        })
-    })
+    let encodings = headers.words("content-encoding");
+    encodings.iter().any(|encoding| encoding != "identity")
 }

@@ -1,8 +1,8 @@
 //! What the tap changes in heads: headers of one connection, the host, the key, the encoding
 //! that is asked for. Everything else keeps its spelling, place and repeats.
 
-use std::borrow::Cow;
 use std::io::Write as _;
+use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -124,13 +124,13 @@ pub(crate) fn carriers(head: &RequestHead, target: &Target) -> Carriers {
     let retry_count = head.headers.text("x-stainless-retry-count");
     let retry_count = retry_count.and_then(|count| count.trim().parse().ok());
     Carriers {
-        credential: credential.or_else(in_query).map(str::to_owned),
+        credential: credential.or_else(in_query).map(Arc::from),
         header: head
             .headers
             .text(CALL_HEADER)
             .filter(|id| !id.is_empty())
-            .map(Cow::into_owned),
-        query: target.parameter("cb").map(str::to_owned),
+            .map(Arc::from),
+        query: target.parameter("cb").map(Arc::from),
         retry_count: retry_count.filter(|count| *count > 0),
     }
 }
@@ -138,11 +138,7 @@ pub(crate) fn carriers(head: &RequestHead, target: &Target) -> Carriers {
 /// Shows the keys that a request brings along, which must not reach a file. Ours open nothing,
 /// and every call has another.
 pub(crate) fn keys_in(head: &RequestHead, target: &Target, mut learn: impl FnMut(&str)) {
-    let mut learn = |key: &str| {
-        if SyntheticCredential::id_in(key).is_none() {
-            learn(key);
-        }
-    };
+    let is_ours = |key: &str| SyntheticCredential::id_in(key).is_some();
     let is_key = |header: &Header<'_>| {
         let mut names = KEY_HEADERS.iter().chain(&["proxy-authorization"]);
         names.any(|name| header.is(name))
@@ -151,23 +147,26 @@ pub(crate) fn keys_in(head: &RequestHead, target: &Target, mut learn: impl FnMut
         if is_key(&header) {
             let value = header.text();
             let key = value.rsplit(' ').next().unwrap_or_default();
-            if SyntheticCredential::id_in(key).is_some() {
+            if is_ours(key) {
                 continue;
             }
             learn(key);
             // `Basic` hides a user and a password, which others may repeat in the clear.
             let decoded = STANDARD.decode(key).ok();
             let decoded = decoded.and_then(|bytes| String::from_utf8(bytes).ok());
-            if let Some((_, password)) = decoded.as_deref().and_then(|text| text.split_once(':')) {
+            if let Some((_, password)) = decoded.as_deref().and_then(|text| text.split_once(':'))
+                && !is_ours(password)
+            {
                 learn(password);
             }
         } else if header.is("cookie") {
             let cookies = header.text();
             let values = cookies.split(';').filter_map(|one| one.split_once('='));
-            values.for_each(|(_, value)| learn(value.trim()));
+            let values = values.map(|(_, value)| value.trim());
+            values.filter(|value| !is_ours(value)).for_each(&mut learn);
         }
     }
-    if let Some(key) = target.parameter("key") {
+    if let Some(key) = target.parameter("key").filter(|key| !is_ours(key)) {
         learn(key);
     }
 }

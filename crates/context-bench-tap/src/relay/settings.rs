@@ -154,6 +154,8 @@ pub struct TapSettings {
     pub body_memory: usize,
     /// Further secrets that must not reach a file.
     pub secrets: Vec<Credential>,
+    /// On how many threads of its own it relays; 0 for those of the runtime that it is started on.
+    pub threads: usize,
 }
 
 impl TapSettings {
@@ -169,6 +171,7 @@ impl TapSettings {
             grace: Duration::from_secs(5),
             body_memory: 128 * 1024 * 1024,
             secrets: Vec::new(),
+            threads: 0,
         }
     }
 

@@ -7,12 +7,14 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use context_bench_error::Hint;
-use tokio::net::{TcpListener, TcpSocket};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
 use super::connection::Connection;
 use super::settings::{TapSettings, Upstream};
+use super::threads::RelayThreads;
 use super::upstream::{Address, AddressError};
 use crate::record::{
     BodyBudget, CallSink, CallsInFlight, Recorder, RecorderQueue, Scrubber, TapClock,
@@ -45,6 +47,7 @@ pub struct Tap {
     shared: Arc<Shared>,
     stop: watch::Sender<bool>,
     accepting: Abort,
+    threads: RelayThreads,
     recorder: Recorder,
 }
 
@@ -75,6 +78,9 @@ pub enum TapError {
     /// There is no thread for the recorder.
     #[error("cannot start the recorder: {0}")]
     Recorder(io::Error),
+    /// There is no thread to relay on.
+    #[error("cannot start its threads: {0}")]
+    Threads(io::Error),
 }
 
 impl Hint for TapError {
@@ -82,7 +88,7 @@ impl Hint for TapError {
         match self {
             Self::Listen { .. } => Some("port 0 takes a free one".to_owned()),
             Self::Upstream(_) => Some("write `https://HOST` or `http://HOST:PORT`".to_owned()),
-            Self::Recorder(_) => None,
+            Self::Recorder(_) | Self::Threads(_) => None,
         }
     }
 }
@@ -136,6 +142,7 @@ impl Tap {
         let recorder =
             Recorder::start(sink, Arc::clone(&scrubber), waiting, Arc::clone(&in_flight));
         let recorder = recorder.map_err(TapError::Recorder)?;
+        let threads = RelayThreads::start(settings.threads).map_err(TapError::Threads)?;
         let shared = Arc::new(Shared {
             upstreams,
             scrubber,
@@ -147,12 +154,14 @@ impl Tap {
             settings,
         });
         let (stop, stopping) = watch::channel(false);
-        let accepting = tokio::spawn(accept(listener, Arc::clone(&shared), stopping));
+        let runtimes = threads.runtimes();
+        let accepting = tokio::spawn(accept(listener, Arc::clone(&shared), runtimes, stopping));
         Ok(Self {
             address,
             shared,
             stop,
             accepting: Abort(accepting),
+            threads,
             recorder,
         })
     }
@@ -204,6 +213,7 @@ impl Tap {
             shared,
             stop,
             mut accepting,
+            threads,
             recorder,
             ..
         } = self;
@@ -220,6 +230,8 @@ impl Tap {
         let calls = shared.calls.load(Relaxed);
         let held_back = shared.queue.held_back();
         drop(shared);
+        // What is left of connections ends with them.
+        drop(threads);
         let outcome = tokio::task::spawn_blocking(move || recorder.finish()).await;
         let outcome = outcome.unwrap_or_default();
         TapReport {
@@ -245,9 +257,16 @@ fn listener(address: SocketAddr) -> io::Result<TcpListener> {
     socket.listen(4096)
 }
 
-async fn accept(listener: TcpListener, shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
+/// Takes connections and deals them out to the runtimes in turn; without any they stay here.
+async fn accept(
+    listener: TcpListener,
+    shared: Arc<Shared>,
+    runtimes: Vec<Handle>,
+    mut stop: watch::Receiver<bool>,
+) {
     let mut connections = JoinSet::new();
     let mut number = 0;
+    let mut turns = runtimes.iter().cycle();
     let connection_stop = stop.clone();
     loop {
         let accepted = tokio::select! {
@@ -263,8 +282,25 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>, mut stop: watch::Rec
         };
         // Fails only on a dead socket, which the first read will notice.
         let _ = client.set_nodelay(true);
-        let connection = Connection::new(client, number, Arc::clone(&shared));
-        connections.spawn(connection.serve(connection_stop.clone()));
+        let (shared, stop) = (Arc::clone(&shared), connection_stop.clone());
+        match turns.next() {
+            None => {
+                connections.spawn(Connection::new(client, number, shared).serve(stop));
+            }
+            Some(runtime) => {
+                let Ok(client) = client.into_std() else {
+                    continue;
+                };
+                let serve = async move {
+                    // Here it belongs to the runtime that serves it. It cannot where the process
+                    // has no room for more open files, and then it closes.
+                    if let Ok(client) = TcpStream::from_std(client) {
+                        Connection::new(client, number, shared).serve(stop).await;
+                    }
+                };
+                connections.spawn_on(serve, runtime);
+            }
+        }
         number += 1;
     }
     drop(listener);

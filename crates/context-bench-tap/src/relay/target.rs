@@ -1,5 +1,7 @@
 //! Where a request is for: its arm, its path, its query, and the same at an upstream.
 
+use std::sync::Arc;
+
 use url::Url;
 
 use crate::http1::RequestHead;
@@ -7,7 +9,7 @@ use crate::http1::RequestHead;
 /// The target of a request, taken apart.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Target {
-    pub(crate) arm: Option<String>,
+    pub(crate) arm: Option<Arc<str>>,
     /// Without the prefix of the arm; always begins with `/`, but for `CONNECT`.
     pub(crate) path: String,
     /// Without `?`.
@@ -25,7 +27,7 @@ impl Target {
         let target = origin_form(&head.target);
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         let (arm, path) = match arm_of(path) {
-            Some((arm, rest)) => (Some(arm.to_owned()), rest),
+            Some((arm, rest)) => (Some(Arc::from(arm)), rest),
             None => (None, path),
         };
         let path = match path.is_empty() {
@@ -66,9 +68,6 @@ impl Target {
             })
             .collect();
         let mut out = joined(base.path(), &self.path);
-        if self.query.is_empty() {
-            return out;
-        }
         // An empty query stays one.
         if !pairs.is_empty() {
             out.push('?');

@@ -7,14 +7,14 @@ use std::fmt;
 
 use serde::Deserialize;
 use serde::de::{Error as _, IgnoredAny, MapAccess, Visitor};
-use serde_json::{Map, Value};
+use serde_json::Map;
 
 use super::message::Message;
 use super::openai_chat::plain;
 use super::reply::WireReply;
 use super::request::WireRequest;
 use super::route::WireFormat;
-use super::usage::{Usage, UsageShape};
+use super::usage::{OpenaiUsage, Usage, UsageShape};
 
 /// Reads a body if it is one of the usual ones.
 fn usual<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Option<T> {
@@ -24,15 +24,16 @@ fn usual<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Option<T> {
     (!is_spelled_out).then(|| serde_json::from_str(text).ok())?
 }
 
+/// An answer, with its usage as it is wanted.
 #[derive(Deserialize)]
-struct UsualReply {
+struct UsualReply<U> {
     id: Option<String>,
     model: Option<String>,
     service_tier: Option<String>,
     system_fingerprint: Option<String>,
     error: Option<IgnoredAny>,
     choices: Vec<UsualChoice>,
-    usage: Option<Value>,
+    usage: Option<U>,
 }
 
 #[derive(Deserialize)]
@@ -53,7 +54,24 @@ struct UsualAnswer {
 
 /// Takes a whole answer, if it is a usual one.
 pub(super) fn reply(body: &[u8], shape: UsageShape, reply: &mut WireReply) -> Option<()> {
-    let read: UsualReply = usual(body).filter(|read: &UsualReply| read.error.is_none())?;
+    let usage = members(body, reply)?;
+    reply.usage = usage.and_then(|raw| Usage::taken(shape, raw));
+    Some(())
+}
+
+/// The same without the words that the provider says its usage in.
+pub(super) fn counted_reply(body: &[u8], shape: UsageShape, reply: &mut WireReply) -> Option<()> {
+    if shape != UsageShape::Openai {
+        return self::reply(body, shape, reply);
+    }
+    let usage: Option<OpenaiUsage> = members(body, reply)?;
+    reply.usage = usage.and_then(|usage| usage.counts());
+    Some(())
+}
+
+/// Takes all of an answer but its usage, which is returned.
+fn members<'a, U: Deserialize<'a>>(body: &'a [u8], reply: &mut WireReply) -> Option<Option<U>> {
+    let read: UsualReply<U> = usual(body).filter(|read: &UsualReply<U>| read.error.is_none())?;
     reply.id = read.id;
     reply.model = read.model;
     reply.service_tier = read.service_tier;
@@ -70,8 +88,7 @@ pub(super) fn reply(body: &[u8], shape: UsageShape, reply: &mut WireReply) -> Op
         out.finish = choice.finish_reason;
         out.tool_calls = message.tool_calls.map(|_| Vec::new()).unwrap_or_default();
     }
-    reply.usage = read.usage.and_then(|raw| Usage::taken(shape, raw));
-    Some(())
+    Some(read.usage)
 }
 
 #[derive(Deserialize)]
@@ -144,11 +161,13 @@ pub(super) fn request(body: &[u8]) -> Option<WireRequest> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
     use crate::wire::{Route, openai_chat};
 
     /// Bodies and whether they are usual ones.
-    const REPLIES: [(&str, bool); 17] = [
+    const REPLIES: [(&str, bool); 19] = [
         (
             r#"{"id":"a","object":"x","model":"m","service_tier":"s","system_fingerprint":"f",
             "choices":[{"index":0,"message":{"role":"assistant","content":"hi \"you\""},
@@ -162,6 +181,16 @@ mod tests {
             true,
         ),
         (r#"{"choices":[],"usage":null,"error":null}"#, true),
+        (
+            r#"{"choices":[],"usage":{"input_tokens":9,"prompt_tokens":null,"output_tokens":4,
+            "input_tokens_details":{"cached_tokens":2,"cache_write_tokens":1,"audio_tokens":0},
+            "output_tokens_details":{"reasoning_tokens":3},"total_tokens":13}}"#,
+            true,
+        ),
+        (
+            r#"{"choices":[],"usage":{"prompt_tokens":9.0,"completion_tokens":"4"}}"#,
+            true,
+        ),
         (
             r#"{"choices":[{"index":5000,"message":{}}],"usage":5}"#,
             true,
@@ -202,8 +231,15 @@ mod tests {
                 openai_chat::reply(&value, UsageShape::Openai, &mut long);
                 assert_eq!(short, long, "{body}");
             }
+            let mut counted = WireReply::default();
+            if counted_reply(body.as_bytes(), UsageShape::Openai, &mut counted).is_some() {
+                if let Some(usage) = &mut short.usage {
+                    usage.raw = Value::Null;
+                }
+                assert_eq!(counted, short, "{body}");
+            }
         }
-        assert!(usual::<UsualReply>(b"{\"x\":\"\xff\",\"choices\":[]}").is_none());
+        assert!(usual::<UsualReply<Value>>(b"{\"x\":\"\xff\",\"choices\":[]}").is_none());
     }
 
     #[test]

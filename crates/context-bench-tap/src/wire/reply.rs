@@ -118,6 +118,7 @@ impl WireReply {
 pub struct ReplyReader {
     format: WireFormat,
     shape: UsageShape,
+    keeps_raw_usage: bool,
     reply: WireReply,
     anthropic: anthropic_messages::StreamState,
 }
@@ -129,9 +130,18 @@ impl ReplyReader {
         Self {
             format,
             shape: shape.unwrap_or_else(|| UsageShape::of(format)),
+            keeps_raw_usage: true,
             reply: WireReply::default(),
             anthropic: anthropic_messages::StreamState::default(),
         }
+    }
+
+    /// The same for somebody who needs what the provider counts and not the words that it says it
+    /// in.
+    #[must_use]
+    pub fn without_raw_usage(mut self) -> Self {
+        self.keeps_raw_usage = false;
+        self
     }
 
     /// Takes the next event of a stream; says whether it carries output: text, reasoning or
@@ -175,11 +185,15 @@ impl ReplyReader {
 
     /// Takes a whole body. What is no JSON says nothing.
     pub fn whole(&mut self, body: &[u8]) {
-        if self.format == WireFormat::OpenaiChat
-            && openai_chat_plain::reply(body, self.shape, &mut self.reply).is_some()
-        {
-            self.reply.is_ended = true;
-            return;
+        if self.format == WireFormat::OpenaiChat {
+            let read = match self.keeps_raw_usage {
+                true => openai_chat_plain::reply,
+                false => openai_chat_plain::counted_reply,
+            };
+            if read(body, self.shape, &mut self.reply).is_some() {
+                self.reply.is_ended = true;
+                return;
+            }
         }
         let Ok(value) = serde_json::from_slice::<Value>(body) else {
             return;
@@ -202,6 +216,9 @@ impl ReplyReader {
 
     /// What the answer says.
     pub fn finish(mut self) -> WireReply {
+        if let Some(usage) = self.reply.usage.as_mut().filter(|_| !self.keeps_raw_usage) {
+            usage.raw = Value::Null;
+        }
         // The end of Gemini's streams is told by the reason of the last chunk.
         if self.format == WireFormat::Gemini {
             self.reply.is_ended |= self.reply.choices.iter().any(|one| one.finish.is_some());

@@ -128,26 +128,74 @@ fn either(raw: &Value, names: [&str; 2]) -> Option<u64> {
     number(raw, names[0]).or_else(|| number(raw, names[1]))
 }
 
+/// The members of a usage object of OpenAI that count. Either API's names may be there.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct OpenaiUsage {
+    prompt_tokens: Option<u64>,
+    input_tokens: Option<u64>,
+    completion_tokens: Option<u64>,
+    output_tokens: Option<u64>,
+    prompt_tokens_details: Option<OpenaiDetails>,
+    input_tokens_details: Option<OpenaiDetails>,
+    completion_tokens_details: Option<OpenaiDetails>,
+    output_tokens_details: Option<OpenaiDetails>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct OpenaiDetails {
+    cached_tokens: Option<u64>,
+    cache_write_tokens: Option<u64>,
+    reasoning_tokens: Option<u64>,
+}
+
+impl OpenaiUsage {
+    fn of(raw: &Value) -> Self {
+        let details = |name: &str| {
+            let members = raw.get(name)?;
+            Some(OpenaiDetails {
+                cached_tokens: number(members, "cached_tokens"),
+                cache_write_tokens: number(members, "cache_write_tokens"),
+                reasoning_tokens: number(members, "reasoning_tokens"),
+            })
+        };
+        Self {
+            prompt_tokens: number(raw, "prompt_tokens"),
+            input_tokens: number(raw, "input_tokens"),
+            completion_tokens: number(raw, "completion_tokens"),
+            output_tokens: number(raw, "output_tokens"),
+            prompt_tokens_details: details("prompt_tokens_details"),
+            input_tokens_details: details("input_tokens_details"),
+            completion_tokens_details: details("completion_tokens_details"),
+            output_tokens_details: details("output_tokens_details"),
+        }
+    }
+
+    /// The counts; none where nothing is counted.
+    pub(super) fn counts(&self) -> Option<Usage> {
+        let prompt = self.prompt_tokens.or(self.input_tokens);
+        let output = self.completion_tokens.or(self.output_tokens);
+        let (prompt, output) = (prompt.or(output.map(|_| 0))?, output.unwrap_or(0));
+        type Details<'a> = [&'a Option<OpenaiDetails>; 2];
+        let detail = |of: Details<'_>, member: fn(&OpenaiDetails) -> Option<u64>| {
+            of.into_iter().flatten().find_map(member)
+        };
+        let of_input = [&self.prompt_tokens_details, &self.input_tokens_details];
+        let of_output = [&self.completion_tokens_details, &self.output_tokens_details];
+        let cache_read = detail(of_input, |one| one.cached_tokens).unwrap_or(0);
+        let cache_write_short = detail(of_input, |one| one.cache_write_tokens).unwrap_or(0);
+        let usage = Usage {
+            cache_read,
+            cache_write_short,
+            output,
+            reasoning: detail(of_output, |one| one.reasoning_tokens),
+            ..Usage::default()
+        };
+        Some(usage.with_uncached(prompt, cache_read.saturating_add(cache_write_short)))
+    }
+}
+
 fn openai(raw: &Value) -> Option<Usage> {
-    let prompt = either(raw, ["prompt_tokens", "input_tokens"]);
-    let output = either(raw, ["completion_tokens", "output_tokens"]);
-    let (prompt, output) = (prompt.or(output.map(|_| 0))?, output.unwrap_or(0));
-    let detail = |names: [&str; 2], member: &str| {
-        let mut details = names.iter().filter_map(|name| raw.get(name));
-        details.find_map(|details| number(details, member))
-    };
-    let input_detail = |member| detail(["prompt_tokens_details", "input_tokens_details"], member);
-    let output_details = ["completion_tokens_details", "output_tokens_details"];
-    let cache_read = input_detail("cached_tokens").unwrap_or(0);
-    let cache_write_short = input_detail("cache_write_tokens").unwrap_or(0);
-    let usage = Usage {
-        cache_read,
-        cache_write_short,
-        output,
-        reasoning: detail(output_details, "reasoning_tokens"),
-        ..Usage::default()
-    };
-    Some(usage.with_uncached(prompt, cache_read.saturating_add(cache_write_short)))
+    OpenaiUsage::of(raw).counts()
 }
 
 fn anthropic(raw: &Value) -> Option<Usage> {

@@ -1,6 +1,7 @@
 //! Whose call it is: by what survives a proxy, in any interleaving.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use context_bench_tap::Headers;
 use context_bench_tap::attribution::{
@@ -35,7 +36,7 @@ pub(crate) fn call(
     };
     CallRecord {
         id,
-        arm: Some(arm.to_owned()),
+        arm: Some(arm.into()),
         connection: id,
         started_at_ms: 0,
         purpose: route.purpose,
@@ -128,8 +129,8 @@ fn rules_apply_in_their_order() {
         )
     };
     let with = |mut call: CallRecord, credential: Option<&str>, header: Option<&str>| {
-        call.carriers.credential = credential.map(str::to_owned);
-        call.carriers.header = header.map(str::to_owned);
+        call.carriers.credential = credential.map(Arc::from);
+        call.carriers.header = header.map(Arc::from);
         call
     };
     let found = |call: CallRecord, rules: &AttributionRules| {
@@ -216,7 +217,7 @@ fn rules_apply_in_their_order() {
     assert_eq!(found(base(119), &exclusive), Ok((2, Method::SingleFlight)));
     assert_eq!(found(base(50), &exclusive), Err(Unattributed::Unknown));
     let mut other_arm = base(50);
-    other_arm.arm = Some("y".to_owned());
+    other_arm.arm = Some("y".into());
     assert_eq!(found(other_arm, &exclusive), Err(Unattributed::UnknownArm));
 }
 
@@ -464,8 +465,8 @@ proptest! {
             }
             for (accepted, asked, answered) in made {
                 let mut made = call(calls.len() as u64, "x", accepted, CHAT, &asked, &answered);
-                made.carriers.credential = client.credential.as_deref().filter(|_| proxy.keeps_credential).map(str::to_owned);
-                made.carriers.header = proxy.keeps_header.then(|| client.id.to_string());
+                made.carriers.credential = client.credential.as_deref().filter(|_| proxy.keeps_credential).map(Arc::from);
+                made.carriers.header = proxy.keeps_header.then(|| client.id.clone());
                 caused_by.insert(made.id, example.clone());
                 calls.push(made);
             }

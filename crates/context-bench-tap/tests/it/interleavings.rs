@@ -222,8 +222,8 @@ fn run(plan: &[Asked]) -> Run {
                 Carried::OfOther(other) => Some(other % plan.len()),
             };
             call.carriers.credential =
-                named(credential).map(|at| format!("credential-{}", example(at)));
-            call.carriers.header = named(header).map(|at| format!("call{at}"));
+                named(credential).map(|at| format!("credential-{}", example(at)).into());
+            call.carriers.header = named(header).map(|at| format!("call{at}").into());
             let mut causes = BTreeSet::from([example(number)]);
             if let Wording::With(other) = made.wording {
                 // A call for two has two causes.

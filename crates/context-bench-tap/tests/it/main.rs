@@ -15,4 +15,5 @@ mod relay;
 mod scripted_proxies;
 mod secrets;
 mod support;
+mod threads;
 mod tls;

@@ -13,6 +13,7 @@ use context_bench_tap::record::{CallRecord, Frame, Scrubber, Stored, TapClock, T
 use context_bench_tap::wire::{EventReader, PartKind, ReplyReader, Route, WireFormat};
 use context_bench_tap::wire::{WireReply, WireRequest};
 use serde_json::Value;
+use smallvec::SmallVec;
 
 use super::ledger::{SeenCall, bytes_of, usage_of, use_of};
 use super::probe::ObservedCall;
@@ -132,13 +133,14 @@ impl FactsOf<'_> {
         for seen in &owned {
             self.count(facts, seen);
         }
-        let bodies: Vec<Option<Vec<u8>>> = owned
+        let bodies: SmallVec<[Option<Vec<u8>>; 1]> = owned
             .iter_mut()
             .map(|seen| bytes_of(seen.kept.request.take()))
             .collect();
-        let records: Vec<&CallRecord> = owned.iter().map(|seen| &seen.record).collect();
-        let asked: Vec<Option<&[u8]>> = bodies.iter().map(Option::as_deref).collect();
+        let records: SmallVec<[&CallRecord; 1]> = owned.iter().map(|seen| &seen.record).collect();
+        let asked: SmallVec<[Option<&[u8]>; 1]> = bodies.iter().map(Option::as_deref).collect();
         let classes = classify(client, &records, &asked);
+        drop(records);
         let mut primary = None;
         for (at, class) in classes.iter().enumerate() {
             let calls = &mut facts.calls;
@@ -299,12 +301,12 @@ impl FactsOf<'_> {
         let last = seen.pieces.last().map(|piece| at(piece.2));
         let streams = seen.headers.is_stream();
         let format = call.route.format;
-        let frames: Vec<Frame> = seen
-            .pieces
-            .iter()
-            .map(|(offset, length, moment)| Frame(*offset, *length, at(*moment)))
-            .collect();
-        let ours = streams.then(|| OutputProgress::of(format, &seen.reply, &frames, 0));
+        let ours = streams.then(|| {
+            let pieces = seen.pieces.iter();
+            let frame = |(offset, length, moment): &_| Frame(*offset, *length, at(*moment));
+            let frames: Vec<Frame> = pieces.map(frame).collect();
+            OutputProgress::of(format, &seen.reply, &frames, 0)
+        });
         let has_output = got.reply.choices.iter().any(|one| {
             !one.text.is_empty() || !one.reasoning.is_empty() || !one.tool_calls.is_empty()
         });

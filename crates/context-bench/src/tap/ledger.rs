@@ -1,7 +1,6 @@
 //! [`RunLedger`]: which calls the arms of a run have made and caused, while it goes on. The
 //! recorder of the tap writes into it, and whoever sums up a row takes its part out.
 
-use std::collections::HashMap;
 use std::io::{Read as _, Seek as _};
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,6 +15,8 @@ use context_bench_tap::record::{
 };
 use context_bench_tap::wire::WireReply;
 use indexmap::IndexMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
+use smallvec::SmallVec;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
@@ -43,7 +44,6 @@ pub(super) fn bytes_of(body: Option<StoredBody>) -> Option<Vec<u8>> {
 }
 
 /// What a client call that has ended had asked and got.
-#[derive(Debug, Clone)]
 pub(super) struct ToldCall {
     pub(super) number: usize,
     pub(super) status: Option<u16>,
@@ -59,12 +59,15 @@ pub(super) struct Arm {
     ledger: ArmLedger<CallBodies>,
     pub(super) totals: ArmWire,
     /// Who waits for what its client calls caused, by their numbers.
-    waiting: HashMap<usize, Arc<Notify>>,
+    waiting: FxHashMap<usize, Arc<Notify>>,
 }
+
+/// Arms by the words in their paths, which are our own.
+type Arms = IndexMap<String, Arm, FxBuildHasher>;
 
 /// The calls of a run, by arm.
 pub(super) struct RunLedger {
-    arms: Mutex<IndexMap<String, Arm>>,
+    arms: Mutex<Arms>,
     /// The arm of calls that name none: a proxy that was pointed at the tap without it.
     nameless: Mutex<Option<String>>,
     /// How many wait for a call to be recorded. Nearly always none does, and then nobody need be
@@ -93,7 +96,7 @@ impl RunLedger {
             path: path.to_owned(),
             ledger: ArmLedger::new(self.rules),
             totals: ArmWire::new(role),
-            waiting: HashMap::new(),
+            waiting: FxHashMap::default(),
         };
         self.arms().insert(path.to_owned(), arm);
     }
@@ -125,19 +128,19 @@ impl RunLedger {
     }
 
     /// Takes client calls out with all that they caused, once that is known, and after a while
-    /// in any case. What they got is told first.
+    /// in any case. What they got is told first, as far as it is not yet.
     pub(super) async fn collect(
         &self,
         arm: &str,
+        numbers: &[usize],
         told: Vec<ToldCall>,
         in_flight: &CallsInFlight,
         patience: Duration,
     ) -> Vec<(ClientCall, Vec<SeenCall>)> {
-        let numbers: Vec<usize> = told.iter().map(|call| call.number).collect();
         // Nearly always everything is known by now.
         let known = self.with(arm, |arm| {
             told.into_iter().for_each(|call| arm.tell(call));
-            self.try_collect(arm, &numbers, in_flight, None, false)
+            self.try_collect(arm, numbers, in_flight, None, false)
         });
         if let Some(taken) = known.unwrap_or_default() {
             return taken;
@@ -150,7 +153,7 @@ impl RunLedger {
         loop {
             let is_late = Instant::now() >= deadline;
             let taken = self.with(arm, |arm| {
-                self.try_collect(arm, &numbers, in_flight, Some(&changed), is_late)
+                self.try_collect(arm, numbers, in_flight, Some(&changed), is_late)
             });
             match taken {
                 // Nobody knows this arm, so nothing will come.
@@ -181,8 +184,9 @@ impl RunLedger {
             })
         };
         if !is_late && (is_open || !arm.ledger.is_settled(numbers)) {
-            for (number, changed) in numbers.iter().zip(changed.into_iter().cycle()) {
-                arm.waiting.insert(*number, Arc::clone(changed));
+            if let Some(changed) = changed {
+                let waiting = numbers.iter().map(|number| (*number, Arc::clone(changed)));
+                arm.waiting.extend(waiting);
             }
             return None;
         }
@@ -205,7 +209,7 @@ impl RunLedger {
     fn recorded(&self, call: CallRecord, bodies: CallBodies) -> Option<Concerned> {
         let mut arms = self.arms();
         let at = match &call.arm {
-            Some(path) => arms.get_index_of(path),
+            Some(path) => arms.get_index_of(&**path),
             None => lock(&self.nameless)
                 .as_ref()
                 .and_then(|path| arms.get_index_of(path)),
@@ -214,7 +218,10 @@ impl RunLedger {
             *lock(&self.strays) += 1;
             return None;
         };
-        let numbers = arm.ledger.concerned(&call.carriers).map(<[usize]>::to_vec);
+        let numbers = arm
+            .ledger
+            .concerned(&call.carriers)
+            .map(SmallVec::from_slice);
         arm.totals.calls += 1;
         arm.totals.bytes += call.request.body.bytes;
         if call.timeline.request_sent.is_none() {
@@ -260,7 +267,7 @@ impl RunLedger {
         (totals.collect(), *lock(&self.strays))
     }
 
-    fn arms(&self) -> MutexGuard<'_, IndexMap<String, Arm>> {
+    fn arms(&self) -> MutexGuard<'_, Arms> {
         lock(&self.arms)
     }
 }
@@ -286,7 +293,7 @@ struct Concerned {
     /// The place of its arm.
     arm: usize,
     /// The client calls; none where it may be anybody's.
-    numbers: Option<Vec<usize>>,
+    numbers: Option<SmallVec<[usize; 2]>>,
 }
 
 impl Arm {

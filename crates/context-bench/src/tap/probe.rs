@@ -61,10 +61,10 @@ impl ExampleProbe {
     }
 
     fn headers(&self, path: &str, id: &str) -> HeaderMap {
-        let mut headers = HeaderMap::new();
-        let mut put = |name: HeaderName, value: &str| {
+        let mut headers = HeaderMap::with_capacity(3);
+        let mut put = |name: HeaderName, value: String| {
             // Ours are plain; a name that a profile gives was checked with it.
-            if let Ok(value) = HeaderValue::from_str(value) {
+            if let Ok(value) = HeaderValue::from_maybe_shared(Bytes::from(value)) {
                 headers.insert(name, value);
             }
         };
@@ -72,16 +72,17 @@ impl ExampleProbe {
             _ if self.arm.has_own_key() => {}
             true => put(
                 HeaderName::from_static("x-api-key"),
-                &self.credential.to_string(),
+                self.credential.to_string(),
             ),
-            false => put(AUTHORIZATION, &format!("Bearer {}", self.credential)),
+            false => put(AUTHORIZATION, self.credential.bearer()),
         }
-        put(HeaderName::from_static(CALL_HEADER), id);
+        put(HeaderName::from_static(CALL_HEADER), id.to_owned());
         let session = self.arm.session_header();
         if let Some(name) = session.and_then(|name| HeaderName::from_bytes(name.as_bytes()).ok()) {
             let session = format!("{}/{}", self.credential.id(), self.example);
-            let session = crate::digest::hex(session.as_bytes());
-            put(name, session.get(..32).unwrap_or(&session));
+            let mut session = crate::digest::hex(session.as_bytes());
+            session.truncate(32);
+            put(name, session);
         }
         headers
     }
@@ -172,16 +173,16 @@ impl CallProbe for ExampleProbe {
             }
             read.push((call, reply));
         }
+        let numbers: Vec<usize> = told.iter().map(|call| call.number).collect();
         if self.arm.tap.settings().is_exclusive {
-            // Others wait for what it got, and what comes in this while still belongs to it.
-            ledger.with(path, |arm| {
-                told.iter().for_each(|call| arm.tell(call.clone()));
-            });
+            let told = std::mem::take(&mut told);
+            ledger.with(path, |arm| told.into_iter().for_each(|call| arm.tell(call)));
+            // What comes in this while after the end still belongs to it.
             tokio::time::sleep(super::tapped::EXCLUSIVE_GRACE).await;
         }
         let patience = self.arm.tap.patience();
         let taken = ledger
-            .collect(path, told, &running.in_flight, patience)
+            .collect(path, &numbers, told, &running.in_flight, patience)
             .await;
         let of = FactsOf {
             counter,
