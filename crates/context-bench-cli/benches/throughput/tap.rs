@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use context_bench::evaluator::AnswerQuality;
 use context_bench::metric::{Latency, MeanScore};
+use context_bench::store::Store;
 use context_bench::system::{OpenAiProxy, OpenAiProxySettings, System};
 use context_bench::tap::{DirectHost, RunTap, RunTapSettings, TappedSystem};
 use context_bench::{Dataset, EvalRow, evaluate};
@@ -132,42 +133,72 @@ enum Way {
     Tapped,
 }
 
+/// A run that is made in every way.
+struct Case {
+    what: &'static str,
+    /// After so many milliseconds the endpoint answers.
+    milliseconds: u64,
+    workers: usize,
+    rows: usize,
+    examples: fn(usize) -> Dataset,
+    /// Whether rows go into a store, as those of the program always do.
+    is_stored: bool,
+}
+
+impl Case {
+    const fn new(what: &'static str, milliseconds: u64, workers: usize, rows: usize) -> Self {
+        Self {
+            what,
+            milliseconds,
+            workers,
+            rows,
+            examples,
+            is_stored: false,
+        }
+    }
+
+    const fn long(self) -> Self {
+        Self {
+            examples: long_examples,
+            ..self
+        }
+    }
+
+    const fn stored(self) -> Self {
+        Self {
+            is_stored: true,
+            ..self
+        }
+    }
+}
+
+const CASES: [Case; 7] = [
+    Case::new("64 in flight, 0 ms, short prompts", 0, 64, 20_000),
+    Case::new("64 in flight, 0 ms, prompts of 740 tokens", 0, 64, 20_000).long(),
+    Case::new("64 in flight, 0 ms, short prompts, stored", 0, 64, 20_000).stored(),
+    Case::new(
+        "64 in flight, 0 ms, prompts of 740 tokens, stored",
+        0,
+        64,
+        20_000,
+    )
+    .long()
+    .stored(),
+    Case::new("64 in flight, 50 ms, prompts of 740 tokens", 50, 64, 12_800).long(),
+    Case::new("1 in flight, 0 ms, short prompts", 0, 1, 4000),
+    Case::new("1 in flight, 0 ms, prompts of 740 tokens", 0, 1, 4000).long(),
+];
+
 /// The same run, asking the endpoint itself, through a relay that only copies, and through the
 /// tap, in turns. `BENCH_CASE=0` makes the first case alone, and `BENCH_WAY=tapped` one way, as a
 /// profile needs it.
 pub(crate) async fn runs() {
-    type Examples = fn(usize) -> Dataset;
-    let cases: [(&str, u64, usize, usize, Examples); 5] = [
-        ("64 in flight, 0 ms, short prompts", 0, 64, 20_000, examples),
-        (
-            "64 in flight, 0 ms, prompts of 740 tokens",
-            0,
-            64,
-            20_000,
-            long_examples,
-        ),
-        (
-            "64 in flight, 50 ms, prompts of 740 tokens",
-            50,
-            64,
-            12_800,
-            long_examples,
-        ),
-        ("1 in flight, 0 ms, short prompts", 0, 1, 4000, examples),
-        (
-            "1 in flight, 0 ms, prompts of 740 tokens",
-            0,
-            1,
-            4000,
-            long_examples,
-        ),
-    ];
     let is_left_out = |name, value: &str| std::env::var(name).is_ok_and(|only| only != value);
-    for (at, (what, milliseconds, workers, n, examples)) in cases.into_iter().enumerate() {
+    for (at, case) in CASES.iter().enumerate() {
         if is_left_out("BENCH_CASE", &at.to_string()) {
             continue;
         }
-        let upstream = OtherProcess::start(milliseconds);
+        let upstream = OtherProcess::start(case.milliseconds);
         let (mut plain, mut copied, mut tapped) = (Cost::NONE, Cost::NONE, Cost::NONE);
         let mut shares: [Vec<f64>; 3] = Default::default();
         for _ in 0..TURNS {
@@ -179,7 +210,7 @@ pub(crate) async fn runs() {
             let mut rates = [f64::NAN; 3];
             for ((best, way, name), rate) in ways.into_iter().zip(&mut rates) {
                 if !is_left_out("BENCH_WAY", name) {
-                    let cost = run(&upstream.url, examples(n), way, workers).await;
+                    let cost = run(&upstream.url, case, way).await;
                     *rate = cost.rate;
                     best.take(cost);
                 }
@@ -191,7 +222,7 @@ pub(crate) async fn runs() {
         }
         let [of_copied, of_tapped, of_both] = shares.map(Share::of);
         line(
-            &format!("run through the tap, {what}: rows/s"),
+            &format!("run through the tap, {}: rows/s", case.what),
             format!("{:.0}", tapped.rate),
             format!("without it {:.0}", plain.rate),
             &of_tapped.to_string(),
@@ -244,8 +275,8 @@ async fn copying_relay(upstream: &str) -> (String, tokio::task::JoinHandle<()>) 
     (own, task)
 }
 
-async fn run(url: &str, dataset: Dataset, way: Way, workers: usize) -> Cost {
-    let n = dataset.known_len().unwrap_or_default();
+async fn run(url: &str, case: &Case, way: Way) -> Cost {
+    let n = case.rows;
     let relay = match way {
         Way::Copied => Some(copying_relay(url).await),
         Way::Straight | Way::Tapped => None,
@@ -264,18 +295,20 @@ async fn run(url: &str, dataset: Dataset, way: Way, workers: usize) -> Cost {
             Arc::new(TappedSystem::new(tap, Arc::new(DirectHost), settings, make).unwrap())
         }
     };
-    let (started, before) = (std::time::Instant::now(), processor());
-    let result = evaluate()
+    let mut evaluation = evaluate()
         .systems([system])
-        .dataset(dataset)
+        .dataset((case.examples)(n))
         .evaluator(AnswerQuality)
         .metric(MeanScore::of("f1"))
         .metric(Latency)
-        .max_workers(workers)
-        .tap(tap)
-        .run()
-        .await
-        .unwrap();
+        .max_workers(case.workers)
+        .tap(tap);
+    let folder = tempfile::tempdir().unwrap();
+    if case.is_stored {
+        evaluation = evaluation.store(Store::open(folder.path()).unwrap().store);
+    }
+    let (started, before) = (std::time::Instant::now(), processor());
+    let result = evaluation.run().await.unwrap();
     let rate = n as f64 / started.elapsed().as_secs_f64();
     if let Some((_, relay)) = relay {
         relay.abort();

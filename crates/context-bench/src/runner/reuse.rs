@@ -7,7 +7,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::Deserialize as _;
+use serde::{Deserialize as _, Serialize};
+use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 
 use super::asked_elsewhere::AskedElsewhere;
@@ -23,8 +24,8 @@ use crate::model::{
 };
 use crate::store::{
     EvaluatorEntry, FoundResponse, KEPT_APART, Key, NewOutcome, NewResponse, NewScores, Origin,
-    OutputDelta, ResponseKey, ResponseQuery, ResponseRef, Run, RunRow, RunStart, Store, StoreError,
-    StoredResponseId, SystemEntry,
+    OutputDelta, ResponseKey, ResponseQuery, ResponseRef, Run, RunRow, RunStart, ScoreTexts, Store,
+    StoreError, StoredResponseId, SystemEntry,
 };
 use crate::system::System;
 use crate::tokens::{TextFields, TokenCounter};
@@ -313,7 +314,13 @@ impl Reuse {
             row,
             answer,
             scores,
+            counts_tokens,
         } = kept;
+        // Stored answers have theirs. Facts have a JSON form.
+        let is_new = counts_tokens || !matches!(answer, AnswerToStore::Stored(_));
+        let wire = row.wire.as_deref().filter(|_| is_new);
+        let wire = wire.and_then(|facts| to_raw_value(facts).ok());
+        let wire: Option<Arc<RawValue>> = wire.map(Arc::from);
         let reference: Option<ResponseRef> = match answer {
             AnswerToStore::Fresh(output) => {
                 let repeat = match output.is_lossy() {
@@ -327,6 +334,8 @@ impl Reuse {
                         key,
                         example: Arc::clone(&prepared.example),
                         output: OutputDelta::between(&prepared.example, output),
+                        // Where it is held in memory too, it is a member of the output already.
+                        wire: wire.clone().filter(|_| output.get(WIRE).is_none()),
                         latency: row.latency,
                         call,
                         first_byte: call.and_then(|call| call.first_byte),
@@ -339,7 +348,14 @@ impl Reuse {
             AnswerToStore::None => None,
         };
         if let Some(response) = reference {
-            for (index, scores) in scores {
+            let scores = scores.iter();
+            let mut texts: Vec<_> = scores
+                .map(|(index, scores)| (*index, ScoreTexts::of(scores)))
+                .collect();
+            if counts_tokens {
+                texts.push((self.tokens_scorer(), token_scores(row, wire.as_deref())));
+            }
+            for (index, scores) in texts {
                 let scorer = self.scorers[index].0;
                 self.store
                     .put(NewScores {
@@ -361,7 +377,7 @@ impl Reuse {
                 failure: failure.clone(),
                 latency: row.latency,
                 call: row.call.as_deref().copied(),
-                wire: row.wire.as_deref().map(|facts| facts.to_json().to_string()),
+                wire: wire.map(|facts| facts.get().to_owned()),
             },
             (None, None) => return,
         };
@@ -382,7 +398,7 @@ impl Reuse {
     }
 
     /// The number under which token counts are stored.
-    pub(super) fn tokens_scorer(&self) -> usize {
+    fn tokens_scorer(&self) -> usize {
         self.scorers.len() - 1
     }
 }
@@ -434,27 +450,40 @@ impl ReusedAnswer {
     }
 }
 
+/// What is stored of a reply beside its token counts.
+#[derive(Serialize)]
+struct KnownReply<'a> {
+    reply: Option<&'a Reply>,
+    call: Option<KnownCall>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    added: Option<Value>,
+    /// Its name is [`WIRE`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    wire: Option<&'a RawValue>,
+}
+
+#[derive(Serialize)]
+struct KnownCall {
+    connect: f64,
+    timeouts: u32,
+}
+
 /// Token counts, and what else is known of a reply, as they are stored.
-pub(super) fn token_scores(row: &EvalRow) -> Scores {
-    let mut scores: Scores = [
+fn token_scores(row: &EvalRow, wire: Option<&RawValue>) -> ScoreTexts {
+    let known = KnownReply {
+        reply: row.reply.as_deref(),
+        call: row.call.as_deref().map(|call| KnownCall {
+            connect: call.connect.as_secs_f64(),
+            timeouts: call.timeouts,
+        }),
+        added: row.added.is_some().then(|| memory::row::kept(row)),
+        wire,
+    };
+    let tokens = [
         (INPUT_TOKENS, row.input_tokens as f64),
         (OUTPUT_TOKENS, row.output_tokens as f64),
-    ]
-    .into_iter()
-    .collect();
-    let call = row
-        .call
-        .as_deref()
-        .map(|call| json!({"connect": call.connect.as_secs_f64(), "timeouts": call.timeouts}));
-    let mut reply = json!({"reply": row.reply, "call": call});
-    if row.added.is_some() {
-        reply["added"] = memory::row::kept(row);
-    }
-    if let Some(wire) = &row.wire {
-        reply[WIRE] = wire.to_json();
-    }
-    scores.set(REPLY, Score::evidence(reply));
-    scores
+    ];
+    ScoreTexts::with_evidence(&tokens, REPLY, &known)
 }
 
 /// Fills a row with what is stored as its token counts.
@@ -484,6 +513,8 @@ pub(super) struct RowToStore<'a> {
     pub(super) answer: AnswerToStore<'a>,
     /// Scores that are new, by the number of their evaluator.
     pub(super) scores: Vec<(usize, Scores)>,
+    /// Whether its tokens were counted now.
+    pub(super) counts_tokens: bool,
 }
 
 /// Where the answer of a row comes from.

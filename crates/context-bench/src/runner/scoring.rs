@@ -16,7 +16,7 @@ use tokio::sync::mpsc;
 
 use super::attempt::Attempt;
 use super::prepared::{Counted, Prepared};
-use super::reuse::{self, AnswerToStore, Reuse, ReusedAnswer, RowToStore};
+use super::reuse::{AnswerToStore, Reuse, ReusedAnswer, RowToStore};
 use super::stop::Stop;
 use super::timed::timed;
 use super::unanswered_rows::StoredFailure;
@@ -148,9 +148,6 @@ impl RowScoring {
         if row.added.is_none() {
             memory::row::describe(&mut row, &prepared.example, output);
         }
-        if let Some(reuse) = self.reuse.as_ref().filter(|_| counts_tokens) {
-            fresh.push((reuse.tokens_scorer(), reuse::token_scores(&row)));
-        }
         row.text = self.text(prepared, output);
         if let Some(reuse) = &self.reuse {
             let answer = match &source {
@@ -164,6 +161,7 @@ impl RowScoring {
                 row: &row,
                 answer,
                 scores: fresh,
+                counts_tokens,
             };
             reuse.keep(system, prepared, kept).await;
         }
@@ -180,12 +178,12 @@ impl RowScoring {
         }
     }
 
-    /// What a tap saw of a call, if one did. It travels with the answer where that is kept.
+    /// What a tap saw of a call, if one did. It travels with the answer where that is held in
+    /// memory; what is stored of the row has it too.
     async fn wire(&self, called: &mut Attempt, prepared: &Prepared) -> Option<Box<WireFacts>> {
         let facts = called.probe.take()?.facts(&*self.counter).await?;
-        let is_kept = self.reuse.is_some() || self.wiring.holds_answers(&prepared.dataset);
         if let Ok(output) = &mut called.result
-            && is_kept
+            && self.wiring.holds_answers(&prepared.dataset)
         {
             *output = std::mem::take(output).with(WIRE, facts.to_json());
         }
@@ -224,6 +222,7 @@ impl RowScoring {
                 row: &row,
                 answer: AnswerToStore::Stored(stored.at),
                 scores: Vec::new(),
+                counts_tokens: false,
             };
             reuse.keep(system, prepared, kept).await;
         }

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use zstd::bulk::Compressor;
+
 use super::error::Damaged;
 
 /// Texts up to this many bytes stay readable; compressing them would save nothing.
@@ -18,24 +20,40 @@ pub(super) struct Body {
     pub(super) bytes: Vec<u8>,
 }
 
-impl Body {
+/// Packs texts, one after the other. What it compresses with is made once: for a text of a few
+/// kilobytes that would take longer than to compress it.
+#[derive(Default)]
+pub(super) struct Packer(Option<Compressor<'static>>);
+
+impl Packer {
     /// Packs a text. Level 1: the writer must keep up with many systems.
-    pub(super) fn pack(text: Vec<u8>) -> Self {
-        if text.len() > PLAIN_LIMIT
-            && let Ok(bytes) = zstd::bulk::compress(&text, 1)
-            && bytes.len() < text.len()
-        {
-            return Self {
+    pub(super) fn pack(&mut self, text: Vec<u8>) -> Body {
+        match self.compressed(&text) {
+            Some(bytes) => Body {
                 encoding: ZSTD,
                 bytes,
-            };
-        }
-        Self {
-            encoding: PLAIN,
-            bytes: text,
+            },
+            None => Body {
+                encoding: PLAIN,
+                bytes: text,
+            },
         }
     }
 
+    /// The text as a zstd frame, where that is shorter.
+    fn compressed(&mut self, text: &[u8]) -> Option<Vec<u8>> {
+        if text.len() <= PLAIN_LIMIT {
+            return None;
+        }
+        if self.0.is_none() {
+            self.0 = Compressor::new(1).ok();
+        }
+        let bytes = self.0.as_mut()?.compress(text).ok()?;
+        (bytes.len() < text.len()).then_some(bytes)
+    }
+}
+
+impl Body {
     /// The text again.
     pub(super) fn unpack(encoding: i64, bytes: Vec<u8>) -> Result<Vec<u8>, Damaged> {
         match encoding {

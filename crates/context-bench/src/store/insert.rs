@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 
 use rusqlite::{CachedStatement, OptionalExtension as _, Params, Transaction, params};
 
-use super::body::Body;
+use super::body::Packer;
 use super::columns::{
     CallColumns, ResponseColumns, RowColumns, example_checksum, output_checksum, scores_checksum,
     seconds,
@@ -20,7 +20,6 @@ use super::new_entry::{
 };
 use super::run::{EvaluatorEntry, SystemEntry};
 use super::run_table::unix_now;
-use super::score_json::ScoreColumns;
 use crate::model::Example;
 use serde::Serializer as _;
 
@@ -40,6 +39,7 @@ pub(super) struct Ids {
     lost: HashSet<ResponseKey>,
     /// Whether runs may have been removed since responses were found.
     doubts_found: bool,
+    packer: Packer,
 }
 
 /// What happened to an entry.
@@ -138,7 +138,7 @@ impl Ids {
         }
         // Writing to memory cannot fail, and maps of JSON values have a JSON form. What
         // a run calls the example's file stands in the rows of that run.
-        let body = Body::pack(content_of(example).unwrap_or_default());
+        let body = self.packer.pack(content_of(example).unwrap_or_default());
         let checksum = example_checksum(key, body.encoding, &body.bytes);
         tx.prepare_cached(
             "INSERT INTO examples (key, encoding, checksum, body) VALUES (?1, ?2, ?3, ?4)",
@@ -161,7 +161,8 @@ impl Ids {
             return Ok(InsertOutcome::Dangling);
         };
         let example = self.example(tx, key.example, &new.example)?;
-        let output = Body::pack(serde_json::to_vec(&new.output.set).unwrap_or_default());
+        let output = serde_json::to_vec(&new.output_set()).unwrap_or_default();
+        let output = self.packer.pack(output);
         let removed = match new.output.removed.is_empty() {
             true => None,
             false => Some(serde_json::to_string(&new.output.removed).unwrap_or_default()),
@@ -286,20 +287,19 @@ impl Ids {
         ) else {
             return Ok(InsertOutcome::Dangling);
         };
-        let columns = ScoreColumns::of(&new.scores);
-        let reasons = columns.reasons.as_deref();
-        let checksum = scores_checksum(key, new.scorer, &columns.scores, reasons);
+        let (scores, reasons) = (&new.scores.values, new.scores.reasons.as_deref());
+        let checksum = scores_checksum(key, new.scorer, scores, reasons);
         let inserted = tx
             .prepare_cached(
                 "INSERT INTO scores (response, scorer, checksum, scores, reasons)
                  VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (response, scorer) DO NOTHING",
             )?
-            .execute((located.response, scorer, checksum, &columns.scores, reasons))?;
+            .execute((located.response, scorer, checksum, scores, reasons))?;
         if inserted == 0 && !scores_intact(tx, located, scorer, new.scorer)? {
             tx.execute(
                 "UPDATE scores SET checksum = ?3, scores = ?4, reasons = ?5
                  WHERE response = ?1 AND scorer = ?2",
-                (located.response, scorer, checksum, &columns.scores, reasons),
+                (located.response, scorer, checksum, scores, reasons),
             )?;
         }
         Ok(InsertOutcome::Yes)

@@ -70,6 +70,7 @@ pub use rows::{RunRows, StoredOutcome, StoredRow};
 pub use run::{EvaluatorEntry, Removed, Run, RunId, RunStatus, StoredRun, SystemEntry};
 
 pub(crate) use run::RunStart;
+pub(crate) use score_json::ScoreTexts;
 pub(crate) use segment::SegmentRows;
 pub use sql::SqlTable;
 pub use tally::Tally;

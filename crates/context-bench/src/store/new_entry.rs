@@ -4,13 +4,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use context_bench_records::map_bytes;
+use serde::{Serialize, Serializer, ser::SerializeMap as _};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::delta::OutputDelta;
 use super::key::{Key, ResponseKey};
 use super::queue::Urgency;
 use super::run::Run;
-use crate::model::{CallStats, Example, ExampleId, Failure, Scores};
+use super::score_json::ScoreTexts;
+use crate::model::{CallStats, Example, ExampleId, Failure, WIRE};
 
 /// Where a stored response is. Comes from a look-up; its numbers mean nothing outside its store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,6 +98,8 @@ pub(crate) struct NewResponse {
     pub example: Arc<Example>,
     /// What the system changed in the example.
     pub output: OutputDelta,
+    /// What a tap saw of the call, as JSON: a member of the output, beside what the system changed.
+    pub wire: Option<Arc<RawValue>>,
     /// Seconds inside the system, retry waiting included.
     pub latency: f64,
     /// What the call cost besides time, when the system knows.
@@ -103,6 +108,34 @@ pub(crate) struct NewResponse {
     pub first_byte: Option<Duration>,
     /// Usage as the endpoint reported it.
     pub usage: Option<Map<String, Value>>,
+}
+
+impl NewResponse {
+    /// The members of the output that the example does not have, as they are stored.
+    pub(super) fn output_set(&self) -> impl Serialize + '_ {
+        OutputSet(self)
+    }
+
+    fn wire_bytes(&self) -> usize {
+        self.wire.as_deref().map_or(0, |wire| wire.get().len())
+    }
+}
+
+struct OutputSet<'a>(&'a NewResponse);
+
+impl Serialize for OutputSet<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let set = &self.0.output.set;
+        let wire = self.0.wire.as_deref();
+        let mut map = serializer.serialize_map(Some(set.len() + usize::from(wire.is_some())))?;
+        for (key, value) in set {
+            map.serialize_entry(key, value)?;
+        }
+        if let Some(wire) = wire {
+            map.serialize_entry(WIRE, wire)?;
+        }
+        map.end()
+    }
 }
 
 /// What an evaluator said about a response. The first scores stored for a
@@ -114,7 +147,7 @@ pub(crate) struct NewScores {
     /// The evaluator, from [`Key::scorer`]; it must be known to the store.
     pub scorer: Key,
     /// Its scores, unscored ones included.
-    pub scores: Scores,
+    pub scores: ScoreTexts,
 }
 
 /// A row of a run: which example, and what happened.
@@ -179,12 +212,15 @@ impl NewEntry {
         const FIXED: usize = 512;
         FIXED
             + match self {
-                Self::Response(new) => map_bytes(new.example.fields()) + map_bytes(&new.output.set),
+                Self::Response(new) => {
+                    let output = map_bytes(&new.output.set) + new.wire_bytes();
+                    map_bytes(new.example.fields()) + output
+                }
                 Self::Row(row) => match &row.outcome {
                     NewOutcome::Failed { example, .. } => map_bytes(example.fields()),
                     NewOutcome::Response(_) => 0,
                 },
-                Self::Scores(_) => 0,
+                Self::Scores(new) => new.scores.bytes(),
             }
     }
 }

@@ -8,61 +8,106 @@
 use std::fmt;
 
 use serde::de::{DeserializeSeed, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::error::Damaged;
 use crate::model::{Score, ScoreName, Scores};
 
-/// What evidence is called among the reasons.
+/// The member of [`Evidence`].
 const EVIDENCE: &str = "evidence";
 
-/// The two columns of a set of scores.
-pub(super) struct ScoreColumns {
-    pub(super) scores: String,
+/// A set of scores as the texts of its two columns.
+#[derive(Debug, Clone)]
+pub(crate) struct ScoreTexts {
+    pub(super) values: String,
     pub(super) reasons: Option<String>,
 }
 
-impl ScoreColumns {
-    pub(super) fn of(scores: &Scores) -> Self {
-        let mut values = String::from("{");
-        let mut reasons = String::new();
+impl ScoreTexts {
+    pub(crate) fn of(scores: &Scores) -> Self {
+        let mut values = Members::default();
+        let mut reasons = Members::default();
         for (name, score) in scores.iter() {
-            if values.len() > 1 {
-                values.push(',');
-            }
-            push_json(&mut values, name.as_str());
-            values.push(':');
-            match score.get() {
-                None => values.push_str("null"),
-                Some(value) if value.is_finite() => push_json(&mut values, &value),
-                Some(value) => push_json(&mut values, &value.to_string()),
-            }
-            let evidence = score.as_evidence();
-            if score.reason().is_some() || evidence.is_some() {
-                reasons.push(if reasons.is_empty() { '{' } else { ',' });
-                push_json(&mut reasons, name.as_str());
-                reasons.push(':');
-            }
+            let name = name.as_str();
+            values.put_value(name, score.get());
             if let Some(reason) = score.reason() {
-                push_json(&mut reasons, reason);
-            } else if let Some(evidence) = evidence {
-                push_json(&mut reasons, &serde_json::json!({ EVIDENCE: evidence }));
+                reasons.put(name, reason);
+            } else if let Some(evidence) = score.as_evidence() {
+                reasons.put(name, &Evidence { evidence });
             }
         }
-        values.push('}');
-        if !reasons.is_empty() {
-            reasons.push('}');
+        Self::from(values, reasons)
+    }
+
+    /// Of numbers, and of evidence that need not become a value first.
+    pub(crate) fn with_evidence(
+        numbers: &[(&str, f64)],
+        name: &str,
+        evidence: &impl Serialize,
+    ) -> Self {
+        let mut values = Members::default();
+        let mut reasons = Members::default();
+        for (name, number) in numbers {
+            values.put_value(name, Some(*number));
         }
+        values.put_value(name, None);
+        reasons.put(name, &Evidence { evidence });
+        Self::from(values, reasons)
+    }
+
+    /// How long the texts are.
+    pub(super) fn bytes(&self) -> usize {
+        self.values.len() + self.reasons.as_ref().map_or(0, String::len)
+    }
+
+    fn from(values: Members, reasons: Members) -> Self {
+        let has_reasons = !reasons.0.is_empty();
         Self {
-            scores: values,
-            reasons: Some(reasons).filter(|reasons| !reasons.is_empty()),
+            values: values.finish(),
+            reasons: has_reasons.then(|| reasons.finish()),
         }
     }
 }
 
-fn push_json<T: serde::Serialize + ?Sized>(out: &mut String, value: &T) {
-    // Text and finite numbers always have a JSON form.
-    out.push_str(&serde_json::to_string(value).unwrap_or_default());
+/// Evidence among the reasons.
+#[derive(Serialize)]
+struct Evidence<'a, T: ?Sized> {
+    evidence: &'a T,
+}
+
+/// The members of a JSON map, as text.
+#[derive(Default)]
+struct Members(Vec<u8>);
+
+impl Members {
+    fn put<T: Serialize + ?Sized>(&mut self, name: &str, value: &T) {
+        self.0.push(if self.0.is_empty() { b'{' } else { b',' });
+        // Memory never fails to be written to, and what is stored has a JSON form: text, finite
+        // numbers, maps of values.
+        let _ = serde_json::to_writer(&mut self.0, name);
+        self.0.push(b':');
+        let before = self.0.len();
+        if serde_json::to_writer(&mut self.0, value).is_err() {
+            self.0.truncate(before);
+            self.0.extend_from_slice(b"null");
+        }
+    }
+
+    fn put_value(&mut self, name: &str, value: Option<f64>) {
+        match value {
+            Some(value) if !value.is_finite() => self.put(name, &value.to_string()),
+            value => self.put(name, &value),
+        }
+    }
+
+    fn finish(mut self) -> String {
+        if self.0.is_empty() {
+            self.0.push(b'{');
+        }
+        self.0.push(b'}');
+        // JSON is text.
+        String::from_utf8(self.0).unwrap_or_default()
+    }
 }
 
 /// Names of scores, each kept once however many rows have it.
@@ -208,17 +253,41 @@ mod tests {
         );
         scores.set("nothing", Score::evidence(serde_json::Value::Null));
         for scores in [scores, Scores::new()] {
-            let columns = ScoreColumns::of(&scores);
-            let read = ScoreNames::default().read(&columns.scores, columns.reasons.as_deref());
-            assert_eq!(read, Ok(scores), "{}", columns.scores);
+            let texts = ScoreTexts::of(&scores);
+            let read = ScoreNames::default().read(&texts.values, texts.reasons.as_deref());
+            assert_eq!(read, Ok(scores), "{}", texts.values);
         }
     }
 
     #[test]
+    fn evidence_is_the_same_whether_it_was_a_value_or_not() {
+        #[derive(Serialize)]
+        struct Seen<'a> {
+            text: &'a str,
+            at: Option<f64>,
+        }
+        let seen = Seen {
+            text: "é \"x\"",
+            at: Some(1.0),
+        };
+        let texts = ScoreTexts::with_evidence(&[("n", 27.0), ("m", 0.5)], "seen", &seen);
+        let mut scores: Scores = [("n", 27.0), ("m", 0.5)].into_iter().collect();
+        let value = serde_json::to_value(&seen).expect("a value");
+        scores.set("seen", Score::evidence(value));
+        let same = ScoreTexts::of(&scores);
+        assert_eq!(
+            (&texts.values, &texts.reasons),
+            (&same.values, &same.reasons)
+        );
+        let read = ScoreNames::default().read(&texts.values, texts.reasons.as_deref());
+        assert_eq!(read, Ok(scores));
+    }
+
+    #[test]
     fn plain_scores_are_plain_json() {
-        let columns = ScoreColumns::of(&[("f1", 1.0), ("recall", 0.5)].into_iter().collect());
-        assert_eq!(columns.scores, r#"{"f1":1.0,"recall":0.5}"#);
-        assert_eq!(columns.reasons, None);
+        let texts = ScoreTexts::of(&[("f1", 1.0), ("recall", 0.5)].into_iter().collect());
+        assert_eq!(texts.values, r#"{"f1":1.0,"recall":0.5}"#);
+        assert_eq!(texts.reasons, None);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use rusqlite::types::Value as Cell;
 use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior};
 use serde_json::{Map, Value};
 
-use super::body::Body;
+use super::body::{Body, Packer};
 use super::columns::{
     ResponseColumns, RowColumns, example_checksum, output_checksum, scores_checksum,
 };
@@ -221,7 +221,8 @@ fn stands_for(
     }
     let text = serde_json::to_vec(&without).unwrap_or_default();
     let key = Key::content(&Example::from(without));
-    let body = Body::pack(text);
+    // Few examples need it.
+    let body = Packer::default().pack(text);
     let checksum = example_checksum(key, body.encoding, &body.bytes);
     tx.prepare_cached(
         "INSERT OR IGNORE INTO examples (key, encoding, checksum, body) VALUES (?1, ?2, ?3, ?4)",

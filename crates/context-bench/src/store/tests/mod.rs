@@ -106,6 +106,7 @@ impl Case {
             output: OutputDelta::between(&self.example, &self.output),
             latency: self.latency,
             call: self.call,
+            wire: None,
             first_byte: None,
             usage: self.usage.clone(),
         }
@@ -117,7 +118,7 @@ impl Case {
             store.put_blocking(NewScores {
                 response: self.key.into(),
                 scorer,
-                scores: scores.clone(),
+                scores: ScoreTexts::of(scores),
             });
         }
     }

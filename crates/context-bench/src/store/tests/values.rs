@@ -104,7 +104,7 @@ fn the_first_response_wins_and_keeps_its_own_scores() {
     two.put_blocking(NewScores {
         response: case.key.into(),
         scorer: scorer_keys()[0],
-        scores: [("f1", -1.0)].into_iter().collect(),
+        scores: ScoreTexts::of(&[("f1", -1.0)].into_iter().collect()),
     });
     two.flush_blocking().unwrap();
     let present = case.check(&one);
@@ -135,12 +135,12 @@ fn scores_can_follow_much_later() {
     store.put_blocking(NewScores {
         response: found.response.at.into(),
         scorer: scorers[0],
-        scores: case.scores[0].clone(),
+        scores: ScoreTexts::of(&case.scores[0]),
     });
     store.put_blocking(NewScores {
         response: case.key.into(),
         scorer: scorers[1],
-        scores: case.scores[1].clone(),
+        scores: ScoreTexts::of(&case.scores[1]),
     });
     store.flush_blocking().unwrap();
     assert_eq!(case.check(&store), ALL);
@@ -202,6 +202,7 @@ fn a_long_context_is_stored_once_and_compressed() {
             output: OutputDelta::between(&example, &output),
             example: Arc::clone(&example),
             latency: 1.0,
+            wire: None,
             call: None,
             first_byte: None,
             usage: None,
@@ -243,6 +244,7 @@ fn look_ups_in_any_order_find_just_what_is_there() {
                     example: Arc::new(example(i)),
                     output: OutputDelta::default(),
                     latency: i as f64,
+                    wire: None,
                     call: None,
                     first_byte: None,
                     usage: None,
