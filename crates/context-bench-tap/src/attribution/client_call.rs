@@ -51,7 +51,7 @@ pub struct AnswerIdentity {
     pub id: Option<String>,
     /// `x-request-id` or `request-id`.
     pub request_id: Option<String>,
-    /// The digest of its output.
+    /// The digest of its output; none where its text is too short to tell anything.
     pub output: Option<String>,
     /// How many bytes of text it has. Short ones are the same for many calls.
     pub text_bytes: usize,
@@ -60,11 +60,13 @@ pub struct AnswerIdentity {
 impl AnswerIdentity {
     /// Of an answer that a client read.
     pub fn of(reply: &WireReply, request_id: Option<String>) -> Self {
+        let text_bytes = reply.text().len();
+        let is_telling = text_bytes >= TELLING;
         Self {
             id: reply.id.clone(),
             request_id,
-            output: output_digest(reply),
-            text_bytes: reply.text().len(),
+            output: is_telling.then(|| output_digest(reply)).flatten(),
+            text_bytes,
         }
     }
 

@@ -332,15 +332,14 @@ impl<P> ArmLedger<P> {
     /// What becomes of a call; none while that may still change.
     fn fate(&self, call: &CallRecord, is_last_word: bool) -> Option<Found> {
         let carriers = &call.carriers;
-        let is_forgotten =
-            |known: &ByName, name: Option<&str>| name.is_some_and(|name| !known.contains_key(name));
+        let credential = carriers.credential.as_deref();
+        let credential = credential.map(|credential| self.with_credential(credential));
+        let header = carriers.call_id().map(|id| self.with_id(id));
         // Synthetic credentials and ids are ours alone: one that is unknown has had its time.
-        if is_forgotten(&self.by_credential, carriers.credential.as_deref())
-            || is_forgotten(&self.by_id, carriers.call_id())
-        {
+        if matches!(credential, Some(None)) || matches!(header, Some(None)) {
             return Some(Err(Unattributed::Late));
         }
-        let named = match rules::named(self, call) {
+        let named = match rules::named_by(credential.flatten(), header.flatten()) {
             Ok(named) => named,
             Err(reason) => return Some(Err(reason)),
         };

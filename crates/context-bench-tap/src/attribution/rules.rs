@@ -114,6 +114,14 @@ pub(super) fn named<'b>(book: &'b impl Book, call: &CallRecord) -> Result<Named<
     let credential = carriers.credential.as_deref();
     let by_credential = credential.and_then(|credential| book.with_credential(credential));
     let by_header = carriers.call_id().and_then(|id| book.with_id(id));
+    named_by(by_credential, by_header)
+}
+
+/// The client calls that are named by the one, the other, or both.
+pub(super) fn named_by<'b>(
+    by_credential: Option<&'b [usize]>,
+    by_header: Option<&'b [usize]>,
+) -> Result<Named<'b>, Unattributed> {
     match (by_credential, by_header) {
         (Some(credential), Some(header)) => {
             // The header is the closer one: a credential serves a whole conversation, or

@@ -86,8 +86,12 @@ pub(crate) fn request(
 
 /// Writes the head of a response as the client gets it, always as HTTP/1.1.
 pub(crate) fn response(out: &mut Vec<u8>, head: &ResponseHead, framing: Framing, closes: bool) {
+    out.extend_from_slice(b"HTTP/1.1 ");
     // Memory never fails to be written to.
-    let _ = write!(out, "HTTP/1.1 {} {}\r\n", head.status, head.reason);
+    let _ = write!(out, "{}", head.status);
+    for part in [" ", &head.reason, "\r\n"] {
+        out.extend_from_slice(part.as_bytes());
+    }
     for header in head.headers.iter() {
         let is_chunked = header.is("transfer-encoding") && framing == Framing::Chunked;
         // A length beside chunks would be a second opinion on where the body ends.

@@ -107,8 +107,8 @@ fn joined(base: &str, path: &str) -> String {
         (rest.is_empty() || rest.starts_with('/')).then_some(rest)
     });
     match shared {
-        Some(rest) => format!("{base}{rest}"),
-        None => format!("{base}{path}"),
+        Some(rest) => [base, rest].concat(),
+        None => [base, path].concat(),
     }
 }
 
