@@ -399,6 +399,9 @@ pub struct WireFacts {
     /// Tokens of the primary requests, by the same.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub upstream_tokens: Option<u64>,
+    /// The name of that tokenizer, where any were counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokenizer: Option<String>,
     /// Bytes of the bodies of these requests of the client.
     pub client_bytes: u64,
     /// Bytes of the bodies of all its requests, those that failed included.
@@ -460,6 +463,15 @@ impl WireFacts {
     pub fn of(output: &super::Output) -> Option<Box<Self>> {
         let facts = output.get(WIRE).filter(|facts| facts.is_object())?;
         Self::deserialize(facts).ok().map(Box::new)
+    }
+
+    /// The same for a run with this tokenizer: what another one counted is not known of it.
+    pub fn counted_by(mut self, tokenizer: &str) -> Self {
+        if self.tokenizer.as_deref() != Some(tokenizer) {
+            (self.client_tokens, self.upstream_tokens) = (None, None);
+            self.tokenizer = None;
+        }
+        self
     }
 
     /// As they are stored.
@@ -533,6 +545,7 @@ mod tests {
             client_calls: 2,
             client_tokens: Some(100),
             upstream_tokens: Some(25),
+            tokenizer: Some("t".to_owned()),
             engagement: Some(WireEngagement::ChangedStructure),
             usage: Some(WireUsage {
                 uncached: 7,
@@ -563,5 +576,7 @@ mod tests {
         assert_eq!(columns["wire_defects"], "T02 T15");
         assert!(!columns.contains_key("wire_added_before"));
         assert_eq!(WireFacts::of(&Output::reply(&Example::new(), "x")), None);
+        let of = |tokenizer: &str| facts.clone().counted_by(tokenizer).tokens();
+        assert_eq!((of("t"), of("u")), (Some((100, 25)), None));
     }
 }

@@ -104,7 +104,9 @@ impl RowScoring {
         };
         if let Some(output) = output {
             if row.wire.is_none() {
-                row.wire = WireFacts::of(output);
+                // As it is stored with the answer, whatever counted its tokens.
+                let facts = WireFacts::of(output);
+                row.wire = facts.map(|facts| Box::new(facts.counted_by(self.counter.name())));
             }
             let mut reply = Reply::of(output);
             let answer = without_reasoning(output);

@@ -192,6 +192,8 @@ impl CallProbe for ExampleProbe {
         };
         let mut facts = of.row(read, taken);
         facts.cold = self.is_cold;
+        let counted = facts.client_tokens.or(facts.upstream_tokens);
+        facts.tokenizer = counted.map(|_| counter.name().to_owned());
         ledger.with(path, |arm| {
             let totals = &mut arm.totals;
             totals.by_class.add(&facts.calls);

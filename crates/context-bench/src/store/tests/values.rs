@@ -88,6 +88,36 @@ fn an_example_in_another_order_is_the_same_and_keeps_its_own_order() {
 }
 
 #[test]
+fn what_a_tap_saw_is_a_member_of_the_output() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    store.register(&[system()], &scorers()).unwrap();
+    // The first is long enough to be compressed.
+    let cases = [0, 1].map(Case::new);
+    let facts = json!({"calls": {"primary": 1}, "text": "é \"x\""});
+    for case in &cases {
+        let wire = serde_json::value::to_raw_value(&facts).unwrap();
+        store.put_blocking(NewResponse {
+            wire: Some(wire.into()),
+            ..case.response()
+        });
+    }
+    store.flush_blocking().unwrap();
+    for case in &cases {
+        let wanted = ResponseQuery {
+            response: case.key,
+            scorers: &[],
+        };
+        let found = store.find(&[wanted]).unwrap().pop().unwrap().unwrap();
+        let output = store.output(&found.response.at, &case.example);
+        let output = output.unwrap().unwrap();
+        let expected = case.output.clone().with(crate::model::WIRE, facts.clone());
+        assert_eq!(output.fields(), expected.fields());
+    }
+    assert_eq!(store.damaged(), 0);
+}
+
+#[test]
 fn the_first_response_wins_and_keeps_its_own_scores() {
     let dir = tempfile::tempdir().unwrap();
     let (one, two) = (open(dir.path()), open(dir.path()));

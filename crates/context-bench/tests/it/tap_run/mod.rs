@@ -15,6 +15,7 @@ use context_bench::system::{OpenAiProxy, OpenAiProxySettings, SystemError};
 use context_bench::tap::{
     ArmAddress, ArmHost, ArmRole, DirectHost, RunTap, RunTapSettings, TappedSystem,
 };
+use context_bench::tokens::Tokenizer;
 use context_bench::{EvalResult, Example, System, evaluate};
 use context_bench_testkit::proxy::TestProxy;
 use context_bench_testkit::{ChatServer, Reply, Request};
@@ -83,6 +84,7 @@ struct TestRun {
     stream: bool,
     retries: u32,
     store: Option<Store>,
+    tokenizer: Tokenizer,
 }
 
 impl TestRun {
@@ -97,6 +99,7 @@ impl TestRun {
             stream: false,
             retries: 0,
             store: None,
+            tokenizer: Tokenizer::default(),
         }
     }
 
@@ -128,6 +131,7 @@ impl TestRun {
             .comparison(TokensSaved::default())
             .comparison(WireUsageSaved::default())
             .max_workers(self.workers)
+            .token_counter(self.tokenizer.counter())
             .tap(Some(tap));
         if let Some(store) = self.store {
             run = run.store(store);

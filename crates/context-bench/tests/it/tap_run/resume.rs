@@ -5,7 +5,8 @@ use context_bench::reopened_run::ReopenedRun;
 use context_bench::report::TableReport;
 use context_bench::store::Store;
 use context_bench::tap::ArmRole;
-use context_bench::{EvalResult, evaluate};
+use context_bench::tokens::Tokenizer;
+use context_bench::{EvalResult, WireFacts, evaluate};
 use context_bench_testkit::proxy::TestProxy;
 
 use context_bench_testkit::{ChatServer, Reply};
@@ -64,6 +65,44 @@ fn facts_come_back_from_the_store_and_nothing_is_started() {
     assert_eq!(billed(&again), billed(&first));
     assert!(billed(&first).is_some_and(|tokens| tokens > 0.0));
     assert_eq!(first.arm_verdict("compress"), again.arm_verdict("compress"));
+}
+
+#[test]
+fn tokens_that_another_tokenizer_counted_are_not_taken_for_ones_own() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = provider();
+    let proxy = TestProxy::compressor();
+    let run = |tokenizer: Tokenizer| {
+        let store = Store::open(folder.path()).expect("a store").store;
+        let arms = vec![direct(), arm("compress", ArmRole::Transform, &proxy)];
+        TestRun {
+            store: Some(store),
+            tokenizer,
+            ..TestRun::new(&server, arms)
+        }
+        .run()
+    };
+    let first = run(Tokenizer::Cl100kBase);
+    let asked = server.request_count();
+    let other = run(Tokenizer::Whitespace);
+    let again = run(Tokenizer::Cl100kBase);
+    assert_eq!(server.request_count(), asked);
+    let facts = |result: &EvalResult| -> Vec<WireFacts> {
+        let facts = result.rows.iter().map(|row| row.wire.as_deref().cloned());
+        facts.map(|facts| facts.expect("facts")).collect()
+    };
+    let counted = facts(&first);
+    assert!(counted.iter().all(|one| one.tokens().is_some()));
+    assert_eq!(facts(&again), counted);
+    for (one, two) in counted.into_iter().zip(facts(&other)) {
+        assert_eq!(two.tokens(), None);
+        // All else was seen by the tap, whoever counts tokens.
+        assert_eq!(two, one.counted_by("whitespace"));
+        assert!(two.upstream_bytes > 0 && two.usage_input().is_some());
+    }
+    let saved = |result: &EvalResult| result.summary["compress"].value("wire_saved");
+    assert!(saved(&first).is_some_and(|saved| saved > 0.0));
+    assert_eq!(saved(&other), None);
 }
 
 /// The last run of a store, as it was.
