@@ -459,10 +459,12 @@ pub struct WireFacts {
 }
 
 impl WireFacts {
-    /// Of an output that has them.
+    /// Of an output that has them: the client has made a call in any case, so that a member of
+    /// this name that says nothing of calls is somebody else's.
     pub fn of(output: &super::Output) -> Option<Box<Self>> {
         let facts = output.get(WIRE).filter(|facts| facts.is_object())?;
-        Self::deserialize(facts).ok().map(Box::new)
+        let facts = Self::deserialize(facts).ok();
+        facts.filter(|facts| facts.client_calls > 0).map(Box::new)
     }
 
     /// The same for a run with this tokenizer: what another one counted is not known of it.
@@ -575,7 +577,10 @@ mod tests {
         assert_eq!(columns["wire_saved"], 0.75);
         assert_eq!(columns["wire_defects"], "T02 T15");
         assert!(!columns.contains_key("wire_added_before"));
-        assert_eq!(WireFacts::of(&Output::reply(&Example::new(), "x")), None);
+        let other = Output::reply(&Example::new(), "x");
+        assert_eq!(WireFacts::of(&other), None);
+        let other = other.with(WIRE, serde_json::json!({"gauge": 3}));
+        assert_eq!(WireFacts::of(&other), None);
         let of = |tokenizer: &str| facts.clone().counted_by(tokenizer).tokens();
         assert_eq!((of("t"), of("u")), (Some((100, 25)), None));
     }

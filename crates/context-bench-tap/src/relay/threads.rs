@@ -3,6 +3,7 @@
 //! relay needs would be on another core each time. A connection stays on the thread it was given.
 
 use std::io;
+use std::sync::mpsc;
 
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
@@ -21,17 +22,27 @@ impl RelayThreads {
         let mut runtimes = Vec::with_capacity(number);
         let mut ends = Vec::with_capacity(number);
         for _ in 0..number {
-            let runtime = Builder::new_current_thread().enable_all().build()?;
             let (end, ended) = oneshot::channel::<()>();
-            runtimes.push(runtime.handle().clone());
-            ends.push(end);
+            let (tell, told) = mpsc::channel();
+            // The runtime is made where it ends: one that is dropped among the tasks of another,
+            // as where there is no thread for it, panics.
             let relay = move || {
-                // An error: nobody sends, the sender is only dropped.
-                let _ = runtime.block_on(ended);
+                let runtime = Builder::new_current_thread().enable_all().build();
+                let runtime = match runtime {
+                    Ok(runtime) => runtime,
+                    Err(error) => return drop(tell.send(Err(error))),
+                };
+                let is_wanted = tell.send(Ok(runtime.handle().clone())).is_ok();
+                if is_wanted {
+                    // An error: nobody sends, the sender is only dropped.
+                    let _ = runtime.block_on(ended);
+                }
             };
             std::thread::Builder::new()
                 .name("tap".to_owned())
                 .spawn(relay)?;
+            runtimes.push(told.recv().map_err(io::Error::other)??);
+            ends.push(end);
         }
         Ok(Self {
             runtimes,

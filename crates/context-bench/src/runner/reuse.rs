@@ -290,6 +290,10 @@ impl Reuse {
                 Err(failure) => return StoreLookup::Unread(failure),
             },
         };
+        let (output, wire) = match output.map(|output| apart_from_wire(output, &prepared.example)) {
+            Some((output, wire)) => (Some(output), wire),
+            None => (None, None),
+        };
         let response = found.response;
         StoreLookup::Answer(Box::new(ReusedAnswer {
             at: response.at,
@@ -301,6 +305,7 @@ impl Reuse {
             scores,
             complete,
             output,
+            wire,
             is_fresh: false,
         }))
     }
@@ -334,8 +339,7 @@ impl Reuse {
                         key,
                         example: Arc::clone(&prepared.example),
                         output: OutputDelta::between(&prepared.example, output),
-                        // Where it is held in memory too, it is a member of the output already.
-                        wire: wire.clone().filter(|_| output.get(WIRE).is_none()),
+                        wire: wire.clone(),
                         latency: row.latency,
                         call,
                         first_byte: call.and_then(|call| call.first_byte),
@@ -429,6 +433,8 @@ pub(super) struct ReusedAnswer {
     complete: bool,
     /// The output, when something must be scored again or the run needs its answers.
     pub(super) output: Option<Output>,
+    /// What a tap saw of the call, as it is stored with the output.
+    pub(super) wire: Option<Box<WireFacts>>,
     /// Whether it was made for this run, in another process.
     pub(super) is_fresh: bool,
 }
@@ -448,6 +454,25 @@ impl ReusedAnswer {
             read_token_scores(row, scores);
         }
     }
+}
+
+/// An output as its system gave it, and what a tap saw of the call, which is stored as a member
+/// of it.
+fn apart_from_wire(output: Output, example: &Example) -> (Output, Option<Box<WireFacts>>) {
+    let own = example.get(WIRE);
+    let facts = match output.get(WIRE) == own {
+        true => None,
+        false => WireFacts::of(&output),
+    };
+    if facts.is_none() {
+        return (output, None);
+    }
+    let mut fields = output.into_fields();
+    match own {
+        Some(own) => fields.insert(WIRE.to_owned(), own.clone()),
+        None => fields.shift_remove(WIRE),
+    };
+    (Output::from(fields), facts)
 }
 
 /// What is stored of a reply beside its token counts.

@@ -27,7 +27,7 @@ use crate::memory::{self, row::MemoryTokens};
 use crate::model::Answer as Answered;
 use crate::model::{
     CallStats, EvalRow, Failure, FailureKind, JudgeUsage, Output, Reply, RowText, Score, Scores,
-    TokenUse, WIRE, WireFacts,
+    TokenUse, WireFacts,
 };
 use crate::stopwatch::Stopwatch;
 use crate::tokens::{TextFields, TokenCounter};
@@ -54,8 +54,12 @@ impl RowScoring {
     ) -> Row {
         let mut row = self.blank_row(name, prepared);
         let mut source = source;
-        if let Source::Call(called) = &mut source {
-            row.wire = self.wire(called, prepared).await;
+        if let Source::Call(called) = &mut source
+            && let Some(probe) = called.probe.take()
+        {
+            // What a tap saw is no part of the answer: whoever scores it now or later must see
+            // the same.
+            row.wire = probe.facts(&*self.counter).await.map(Box::new);
         }
         let mut fresh = Vec::new();
         let mut judged = JudgeUsage::default();
@@ -82,13 +86,16 @@ impl RowScoring {
             }
             Source::Store(stored) => {
                 stored.fill(&mut row);
+                if row.wire.is_none() {
+                    row.wire = self.counted_here(stored.wire.as_deref());
+                }
                 (stored.output.as_ref(), &stored.scores[..])
             }
             Source::StoredFailure(stored) => {
                 row.latency = stored.latency;
                 row.call = stored.call.filter(CallStats::made_requests).map(Box::new);
                 row.failure = Some(Box::new(stored.failure.clone()));
-                row.wire.clone_from(&stored.wire);
+                row.wire = self.counted_here(stored.wire.as_deref());
                 // Nothing was sent for it this time.
                 row.cached = !stored.is_fresh;
                 (None, &[][..])
@@ -103,11 +110,6 @@ impl RowScoring {
             }
         };
         if let Some(output) = output {
-            if row.wire.is_none() {
-                // As it is stored with the answer, whatever counted its tokens.
-                let facts = WireFacts::of(output);
-                row.wire = facts.map(|facts| Box::new(facts.counted_by(self.counter.name())));
-            }
             let mut reply = Reply::of(output);
             let answer = without_reasoning(output);
             // Scores from when reasoning was scored with the answer are no longer right.
@@ -180,16 +182,10 @@ impl RowScoring {
         }
     }
 
-    /// What a tap saw of a call, if one did. It travels with the answer where that is held in
-    /// memory; what is stored of the row has it too.
-    async fn wire(&self, called: &mut Attempt, prepared: &Prepared) -> Option<Box<WireFacts>> {
-        let facts = called.probe.take()?.facts(&*self.counter).await?;
-        if let Ok(output) = &mut called.result
-            && self.wiring.holds_answers(&prepared.dataset)
-        {
-            *output = std::mem::take(output).with(WIRE, facts.to_json());
-        }
-        Some(Box::new(facts))
+    /// What a tap saw of a stored call, without tokens that another tokenizer counted.
+    fn counted_here(&self, facts: Option<&WireFacts>) -> Option<Box<WireFacts>> {
+        let facts = facts.cloned()?;
+        Some(Box::new(facts.counted_by(self.counter.name())))
     }
 
     /// The row of an answer for which the store holds everything.

@@ -125,10 +125,11 @@ struct OutputSet<'a>(&'a NewResponse);
 
 impl Serialize for OutputSet<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let set = &self.0.output.set;
         let wire = self.0.wire.as_deref();
-        let mut map = serializer.serialize_map(Some(set.len() + usize::from(wire.is_some())))?;
-        for (key, value) in set {
+        let mut map = serializer.serialize_map(None)?;
+        // A system may have a member of that name too, which is not what the tap saw.
+        let set = self.0.output.set.iter();
+        for (key, value) in set.filter(|(key, _)| wire.is_none() || *key != WIRE) {
             map.serialize_entry(key, value)?;
         }
         if let Some(wire) = wire {

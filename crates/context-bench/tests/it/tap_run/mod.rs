@@ -8,7 +8,7 @@ mod resume;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use context_bench::evaluator::AnswerQuality;
+use context_bench::evaluator::{AnswerQuality, Evaluator};
 use context_bench::metric::{MeanScore, TokensSaved, WireMetrics, WireUsageSaved};
 use context_bench::store::Store;
 use context_bench::system::{OpenAiProxy, OpenAiProxySettings, SystemError};
@@ -85,6 +85,7 @@ struct TestRun {
     retries: u32,
     store: Option<Store>,
     tokenizer: Tokenizer,
+    evaluator: Arc<dyn Evaluator>,
 }
 
 impl TestRun {
@@ -100,6 +101,7 @@ impl TestRun {
             retries: 0,
             store: None,
             tokenizer: Tokenizer::default(),
+            evaluator: Arc::new(AnswerQuality),
         }
     }
 
@@ -125,7 +127,7 @@ impl TestRun {
         let mut run = evaluate()
             .systems(systems)
             .dataset(self.examples)
-            .evaluator(AnswerQuality)
+            .evaluators([self.evaluator])
             .metric(MeanScore::of("f1"))
             .metric(WireMetrics)
             .comparison(TokensSaved::default())

@@ -1,15 +1,23 @@
 //! Facts are kept with answers: a run that finds everything in the store starts nothing and says
 //! the same.
 
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use context_bench::evaluator::{Evaluator, EvaluatorError};
 use context_bench::reopened_run::ReopenedRun;
 use context_bench::report::TableReport;
 use context_bench::store::Store;
 use context_bench::tap::ArmRole;
 use context_bench::tokens::Tokenizer;
-use context_bench::{EvalResult, WireFacts, evaluate};
+use context_bench::{
+    EvalResult, Example, Identity, Output, ScoreName, Scores, WireFacts, evaluate,
+};
 use context_bench_testkit::proxy::TestProxy;
 
 use context_bench_testkit::{ChatServer, Reply};
+use serde_json::json;
 
 use super::{TestRun, answer, arm, assert_counts, direct, provider};
 
@@ -103,6 +111,77 @@ fn tokens_that_another_tokenizer_counted_are_not_taken_for_ones_own() {
     let saved = |result: &EvalResult| result.summary["compress"].value("wire_saved");
     assert!(saved(&first).is_some_and(|saved| saved > 0.0));
     assert_eq!(saved(&other), None);
+}
+
+/// Tells which members an output has.
+struct Members {
+    version: u32,
+    seen: Arc<Mutex<BTreeSet<String>>>,
+}
+
+#[async_trait]
+impl Evaluator for Members {
+    fn name(&self) -> &str {
+        "members"
+    }
+
+    fn score_names(&self) -> &[ScoreName] {
+        &[]
+    }
+
+    fn identity(&self) -> Option<Identity> {
+        Some(Identity::new("members", self.version, json!({})))
+    }
+
+    async fn score(&self, example: &Example, output: &Output) -> Result<Scores, EvaluatorError> {
+        let names: BTreeSet<&String> = output.fields().keys().collect();
+        let own = output.get("wire") == example.get("wire");
+        let seen = format!("{names:?} {own}");
+        self.seen.lock().expect("no panic").insert(seen);
+        Ok([("f1", 1.0)].into_iter().collect())
+    }
+}
+
+#[test]
+fn whoever_scores_an_answer_later_sees_what_was_seen_at_once() {
+    let server = provider();
+    let proxy = TestProxy::compressor();
+    for has_own in [false, true] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let seen = Arc::new(Mutex::default());
+        let run = |version: u32, tokenizer: Tokenizer| {
+            let store = Store::open(folder.path()).expect("a store").store;
+            let arms = vec![direct(), arm("compress", ArmRole::Transform, &proxy)];
+            let mut run = TestRun {
+                store: Some(store),
+                tokenizer,
+                evaluator: Arc::new(Members {
+                    version,
+                    seen: Arc::clone(&seen),
+                }),
+                ..TestRun::new(&server, arms)
+            };
+            if has_own {
+                // A column of the name under which facts are stored.
+                let with = |example: Example| example.with("wire", json!({"gauge": 3}));
+                run.examples = run.examples.into_iter().map(with).collect();
+            }
+            run.run()
+        };
+        let first = run(1, Tokenizer::Cl100kBase);
+        let asked = server.request_count();
+        let again = run(2, Tokenizer::Whitespace);
+        assert_eq!(server.request_count(), asked);
+        let seen: &Mutex<BTreeSet<String>> = &seen;
+        let seen = seen.lock().expect("no panic");
+        assert_eq!(seen.len(), 1, "{seen:?}");
+        assert!(seen.iter().all(|one| one.ends_with("true")), "{seen:?}");
+        for (one, two) in first.rows.iter().zip(&again.rows) {
+            let facts = one.wire.as_deref().cloned().expect("facts");
+            let facts = facts.counted_by("whitespace");
+            assert_eq!(two.wire.as_deref(), Some(&facts), "{}", one.example_id);
+        }
+    }
 }
 
 /// The last run of a store, as it was.
