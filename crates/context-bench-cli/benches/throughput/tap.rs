@@ -190,8 +190,8 @@ const CASES: [Case; 7] = [
 ];
 
 /// The same run, asking the endpoint itself, through a relay that only copies, and through the
-/// tap, in turns. `BENCH_CASE=0` makes the first case alone, and `BENCH_WAY=tapped` one way, as a
-/// profile needs it.
+/// tap, in turns. `BENCH_CASE=0` makes the first case alone, `BENCH_WAY=tapped` one way, and
+/// `BENCH_TURNS` and `BENCH_ROWS` say how often and how long, as a profile needs it.
 pub(crate) async fn runs() {
     let is_left_out = |name, value: &str| std::env::var(name).is_ok_and(|only| only != value);
     for (at, case) in CASES.iter().enumerate() {
@@ -201,7 +201,7 @@ pub(crate) async fn runs() {
         let upstream = OtherProcess::start(case.milliseconds);
         let (mut plain, mut copied, mut tapped) = (Cost::NONE, Cost::NONE, Cost::NONE);
         let mut shares: [Vec<f64>; 3] = Default::default();
-        for _ in 0..TURNS {
+        for _ in 0..number("BENCH_TURNS").unwrap_or(TURNS) {
             let ways = [
                 (&mut plain, Way::Straight, "straight"),
                 (&mut copied, Way::Copied, "copied"),
@@ -254,6 +254,11 @@ pub(crate) async fn runs() {
     }
 }
 
+/// A number that the environment gives.
+fn number(name: &str) -> Option<usize> {
+    std::env::var(name).ok()?.parse().ok()
+}
+
 /// A relay that copies bytes: where it is reached, and its task.
 async fn copying_relay(upstream: &str) -> (String, tokio::task::JoinHandle<()>) {
     let (_, rest) = upstream.split_once("://").unwrap();
@@ -276,7 +281,7 @@ async fn copying_relay(upstream: &str) -> (String, tokio::task::JoinHandle<()>) 
 }
 
 async fn run(url: &str, case: &Case, way: Way) -> Cost {
-    let n = case.rows;
+    let n = number("BENCH_ROWS").unwrap_or(case.rows);
     let relay = match way {
         Way::Copied => Some(copying_relay(url).await),
         Way::Straight | Way::Tapped => None,

@@ -60,14 +60,19 @@ pub struct AnswerIdentity {
 impl AnswerIdentity {
     /// Of an answer that a client read.
     pub fn of(reply: &WireReply, request_id: Option<String>) -> Self {
-        let text_bytes = reply.text().len();
-        let is_telling = text_bytes >= TELLING;
         Self {
             id: reply.id.clone(),
             request_id,
-            output: is_telling.then(|| output_digest(reply)).flatten(),
-            text_bytes,
+            output: Self::has_telling_text(reply)
+                .then(|| output_digest(reply))
+                .flatten(),
+            text_bytes: reply.text().len(),
         }
+    }
+
+    /// Whether the text of an answer tells it from others.
+    pub(crate) fn has_telling_text(reply: &WireReply) -> bool {
+        reply.text().len() >= TELLING
     }
 
     /// Of an answer that passed the tap.

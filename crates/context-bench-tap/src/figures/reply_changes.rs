@@ -27,34 +27,50 @@ const KEPT: [&str; 4] = [
 /// whether the client asked for the usage: without that a proxy may leave it out of a stream.
 pub fn reply_changes(sent: &Delivered<'_>, got: &Delivered<'_>, asked_usage: bool) -> Vec<Change> {
     let mut changes = Vec::new();
+    if sent.status != got.status {
+        let what = format!("status {} became {}", sent.status, got.status);
+        changes.push(Change::new(Defect::ErrorShape, what));
+    }
+    // What passed as it was is read once.
+    if !std::ptr::eq(sent.reply, got.reply) {
+        said_changes(sent.reply, got.reply, asked_usage, &mut changes);
+    }
+    for header in sent.headers.iter() {
+        let is_limit = || contains_ignoring_case(header.name, "ratelimit");
+        let counts = KEPT.iter().any(|kept| header.is(kept)) || is_limit();
+        if counts && got.headers.get(header.name).is_none() {
+            let defect = match header.is("retry-after") {
+                true => Defect::ErrorShape,
+                false => Defect::Headers,
+            };
+            let name = header.name.to_ascii_lowercase();
+            changes.push(Change::new(defect, format!("the header `{name}` was lost")));
+        }
+    }
+    changes.sort_by_key(|change| change.defect);
+    changes
+}
+
+/// Every change between what two answers say.
+fn said_changes(sent: &WireReply, got: &WireReply, asked_usage: bool, changes: &mut Vec<Change>) {
     let mut add = |defect, what: String| changes.push(Change::new(defect, what));
-    if sent.reply.is_ended && !got.reply.is_ended {
+    if sent.is_ended && !got.is_ended {
         add(
             Defect::StreamProtocol,
             "the end of the stream was lost".to_owned(),
         );
     }
-    for what in got
-        .reply
-        .disorder
-        .iter()
-        .filter(|what| !sent.reply.disorder.contains(what))
-    {
+    let disorder = got.disorder.iter();
+    for what in disorder.filter(|what| !sent.disorder.contains(what)) {
         add(Defect::StreamProtocol, what.clone());
     }
-    if sent.status != got.status {
-        add(
-            Defect::ErrorShape,
-            format!("status {} became {}", sent.status, got.status),
-        );
-    }
-    for what in error_changes(sent.reply.error.as_ref(), got.reply.error.as_ref()) {
+    for what in error_changes(sent.error.as_ref(), got.error.as_ref()) {
         add(Defect::ErrorShape, what);
     }
-    for what in answer_changes(sent.reply, got.reply) {
+    for what in answer_changes(sent, got) {
         add(Defect::AnswerText, what);
     }
-    match (&sent.reply.usage, &got.reply.usage) {
+    match (&sent.usage, &got.usage) {
         (Some(_), None) if asked_usage => {
             add(Defect::StreamProtocol, "the usage was lost".to_owned());
         }
@@ -70,20 +86,6 @@ pub fn reply_changes(sent: &Delivered<'_>, got: &Delivered<'_>, asked_usage: boo
         }
         _ => {}
     }
-    for header in sent.headers.iter() {
-        let is_limit = || contains_ignoring_case(header.name, "ratelimit");
-        let counts = KEPT.iter().any(|kept| header.is(kept)) || is_limit();
-        if counts && got.headers.get(header.name).is_none() {
-            let defect = match header.is("retry-after") {
-                true => Defect::ErrorShape,
-                false => Defect::Headers,
-            };
-            let name = header.name.to_ascii_lowercase();
-            add(defect, format!("the header `{name}` was lost"));
-        }
-    }
-    changes.sort_by_key(|change| change.defect);
-    changes
 }
 
 fn error_changes(sent: Option<&WireError>, got: Option<&WireError>) -> Vec<String> {

@@ -23,7 +23,11 @@ impl<'a> Header<'a> {
 
     /// The value as text; what is not UTF-8 is replaced.
     pub fn text(&self) -> Cow<'a, str> {
-        String::from_utf8_lossy(self.value)
+        // Nearly all values are, and this looks at many bytes at once.
+        match std::str::from_utf8(self.value) {
+            Ok(text) => Cow::Borrowed(text),
+            Err(_) => String::from_utf8_lossy(self.value),
+        }
     }
 }
 
@@ -51,6 +55,25 @@ pub struct Headers {
     values: Vec<u8>,
     /// Where the name and the value of each end.
     ends: SmallVec<[(u32, u32); FEW]>,
+    /// The looks of all names.
+    looks: Looks,
+}
+
+/// What names look like, a bit for each look. The relay asks every call for some twenty headers
+/// that it does not have, and one look at this says so.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Looks(u64);
+
+impl Looks {
+    /// Of a name, the same in any case.
+    fn of(name: &str) -> Self {
+        let first = name.as_bytes().first().map_or(0, u8::to_ascii_lowercase);
+        Self(1 << ((name.len() as u64 * 5 + u64::from(first)) % 64))
+    }
+
+    fn has(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
 }
 
 impl Headers {
@@ -60,6 +83,7 @@ impl Headers {
             names: String::with_capacity(names),
             values: Vec::with_capacity(values),
             ends: SmallVec::with_capacity(lines),
+            looks: Looks::default(),
         }
     }
 
@@ -73,13 +97,19 @@ impl Headers {
             self.names.push_str(name);
             self.values.extend_from_slice(value);
             self.ends.push((name_end, value_end));
+            self.looks.0 |= Looks::of(name).0;
         }
     }
 
     /// All of them.
     pub fn iter(&self) -> impl Iterator<Item = Header<'_>> {
+        self.first(self.ends.len())
+    }
+
+    /// The first of them.
+    fn first(&self, number: usize) -> impl Iterator<Item = Header<'_>> {
         let mut begin = (0, 0);
-        self.ends.iter().map(move |end| {
+        self.ends[..number].iter().map(move |end| {
             let end = (end.0 as usize, end.1 as usize);
             let header = Header {
                 name: &self.names[begin.0..end.0],
@@ -92,7 +122,16 @@ impl Headers {
 
     /// The first header of this name.
     pub fn get(&self, name: &str) -> Option<Header<'_>> {
-        self.iter().find(|header| header.is(name))
+        let mut lines = self.first(self.may_have(name));
+        lines.find(|header| header.is(name))
+    }
+
+    /// How many lines are to be looked at for this name: all, or none.
+    fn may_have(&self, name: &str) -> usize {
+        match self.looks.has(Looks::of(name)) {
+            true => self.ends.len(),
+            false => 0,
+        }
     }
 
     /// The value of the first header of this name, as text.
@@ -102,7 +141,8 @@ impl Headers {
 
     /// Every header of this name.
     pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = Header<'a>> {
-        self.iter().filter(move |header| header.is(name))
+        let lines = self.first(self.may_have(name));
+        lines.filter(move |header| header.is(name))
     }
 
     /// The words of all headers of this name, which commas part, in lower case.
@@ -185,8 +225,14 @@ impl<'de> Deserialize<'de> for Headers {
 /// Whether a name has this part, in any case. Every header of every call is asked, so nothing is
 /// allocated.
 pub(crate) fn contains_ignoring_case(name: &str, part: &str) -> bool {
-    let mut places = name.as_bytes().windows(part.len().max(1));
-    places.any(|here| here.eq_ignore_ascii_case(part.as_bytes()))
+    let (name, part) = (name.as_bytes(), part.as_bytes());
+    let Some(first) = part.first() else {
+        return true;
+    };
+    // Most places differ in their first letter.
+    let begins = |here: &[u8]| here[0].eq_ignore_ascii_case(first);
+    let mut places = name.windows(part.len());
+    places.any(|here| begins(here) && here.eq_ignore_ascii_case(part))
 }
 
 /// Adds a line of a head.

@@ -248,7 +248,11 @@ fn record(
             if !is_stream && reply.has_output() {
                 timeline.first_output = timeline.last_byte;
             }
-            answered = Some(ReplySummary::of(&reply).scrubbed(scrubber));
+            let summary = match writes_down {
+                true => ReplySummary::of(&reply),
+                false => ReplySummary::to_count(&reply),
+            };
+            answered = Some(summary.scrubbed(scrubber));
             bodies.said = Some(reply);
         };
         let (body, kept) = open(answer.body, &encodings, written, Some(&mut read));

@@ -21,8 +21,9 @@ pub trait CallSink: Send {
     fn settled(&mut self) {}
 
     /// Whether records are written down. Then there is no secret in them, their bodies have
-    /// digests, and their requests are summed up. Who only counts and compares says no, and gets
-    /// headers and bodies as they were on the wire: all the rest costs more than relaying a call.
+    /// digests, and their requests and answers are summed up. Who only counts and compares says no,
+    /// and gets headers and bodies as they were on the wire, and of answers what is counted and
+    /// what tells whose they are: all the rest costs more than relaying a call.
     fn writes_down(&self) -> bool {
         true
     }

@@ -11,7 +11,7 @@ use url::Url;
 use super::settings::{TapEncoding, Upstream};
 use super::target::Target;
 use crate::attribution::{CALL_HEADER, SyntheticCredential};
-use crate::http1::{Framing, Header, RequestHead, ResponseHead, is_hop_by_hop, write_line};
+use crate::http1::{Framing, RequestHead, ResponseHead, is_hop_by_hop, write_line};
 use crate::record::Carriers;
 use crate::wire::WireFormat;
 
@@ -143,32 +143,28 @@ pub(crate) fn carriers(head: &RequestHead, target: &Target) -> Carriers {
 /// and every call has another.
 pub(crate) fn keys_in(head: &RequestHead, target: &Target, mut learn: impl FnMut(&str)) {
     let is_ours = |key: &str| SyntheticCredential::id_in(key).is_some();
-    let is_key = |header: &Header<'_>| {
-        let mut names = KEY_HEADERS.iter().chain(&["proxy-authorization"]);
-        names.any(|name| header.is(name))
-    };
-    for header in head.headers.iter() {
-        if is_key(&header) {
-            let value = header.text();
-            let key = value.rsplit(' ').next().unwrap_or_default();
-            if is_ours(key) {
-                continue;
-            }
-            learn(key);
-            // `Basic` hides a user and a password, which others may repeat in the clear.
-            let decoded = STANDARD.decode(key).ok();
-            let decoded = decoded.and_then(|bytes| String::from_utf8(bytes).ok());
-            if let Some((_, password)) = decoded.as_deref().and_then(|text| text.split_once(':'))
-                && !is_ours(password)
-            {
-                learn(password);
-            }
-        } else if header.is("cookie") {
-            let cookies = header.text();
-            let values = cookies.split(';').filter_map(|one| one.split_once('='));
-            let values = values.map(|(_, value)| value.trim());
-            values.filter(|value| !is_ours(value)).for_each(&mut learn);
+    let names = KEY_HEADERS.iter().chain(&["proxy-authorization"]);
+    for header in names.flat_map(|name| head.headers.all(name)) {
+        let value = header.text();
+        let key = value.rsplit(' ').next().unwrap_or_default();
+        if is_ours(key) {
+            continue;
         }
+        learn(key);
+        // `Basic` hides a user and a password, which others may repeat in the clear.
+        let decoded = STANDARD.decode(key).ok();
+        let decoded = decoded.and_then(|bytes| String::from_utf8(bytes).ok());
+        if let Some((_, password)) = decoded.as_deref().and_then(|text| text.split_once(':'))
+            && !is_ours(password)
+        {
+            learn(password);
+        }
+    }
+    for header in head.headers.all("cookie") {
+        let cookies = header.text();
+        let values = cookies.split(';').filter_map(|one| one.split_once('='));
+        let values = values.map(|(_, value)| value.trim());
+        values.filter(|value| !is_ours(value)).for_each(&mut learn);
     }
     if let Some(key) = target.parameter("key").filter(|key| !is_ours(key)) {
         learn(key);

@@ -55,6 +55,10 @@ impl Target {
     /// Path and query at this base address. `key` takes the place of a key in the query; our
     /// own `cb` is for the tap and goes no further.
     pub(crate) fn at(&self, base: &Url, key: Option<&str>) -> String {
+        let mut out = joined(base.path(), &self.path);
+        if self.query.is_empty() {
+            return out;
+        }
         let pairs = self.query.split('&').filter(|pair| !pair.is_empty());
         let pairs = pairs.filter(|pair| !pair.starts_with("cb="));
         let pairs: Vec<String> = pairs
@@ -67,7 +71,6 @@ impl Target {
                 _ => pair.to_owned(),
             })
             .collect();
-        let mut out = joined(base.path(), &self.path);
         // An empty query stays one.
         if !pairs.is_empty() {
             out.push('?');

@@ -21,8 +21,13 @@ impl Message {
 
     /// Whether this is an instruction from whoever wrote the program.
     pub fn is_system(&self) -> bool {
-        matches!(self.role.as_str(), "system" | "developer")
+        is_system(&self.role)
     }
+}
+
+/// Whether messages of this role are instructions from whoever wrote the program.
+pub(super) fn is_system(role: &str) -> bool {
+    matches!(role, "system" | "developer")
 }
 
 /// A part of a message.

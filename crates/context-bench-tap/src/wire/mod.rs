@@ -21,7 +21,7 @@ mod usage;
 pub use context_bench_http::{Event, EventReader};
 pub use message::{CacheMark, Message, Part, PartKind, Tool, ToolCall};
 pub use reply::{Choice, ReplyReader, WireError, WireReply};
-pub use request::WireRequest;
+pub use request::{CountedRequest, WireRequest};
 pub use route::{Route, WireFormat};
 pub use summary::{MessageSummary, ReplySummary, RequestSummary, output_digest};
 pub use usage::{Usage, UsageShape};

@@ -3,13 +3,15 @@
 //! members of another type, repeated members, text that JSON spells with `\u`) gives nothing,
 //! and is read the long way.
 
+use std::borrow::Cow;
 use std::fmt;
+use std::marker::PhantomData;
 
 use serde::Deserialize;
 use serde::de::{Error as _, IgnoredAny, MapAccess, Visitor};
 use serde_json::Map;
 
-use super::message::Message;
+use super::message::{Message, is_system};
 use super::openai_chat::plain;
 use super::reply::WireReply;
 use super::request::WireRequest;
@@ -116,7 +118,7 @@ impl<'de> Deserialize<'de> for UsualRequest {
                 let unusual = || A::Error::custom("not a usual request");
                 let mut request = WireRequest::base(WireFormat::OpenaiChat, &Map::new(), &[]);
                 let (mut messages, mut streams) = (None, None);
-                while let Some(name) = map.next_key::<std::borrow::Cow<'de, str>>()? {
+                while let Some(name) = map.next_key::<Cow<'de, str>>()? {
                     match &*name {
                         "messages" if messages.is_none() => {
                             messages = Some(map.next_value::<Vec<UsualMessage>>()?);
@@ -157,6 +159,73 @@ impl<'de> Deserialize<'de> for UsualRequest {
 /// A request, if it is a usual one.
 pub(super) fn request(body: &[u8]) -> Option<WireRequest> {
     usual(body).map(|UsualRequest(request)| request)
+}
+
+/// A message of text alone, which is only looked at.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ShownMessage<'a> {
+    #[serde(borrow)]
+    role: Cow<'a, str>,
+    #[serde(borrow)]
+    content: Cow<'a, str>,
+}
+
+/// The messages of a request of texts alone.
+struct ShownRequest<'a>(Vec<ShownMessage<'a>>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for ShownRequest<'a> {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Members<'a>(PhantomData<&'a ()>);
+
+        impl<'de: 'a, 'a> Visitor<'de> for Members<'a> {
+            type Value = ShownRequest<'a>;
+
+            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                out.write_str("a chat request")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut messages: Option<Vec<ShownMessage<'a>>> = None;
+                while let Some(name) = map.next_key::<Cow<'de, str>>()? {
+                    match &*name {
+                        "messages" if messages.is_none() => messages = Some(map.next_value()?),
+                        "messages" | "tools" | "functions" => {
+                            return Err(A::Error::custom("not a usual request"));
+                        }
+                        _ => {
+                            map.next_value::<IgnoredAny>()?;
+                        }
+                    }
+                }
+                Ok(ShownRequest(messages.unwrap_or_default()))
+            }
+        }
+
+        from.deserialize_map(Members(PhantomData))
+    }
+}
+
+/// A request as text, if it is a usual one: the same as [`WireRequest::rendered`].
+pub(super) fn rendered(body: &[u8]) -> Option<String> {
+    let ShownRequest(messages) = usual(body)?;
+    if messages.iter().any(|message| message.role == "tool") {
+        return None;
+    }
+    let bytes = messages
+        .iter()
+        .map(|one| one.role.len() + one.content.len() + 2);
+    let mut out = String::with_capacity(bytes.sum());
+    let is_system = |one: &&ShownMessage<'_>| is_system(&one.role);
+    let system = messages.iter().filter(is_system);
+    let rest = messages.iter().filter(|one| !is_system(one));
+    for message in system.chain(rest) {
+        for line in [&message.role, &message.content] {
+            out.push_str(line);
+            out.push('\n');
+        }
+    }
+    Some(out)
 }
 
 #[cfg(test)]
@@ -255,6 +324,10 @@ mod tests {
             (r#"{"messages":[]}"#, true),
             ("{}", true),
             (
+                r#"{"messages":[{"role":"user","content":"a \"b\"\n"},{"content":"é","role":"developer"}]}"#,
+                true,
+            ),
+            (
                 r#"{"messages":[{"role":"user","content":"a","name":"n"}]}"#,
                 false,
             ),
@@ -274,6 +347,7 @@ mod tests {
                 let long = WireRequest::of(&route, &value).unwrap();
                 let names = |one: &WireRequest| one.parameters.keys().cloned().collect::<Vec<_>>();
                 assert_eq!(names(&short), names(&long), "{body}");
+                assert_eq!(rendered(body.as_bytes()), Some(long.rendered()), "{body}");
                 assert_eq!(short, long, "{body}");
             }
         }

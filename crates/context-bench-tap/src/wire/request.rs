@@ -31,6 +31,17 @@ pub struct WireRequest {
     pub wants_likelihoods: bool,
 }
 
+/// What a request looks like to whoever counts its tokens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CountedRequest {
+    /// The whole request, as [`WireRequest::rendered`] gives it.
+    pub text: String,
+    /// Whether the provider adds a conversation of its own to the body.
+    pub is_stateful: bool,
+    /// Whether there are pictures and other attachments, which have no text.
+    pub has_pictures: bool,
+}
+
 impl WireRequest {
     /// Reads the body of a request; none for a format without one, and for a body that is no
     /// JSON object.
@@ -42,6 +53,27 @@ impl WireRequest {
         }
         let value: Value = serde_json::from_slice(body).ok()?;
         Self::of(route, &value)
+    }
+
+    /// What the body of a request looks like to whoever counts its tokens; the rest of it is not
+    /// read where that can be avoided.
+    pub fn to_count(route: &Route, body: &[u8]) -> Option<CountedRequest> {
+        if route.format == WireFormat::OpenaiChat
+            && let Some(text) = openai_chat_plain::rendered(body)
+        {
+            return Some(CountedRequest {
+                text,
+                is_stateful: false,
+                has_pictures: false,
+            });
+        }
+        let request = Self::read(route, body)?;
+        let mut parts = request.messages.iter().flat_map(|one| &one.parts);
+        Some(CountedRequest {
+            text: request.rendered(),
+            is_stateful: request.is_stateful,
+            has_pictures: parts.any(|part| matches!(part.kind, PartKind::Attached(_))),
+        })
     }
 
     /// With what the path says.

@@ -43,11 +43,10 @@ pub struct Route {
 impl Route {
     /// Of a method and a path without the prefix of an arm.
     pub fn of(method: &str, path: &str) -> Self {
-        let path = path.split(['?', '#']).next().unwrap_or_default();
-        let path = path.trim_end_matches('/');
-        let mut route = match gemini(path) {
-            Some(route) => route,
-            None => by_end(path),
+        // What nearly all calls ask for need not be taken apart.
+        let mut route = match path.ends_with("/chat/completions") && !path.contains(['?', '#']) {
+            true => route(WireFormat::OpenaiChat, Purpose::Generation),
+            false => by_parts(path),
         };
         route.purpose = match method {
             "CONNECT" => Purpose::TlsAttempt,
@@ -59,6 +58,12 @@ impl Route {
         }
         route
     }
+}
+
+fn by_parts(path: &str) -> Route {
+    let path = path.split(['?', '#']).next().unwrap_or_default();
+    let path = path.trim_end_matches('/');
+    gemini(path).unwrap_or_else(|| by_end(path))
 }
 
 fn route(format: WireFormat, purpose: Purpose) -> Route {

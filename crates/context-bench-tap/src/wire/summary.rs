@@ -11,7 +11,7 @@ use super::openai_chat;
 use super::reply::WireReply;
 use super::request::WireRequest;
 use super::usage::Usage;
-use crate::attribution::Fingerprint;
+use crate::attribution::{AnswerIdentity, Fingerprint};
 use crate::hex::hex;
 use crate::record::Scrubber;
 
@@ -136,18 +136,29 @@ impl ReplySummary {
     pub fn of(reply: &WireReply) -> Self {
         let first = reply.choices.first();
         let calls: &[ToolCall] = first.map_or(&[], |choice| &choice.tool_calls);
+        let choices = reply.choices.iter();
+        Self {
+            finish: choices.map(|choice| choice.finish.clone()).collect(),
+            output_digest: output_digest(reply),
+            tool_calls: calls.iter().map(|call| call.name.clone()).collect(),
+            cache_miss_reason: reply.cache_miss_reason.clone(),
+            disorder: reply.disorder.clone(),
+            ..Self::to_count(reply)
+        }
+    }
+
+    /// What attribution and figures need of it, for whoever has the answer itself too and writes
+    /// nothing down.
+    pub(crate) fn to_count(reply: &WireReply) -> Self {
+        let is_telling = AnswerIdentity::has_telling_text(reply);
         Self {
             id: reply.id.clone(),
             model: reply.model.clone(),
-            finish: reply
-                .choices
-                .iter()
-                .map(|choice| choice.finish.clone())
-                .collect(),
+            finish: Vec::new(),
             usage: reply.usage.clone(),
             text_bytes: reply.text().len(),
-            output_digest: output_digest(reply),
-            tool_calls: calls.iter().map(|call| call.name.clone()).collect(),
+            output_digest: is_telling.then(|| output_digest(reply)).flatten(),
+            tool_calls: Vec::new(),
             error: reply.error.as_ref().map(|error| match &error.kind {
                 Some(kind) => format!("{kind}: {}", error.message),
                 None => error.message.clone(),
@@ -155,9 +166,9 @@ impl ReplySummary {
             error_kind: reply.error.as_ref().and_then(|error| error.kind.clone()),
             error_code: reply.error.as_ref().and_then(|error| error.code.clone()),
             service_tier: reply.service_tier.clone(),
-            cache_miss_reason: reply.cache_miss_reason.clone(),
+            cache_miss_reason: None,
             is_ended: reply.is_ended,
-            disorder: reply.disorder.clone(),
+            disorder: Vec::new(),
         }
     }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize as _, Serialize};
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};
 
 use super::asked_elsewhere::AskedElsewhere;
@@ -32,6 +32,8 @@ use crate::tokens::{TextFields, TokenCounter};
 
 /// Raised whenever token counts change for the same text, or more is stored with them.
 const TOKENS_VERSION: u32 = 2;
+/// What stands for an evaluator in the store where tokens are counted.
+const TOKENS: &str = "tokens";
 const REPLY: &str = "reply";
 const INPUT_TOKENS: &str = "input_tokens";
 const OUTPUT_TOKENS: &str = "output_tokens";
@@ -126,7 +128,7 @@ impl Reuse {
             .collect();
         scorer_entries.push((
             EvaluatorEntry {
-                name: "tokens".into(),
+                name: TOKENS.into(),
                 version: TOKENS_VERSION,
                 settings: tokens,
             },
@@ -295,6 +297,10 @@ impl Reuse {
             None => (None, None),
         };
         let response = found.response;
+        let wire = match wire.is_none() && !scores.last().is_some_and(Option::is_some) {
+            true => self.counted_elsewhere(&response.at),
+            false => wire,
+        };
         StoreLookup::Answer(Box::new(ReusedAnswer {
             at: response.at,
             latency: response.latency,
@@ -310,6 +316,16 @@ impl Reuse {
         }))
     }
 
+    /// What a tap saw of a call, where its tokens were counted by another tokenizer.
+    fn counted_elsewhere(&self, at: &StoredResponseId) -> Option<Box<WireFacts>> {
+        let counted = self.unread.read(|| self.store.scores_by(TOKENS, at));
+        // What cannot be read says nothing; the answer itself was read.
+        let counted = counted.unwrap_or_default();
+        counted
+            .iter()
+            .find_map(|scores| facts_beside(scores.get(REPLY)?.as_evidence()?))
+    }
+
     /// Stores a fresh response, or the new scores of a stored one, and the row.
     pub(super) async fn keep(&self, system: usize, prepared: &Prepared, kept: RowToStore<'_>) {
         let Some(example) = prepared.key else {
@@ -321,11 +337,8 @@ impl Reuse {
             scores,
             counts_tokens,
         } = kept;
-        // Stored answers have theirs. Facts have a JSON form.
-        let is_new = counts_tokens || !matches!(answer, AnswerToStore::Stored(_));
-        let wire = row.wire.as_deref().filter(|_| is_new);
-        let wire = wire.and_then(|facts| to_raw_value(facts).ok());
-        let wire: Option<Arc<RawValue>> = wire.map(Arc::from);
+        // Facts have a JSON form.
+        let wire = || to_raw_value(row.wire.as_deref()?).ok();
         let reference: Option<ResponseRef> = match answer {
             AnswerToStore::Fresh(output) => {
                 let repeat = match output.is_lossy() {
@@ -334,12 +347,23 @@ impl Reuse {
                 };
                 let key = ResponseKey::new(example, self.systems[system].0, repeat);
                 let call = row.call.as_deref().copied();
+                let counted = counts_tokens.then(|| NewScores {
+                    response: key.into(),
+                    scorer: self.scorers[self.tokens_scorer()].0,
+                    scores: token_scores(row),
+                });
+                // Facts are stored once: with what is counted, or else with the answer.
+                let wire = match counted.is_none() {
+                    true => wire().map(Arc::from),
+                    false => None,
+                };
                 self.store
                     .put(NewResponse {
                         key,
                         example: Arc::clone(&prepared.example),
                         output: OutputDelta::between(&prepared.example, output),
-                        wire: wire.clone(),
+                        wire,
+                        counted,
                         latency: row.latency,
                         call,
                         first_byte: call.and_then(|call| call.first_byte),
@@ -356,8 +380,9 @@ impl Reuse {
             let mut texts: Vec<_> = scores
                 .map(|(index, scores)| (*index, ScoreTexts::of(scores)))
                 .collect();
-            if counts_tokens {
-                texts.push((self.tokens_scorer(), token_scores(row, wire.as_deref())));
+            // A fresh answer has brought them along.
+            if counts_tokens && matches!(response, ResponseRef::Found(_)) {
+                texts.push((self.tokens_scorer(), token_scores(row)));
             }
             for (index, scores) in texts {
                 let scorer = self.scorers[index].0;
@@ -381,7 +406,7 @@ impl Reuse {
                 failure: failure.clone(),
                 latency: row.latency,
                 call: row.call.as_deref().copied(),
-                wire: wire.map(|facts| facts.get().to_owned()),
+                wire: wire().map(|facts| facts.get().to_owned()),
             },
             (None, None) => return,
         };
@@ -484,7 +509,7 @@ struct KnownReply<'a> {
     added: Option<Value>,
     /// Its name is [`WIRE`].
     #[serde(skip_serializing_if = "Option::is_none")]
-    wire: Option<&'a RawValue>,
+    wire: Option<&'a WireFacts>,
 }
 
 #[derive(Serialize)]
@@ -494,7 +519,7 @@ struct KnownCall {
 }
 
 /// Token counts, and what else is known of a reply, as they are stored.
-fn token_scores(row: &EvalRow, wire: Option<&RawValue>) -> ScoreTexts {
+fn token_scores(row: &EvalRow) -> ScoreTexts {
     let known = KnownReply {
         reply: row.reply.as_deref(),
         call: row.call.as_deref().map(|call| KnownCall {
@@ -502,13 +527,19 @@ fn token_scores(row: &EvalRow, wire: Option<&RawValue>) -> ScoreTexts {
             timeouts: call.timeouts,
         }),
         added: row.added.is_some().then(|| memory::row::kept(row)),
-        wire,
+        wire: row.wire.as_deref(),
     };
     let tokens = [
         (INPUT_TOKENS, row.input_tokens as f64),
         (OUTPUT_TOKENS, row.output_tokens as f64),
     ];
     ScoreTexts::with_evidence(&tokens, REPLY, &known)
+}
+
+/// What a tap saw of a call, as it is stored beside token counts.
+fn facts_beside(stored: &Value) -> Option<Box<WireFacts>> {
+    let facts = stored.get(WIRE).filter(|facts| facts.is_object())?;
+    WireFacts::deserialize(facts).ok().map(Box::new)
 }
 
 /// Fills a row with what is stored as its token counts.
@@ -521,9 +552,7 @@ pub(crate) fn read_token_scores(row: &mut EvalRow, scores: &Scores) {
     };
     row.reply = Reply::deserialize(&stored["reply"]).ok().map(Box::new);
     memory::row::restore(row, &stored["added"]);
-    if stored[WIRE].is_object() {
-        row.wire = WireFacts::deserialize(&stored[WIRE]).ok().map(Box::new);
-    }
+    row.wire = facts_beside(stored).or(row.wire.take());
     if let Some(call) = row.call.as_deref_mut() {
         let connect = stored["call"]["connect"].as_f64().unwrap_or_default();
         call.connect = Duration::try_from_secs_f64(connect).unwrap_or_default();

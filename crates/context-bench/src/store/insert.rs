@@ -234,7 +234,10 @@ impl Ids {
             example,
         };
         remember(&mut self.responses, key, located);
-        Ok(InsertOutcome::Yes)
+        match &new.counted {
+            Some(counted) => self.scores(tx, counted),
+            None => Ok(InsertOutcome::Yes),
+        }
     }
 
     /// Where a response is.

@@ -75,7 +75,7 @@ pub(crate) use segment::SegmentRows;
 pub use sql::SqlTable;
 pub use tally::Tally;
 
-use crate::model::{Example, Output};
+use crate::model::{Example, Output, Scores};
 use live::Lease;
 use open::Access;
 use queue::Queue;
@@ -382,6 +382,20 @@ impl Store {
         example: &Example,
     ) -> Result<Option<Output>, StoreError> {
         self.read(|reader, damage| reader.output(*at, example, damage))
+    }
+
+    /// What all evaluators of this name said about a stored response, the earliest first. What is
+    /// damaged is left out.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    pub(crate) fn scores_by(
+        &self,
+        evaluator: &str,
+        at: &StoredResponseId,
+    ) -> Result<Vec<Scores>, StoreError> {
+        self.read(|reader, damage| reader.scores_by(evaluator, *at, damage))
     }
 
     /// The example of a stored row; `None` when it is damaged or no longer there.

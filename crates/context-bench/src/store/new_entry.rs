@@ -98,8 +98,12 @@ pub(crate) struct NewResponse {
     pub example: Arc<Example>,
     /// What the system changed in the example.
     pub output: OutputDelta,
-    /// What a tap saw of the call, as JSON: a member of the output, beside what the system changed.
+    /// What a tap saw of the call, as JSON, where no scores have it: a member of the output, beside
+    /// what the system changed.
     pub wire: Option<Arc<RawValue>>,
+    /// What is counted of it and known of its call. It is stored with the answer or not at all:
+    /// nobody can measure it again.
+    pub counted: Option<NewScores>,
     /// Seconds inside the system, retry waiting included.
     pub latency: f64,
     /// What the call cost besides time, when the system knows.
@@ -116,8 +120,11 @@ impl NewResponse {
         OutputSet(self)
     }
 
-    fn wire_bytes(&self) -> usize {
-        self.wire.as_deref().map_or(0, |wire| wire.get().len())
+    /// How long the texts beside the output are.
+    fn bytes_beside(&self) -> usize {
+        let wire = self.wire.as_deref().map_or(0, |wire| wire.get().len());
+        let counted = self.counted.as_ref();
+        wire + counted.map_or(0, |counted| counted.scores.bytes())
     }
 }
 
@@ -214,7 +221,7 @@ impl NewEntry {
         FIXED
             + match self {
                 Self::Response(new) => {
-                    let output = map_bytes(&new.output.set) + new.wire_bytes();
+                    let output = map_bytes(&new.output.set) + new.bytes_beside();
                     map_bytes(new.example.fields()) + output
                 }
                 Self::Row(row) => match &row.outcome {

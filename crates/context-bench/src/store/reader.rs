@@ -217,6 +217,31 @@ impl Reader {
         Ok(settle(delta, damage)?.map(|delta| delta.apply(example)))
     }
 
+    /// What all evaluators of this name said about a response.
+    pub(super) fn scores_by(
+        &mut self,
+        evaluator: &str,
+        at: StoredResponseId,
+        damage: &mut Damage,
+    ) -> rusqlite::Result<Vec<Scores>> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT c.checksum, c.scores, c.reasons, k.key FROM scores c
+             JOIN scorers k ON k.id = c.scorer
+             WHERE c.response = ?1 AND k.name = ?2 ORDER BY k.id",
+        )?;
+        let mut rows = statement.query((at.response, evaluator))?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next()? {
+            let scorer = row.get(3)?;
+            match read_scores(row, 0, at.key, scorer, &mut self.known.names) {
+                Ok(Ok(scores)) => found.push(scores),
+                Ok(Err(Damaged)) => damage.entries += 1,
+                Err(error) => damage.absorb(error)?,
+            }
+        }
+        Ok(found)
+    }
+
     /// The example with that number, if it is the one with that key.
     pub(super) fn example(
         &self,

@@ -10,7 +10,7 @@ use context_bench_tap::figures::{
     OutputProgress, StreamFidelity, engagement, reply_changes, request_changes, stream_changes,
 };
 use context_bench_tap::record::{CallRecord, Frame, Scrubber, Stored, TapClock, Timeline};
-use context_bench_tap::wire::{EventReader, PartKind, ReplyReader, Route, WireFormat};
+use context_bench_tap::wire::{EventReader, ReplyReader, Route, WireFormat};
 use context_bench_tap::wire::{WireReply, WireRequest};
 use serde_json::Value;
 use smallvec::SmallVec;
@@ -258,13 +258,13 @@ impl FactsOf<'_> {
         facts.cache_or_images |= usage.has_cache();
         facts.usage.get_or_insert_default().add(&known);
         let tokens = |route: &Route, body: &[u8]| {
-            let request = WireRequest::read(route, body)?;
-            Some((self.counter.try_count(&request.rendered()).ok()?, request))
+            let request = WireRequest::to_count(route, body)?;
+            Some((self.counter.try_count(&request.text).ok()?, request))
         };
         let client_side = tokens(route, &call.body);
         if let Some((_, request)) = &client_side {
             facts.stateful |= request.is_stateful;
-            facts.cache_or_images |= has_pictures(request);
+            facts.cache_or_images |= request.has_pictures;
         }
         let counted = client_side.map(|(tokens, _)| tokens);
         let upstream = match (is_same, sent) {
@@ -382,11 +382,6 @@ fn asks_for_usage(body: &[u8], format: WireFormat, streams: bool) -> bool {
     }
     let body: Value = serde_json::from_slice(body).unwrap_or_default();
     body.pointer("/stream_options/include_usage") == Some(&Value::Bool(true))
-}
-
-fn has_pictures(request: &WireRequest) -> bool {
-    let mut parts = request.messages.iter().flat_map(|one| &one.parts);
-    parts.any(|part| matches!(part.kind, PartKind::Attached(_)))
 }
 
 fn note(facts: &mut WireFacts, defect: Defect) {

@@ -107,6 +107,7 @@ impl Case {
             latency: self.latency,
             call: self.call,
             wire: None,
+            counted: None,
             first_byte: None,
             usage: self.usage.clone(),
         }

@@ -118,6 +118,46 @@ fn what_a_tap_saw_is_a_member_of_the_output() {
 }
 
 #[test]
+fn what_is_counted_comes_with_its_answer_and_is_found_by_its_name() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    store.register(&[system()], &scorers()).unwrap();
+    let case = Case::new(1);
+    let [own, other] = scorer_keys();
+    let counted = |answer: &Case, scorer| NewScores {
+        response: answer.key.into(),
+        scorer,
+        scores: ScoreTexts::of(&answer.scores[0]),
+    };
+    store.put_blocking(NewResponse {
+        counted: Some(counted(&case, own)),
+        ..case.response()
+    });
+    // Another answer to the same question comes second, and so does what is counted of it.
+    let mut second = Case::new(1);
+    second.output = Case::new(2).output;
+    second.scores[0] = [("f1", 0.75)].into_iter().collect();
+    let late = open(dir.path());
+    store.flush_blocking().unwrap();
+    late.put_blocking(NewResponse {
+        counted: Some(counted(&second, own)),
+        ..second.response()
+    });
+    late.flush_blocking().unwrap();
+    let wanted = ResponseQuery {
+        response: case.key,
+        scorers: &[own, other],
+    };
+    let found = store.find(&[wanted]).unwrap().pop().unwrap().unwrap();
+    assert_eq!(found.scores, [Some(case.scores[0].clone()), None]);
+    let name = &scorers()[0].name;
+    let by_name = |name: &str| store.scores_by(name, &found.response.at).unwrap();
+    assert_eq!(by_name(name), [case.scores[0].clone()]);
+    assert_eq!(by_name("nobody"), []);
+    assert_eq!(store.damaged(), 0);
+}
+
+#[test]
 fn the_first_response_wins_and_keeps_its_own_scores() {
     let dir = tempfile::tempdir().unwrap();
     let (one, two) = (open(dir.path()), open(dir.path()));
@@ -233,6 +273,7 @@ fn a_long_context_is_stored_once_and_compressed() {
             example: Arc::clone(&example),
             latency: 1.0,
             wire: None,
+            counted: None,
             call: None,
             first_byte: None,
             usage: None,
@@ -275,6 +316,7 @@ fn look_ups_in_any_order_find_just_what_is_there() {
                     output: OutputDelta::default(),
                     latency: i as f64,
                     wire: None,
+                    counted: None,
                     call: None,
                     first_byte: None,
                     usage: None,
