@@ -18,6 +18,7 @@ use crate::stats;
 /// | `added_before_p50` | seconds from the client's request to the provider's |
 /// | `added_after_p50` | seconds from the provider's last byte to the client's |
 /// | `added_first_p50` | seconds from the provider's first output to the client's, of streams |
+/// | `added_p50`, `added_p99` | before and after together, in the middle and beyond nearly all rows |
 /// | `stream_in_time` | the share of frames with output that arrived within 50 ms |
 /// | `streams_buffered` | the share of rows with a stream that was held back |
 /// | `claimed_saved` | the share of tokens that the proxy says it saved |
@@ -86,18 +87,22 @@ impl Metric for WireMetrics {
         let times = |time: fn(&WireFacts) -> Option<f64>| {
             sorted(answered().filter(|facts| !facts.cold).filter_map(time))
         };
-        for (name, times) in [
-            (
-                "added_before_p50",
-                times(|facts| facts.added.as_ref()?.before()),
-            ),
-            ("added_after_p50", times(|facts| facts.added?.tail)),
-            (
-                "added_first_p50",
-                times(|facts| facts.stream.and(facts.added)?.ttft_relay),
-            ),
+        let before = times(|facts| facts.added?.before());
+        let after = times(|facts| facts.added?.tail);
+        let first = times(|facts| facts.stream.and(facts.added)?.ttft_relay);
+        let both = times(|facts| facts.added?.both());
+        for (name, times, share) in [
+            ("added_before_p50", &before, 0.5),
+            ("added_after_p50", &after, 0.5),
+            ("added_first_p50", &first, 0.5),
+            ("added_p50", &both, 0.5),
+            ("added_p99", &both, 0.99),
         ] {
-            set(name, stats::median(&times), Unit::Seconds, times.len());
+            let value = match share {
+                0.5 => stats::median(times),
+                share => stats::percentile(times, share),
+            };
+            set(name, value, Unit::Seconds, times.len());
         }
         let streams: Vec<_> = answered().filter_map(|facts| facts.stream).collect();
         let frames: u64 = streams.iter().map(|stream| stream.frames).sum();
@@ -266,6 +271,8 @@ mod tests {
         let summary = WireMetrics.compute(&rows);
         assert_eq!(summary.value("added_before_p50"), Some(1.5));
         assert_eq!(summary.value("added_after_p50"), Some(0.25));
+        assert_eq!(summary.value("added_p50"), Some(1.75));
+        assert_eq!(summary.value("added_p99"), Some(1.75));
         assert_eq!(summary.value("claimed_saved"), Some(0.3));
         assert_eq!(summary.value("stream_in_time"), Some(0.75));
         assert_eq!(summary.value("streams_buffered"), Some(1.0));

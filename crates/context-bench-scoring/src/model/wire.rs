@@ -257,6 +257,11 @@ impl WireAdded {
         self.pre.map(|pre| pre + self.aux_wait)
     }
 
+    /// Everything before the provider had the request and after its last byte.
+    pub fn both(&self) -> Option<f64> {
+        Some(self.before()? + self.tail?)
+    }
+
     /// Adds that of a further call. What one of them did not reach is known of neither.
     pub fn add(&mut self, other: &Self) {
         let both = |one: Option<f64>, two: Option<f64>| Some(one? + two?);

@@ -124,7 +124,8 @@ fn system(result: &EvalResult, name: &str) -> System {
 fn notes(result: &EvalResult) -> Vec<String> {
     let memory = MemoryReport::of(result).map(|memory| memory.basis());
     let noise = [sweep::stopping(result), sweep::controls(result)].concat();
-    noise.into_iter().chain(memory).collect()
+    let tap = wire::own_time(result);
+    noise.into_iter().chain(memory).chain(tap).collect()
 }
 
 /// What was compared on what, such as `7 systems on demo`.
@@ -194,7 +195,7 @@ fn warnings(result: &EvalResult) -> Vec<String> {
     for (system, failure) in &result.gave_up {
         warnings.push(format!("{system} was given up: {}", failure.message));
     }
-    warnings.extend(wire::lines(result));
+    warnings.extend(wire::findings(result));
     let failed = result.failed_gates();
     warnings.extend(failed.map(|gate| format!("gate {}", described_gate(gate))));
     warnings

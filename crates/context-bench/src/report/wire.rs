@@ -2,7 +2,7 @@
 
 use super::cell;
 use super::memory::MemoryTable;
-use crate::model::{ArmWire, Measurement};
+use crate::model::{ArmRole, ArmWire, Measurement};
 use crate::result::{ArmVerdict, EvalResult};
 
 type Format = fn(&Measurement) -> String;
@@ -27,7 +27,9 @@ const COLUMNS: [(&str, &str, Format); 15] = [
 ];
 
 /// Metrics that are only in files.
-const IN_FILES: [&str; 3] = [
+const IN_FILES: [&str; 5] = [
+    "added_p50",
+    "added_p99",
     "wire_saved_median",
     "wire_calibration",
     "wire_calibration_spread",
@@ -86,9 +88,16 @@ pub(super) fn table(result: &EvalResult) -> Option<MemoryTable> {
     })
 }
 
+/// What is said below the table.
+pub(super) fn lines(result: &EvalResult) -> Vec<String> {
+    let mut lines = findings(result);
+    lines.extend(own_time(result));
+    lines
+}
+
 /// What is said about arms that do not do what they are for, and about calls that are
 /// nobody's.
-pub(super) fn lines(result: &EvalResult) -> Vec<String> {
+pub(super) fn findings(result: &EvalResult) -> Vec<String> {
     let mut lines = Vec::new();
     for (name, arm) in &result.wire {
         let shown = cell::shorten(name, 30);
@@ -115,6 +124,20 @@ pub(super) fn lines(result: &EvalResult) -> Vec<String> {
         }
     }
     lines
+}
+
+/// What the tap itself takes, which calls without a proxy show; none where no arm is direct.
+pub(super) fn own_time(result: &EvalResult) -> Option<String> {
+    let mut arms = result.wire.iter();
+    let (direct, _) = arms.find(|(_, arm)| arm.role == ArmRole::Direct)?;
+    let summary = result.summary.get(direct)?;
+    let (middle, most) = (summary.get("added_p50")?, summary.get("added_p99")?);
+    Some(format!(
+        "the tap itself adds {} at p50 and {} at p99, in every arm (by {} direct calls)",
+        seconds(middle),
+        seconds(most),
+        cell::thousands(middle.n.unwrap_or_default() as u64)
+    ))
 }
 
 /// What the totals of an arm rest on, where that is not simply this run.

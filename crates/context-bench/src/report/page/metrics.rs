@@ -304,6 +304,8 @@ fn wire_definition(key: &str) -> &'static str {
         "local_answers" => "share of calls that the proxy answered without the provider",
         "added_before_p50" => "time between request in and request out, median",
         "added_after_p50" => "time between answer in and answer out, median",
+        "added_p50" => "before and after together, median",
+        "added_p99" => "before and after together, 99th percentile",
         "added_first_p50" => "the same for the first piece of an answer, median",
         "stream_in_time" => "share of pieces of answers that were passed on when they came",
         "streams_buffered" => "share of streams that were held back until their end",

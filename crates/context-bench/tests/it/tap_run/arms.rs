@@ -1,7 +1,8 @@
 //! What a tap says of proxies that do what real ones do.
 
+use context_bench::ArmVerdict;
+use context_bench::report::{PageReport, TableReport};
 use context_bench::tap::ArmRole;
-use context_bench::{ArmVerdict, report::TableReport};
 use context_bench_testkit::proxy::TestProxy;
 
 use super::{TestRun, arm, assert_counts, direct, provider};
@@ -30,6 +31,8 @@ fn three_arms_are_told_apart_to_the_byte() {
         assert_eq!(value(name, "unattributed_calls"), Some(0.0), "{name}");
         assert!(value(name, "added_before_p50").is_some(), "{name}");
         assert!(value(name, "added_after_p50").is_some(), "{name}");
+        let most = value(name, "added_p99").expect("known");
+        assert!(most >= value(name, "added_p50").expect("known"), "{name}");
         assert_eq!(result.wire[name].client_calls, 12, "{name}");
         assert_eq!(result.wire[name].attributed_by.credential, 12, "{name}");
     }
@@ -66,6 +69,17 @@ fn three_arms_are_told_apart_to_the_byte() {
     for said in ["On the Wire", "engaged", "saved on the wire in"] {
         assert!(table.contains(said), "{said}\n{table}");
     }
+    // The first call of an arm is no part of the times.
+    let words: Vec<&str> = table.split_whitespace().collect();
+    let table = words.join(" ");
+    let own = table.split_once("the tap itself adds ").expect("said").1;
+    assert!(
+        own.contains(" in every arm (by 11 direct calls)"),
+        "{table}"
+    );
+    let page = PageReport::default().data(&result);
+    let mut notes = page.notes.iter();
+    assert!(notes.any(|note| note.contains("the tap itself adds")));
 }
 
 #[test]
