@@ -22,7 +22,7 @@ use super::line;
 struct Forget;
 
 impl CallSink for Forget {
-    fn call(&mut self, _: CallRecord, _: CallBodies) -> std::io::Result<()> {
+    fn call(&mut self, _: Box<CallRecord>, _: CallBodies) -> std::io::Result<()> {
         Ok(())
     }
 }

@@ -200,7 +200,7 @@ struct Watcher {
 }
 
 impl CallSink for Watcher {
-    fn call(&mut self, call: CallRecord, bodies: CallBodies) -> std::io::Result<()> {
+    fn call(&mut self, call: Box<CallRecord>, bodies: CallBodies) -> std::io::Result<()> {
         let id = call.id;
         locked(&self.totals).add(&call);
         if self.shows {

@@ -20,6 +20,7 @@ mod reply;
 mod row;
 mod row_text;
 mod score;
+mod stored_facts;
 mod usage_shape;
 mod wire;
 
@@ -44,6 +45,7 @@ pub use reply::{Ending, Reply, TokenUse};
 pub use row::{CONVERSATION_ID, EvalRow};
 pub use row_text::{RowContexts, RowText, SentContext, TextsKept};
 pub use score::{Score, ScoreName, Scores};
+pub use stored_facts::StoredFacts;
 pub use usage_shape::UsageShape;
 pub use wire::{
     ArmRole, UnsentCalls, WIRE, WireAdded, WireCalls, WireClaim, WireDefects, WireEngagement,

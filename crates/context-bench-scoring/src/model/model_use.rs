@@ -36,11 +36,11 @@ pub struct ModelUse {
     pub usage: WireUsage,
 }
 
-fn one() -> u64 {
+pub(super) fn one() -> u64 {
     1
 }
 
-fn is_one(number: &u64) -> bool {
+pub(super) fn is_one(number: &u64) -> bool {
     *number == 1
 }
 

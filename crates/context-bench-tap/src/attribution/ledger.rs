@@ -32,7 +32,7 @@ type ByName = FxHashMap<Arc<str>, SmallVec<[usize; 2]>>;
 #[derive(Debug, Clone, PartialEq)]
 pub struct OwnedCall<P> {
     /// The call.
-    pub record: CallRecord,
+    pub record: Box<CallRecord>,
     /// What was kept with it.
     pub kept: P,
     /// What told whose it is.
@@ -69,7 +69,7 @@ pub struct ArmLedger<P> {
     has_named_calls: bool,
     by_id: ByName,
     by_credential: ByName,
-    undecided: BTreeMap<u64, (CallRecord, P)>,
+    undecided: BTreeMap<u64, (Box<CallRecord>, P)>,
     /// Answers of all calls that may matter to a client call that is still here.
     seen: Vec<SeenAnswer>,
     /// With more of them it is looked which still matter. As one slow client call keeps all that
@@ -79,7 +79,7 @@ pub struct ArmLedger<P> {
     outputs: FxHashMap<u64, u32>,
     /// The examples of client calls that were taken out, and what their texts looked like.
     past: VecDeque<(Arc<str>, Fingerprint)>,
-    unattributed: Vec<(CallRecord, Unattributed)>,
+    unattributed: Vec<(Box<CallRecord>, Unattributed)>,
 }
 
 impl<P> ArmLedger<P> {
@@ -169,7 +169,7 @@ impl<P> ArmLedger<P> {
     }
 
     /// A call of the proxy was recorded.
-    pub fn record(&mut self, call: CallRecord, kept: P) {
+    pub fn record(&mut self, call: Box<CallRecord>, kept: P) {
         let id = call.id;
         let carriers = &call.carriers;
         let is_bare = carriers.credential.is_none() && carriers.call_id().is_none();
@@ -270,7 +270,7 @@ impl<P> ArmLedger<P> {
     }
 
     /// The calls that turned out to be nobody's since the last time.
-    pub fn take_unattributed(&mut self) -> Vec<(CallRecord, Unattributed)> {
+    pub fn take_unattributed(&mut self) -> Vec<(Box<CallRecord>, Unattributed)> {
         std::mem::take(&mut self.unattributed)
     }
 
@@ -308,7 +308,7 @@ impl<P> ArmLedger<P> {
     }
 
     /// Puts a call where it belongs.
-    fn put(&mut self, record: CallRecord, kept: P, found: Found) {
+    fn put(&mut self, record: Box<CallRecord>, kept: P, found: Found) {
         match found {
             Ok((client, method, confidence)) => {
                 let Some(client) = self.clients.get_mut(&client) else {
@@ -316,7 +316,7 @@ impl<P> ArmLedger<P> {
                     self.unattributed.push((record, Unattributed::Late));
                     return;
                 };
-                // Most have one, and a record is long.
+                // Most have one.
                 client.owned.reserve_exact(1);
                 client.owned.push(OwnedCall {
                     record,

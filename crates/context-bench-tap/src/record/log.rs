@@ -218,7 +218,7 @@ fn fill(file: &mut File, piece: &mut [u8]) -> io::Result<usize> {
 }
 
 impl CallSink for LogWriter {
-    fn call(&mut self, call: CallRecord, bodies: CallBodies) -> io::Result<()> {
+    fn call(&mut self, call: Box<CallRecord>, bodies: CallBodies) -> io::Result<()> {
         let before = self.whole;
         let mut new = Vec::new();
         let written = self.write(&call, bodies, &mut new);

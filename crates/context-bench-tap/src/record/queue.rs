@@ -70,14 +70,14 @@ impl RecorderQueue {
     }
 
     /// Hands a call over. It never waits: the call has ended, and its end is not to be delayed.
-    pub(crate) fn send(&self, call: FinishedCall) {
+    pub(crate) fn send(&self, call: Box<FinishedCall>) {
         let bytes = call.weight();
         if self.keeper.takes_at_once(bytes) {
             return self.keeper.keep(call, None);
         }
         self.room.taken.fetch_add(bytes, Ordering::SeqCst);
         let waiting = WaitingCall {
-            call: Box::new(call),
+            call,
             share: Share {
                 room: Arc::clone(&self.room),
                 bytes,

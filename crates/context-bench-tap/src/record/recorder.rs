@@ -141,7 +141,7 @@ impl Recorder {
 fn run(receiver: &Receiver<WaitingCall>, keeper: &Keeper) {
     for waiting in receiver {
         let WaitingCall { call, share } = waiting;
-        keeper.keep(*call, Some(share));
+        keeper.keep(call, Some(share));
     }
 }
 
@@ -174,7 +174,7 @@ impl Keeper {
     }
 
     /// Makes the record of one call and hands it over.
-    pub(crate) fn keep(&self, call: FinishedCall, share: Option<Share>) {
+    pub(crate) fn keep(&self, call: Box<FinishedCall>, share: Option<Share>) {
         let in_flight = call.begun.in_flight;
         let (record, bodies) = record(call, &self.scrubber, self.writes_down);
         let mut kept = self.kept();
@@ -197,10 +197,10 @@ impl Keeper {
 /// A finished call as its sink wants it. Names and messages have no secrets in them in any case,
 /// since rows may show them; headers, addresses and bodies only where they are written down.
 fn record(
-    finished: FinishedCall,
+    finished: Box<FinishedCall>,
     scrubber: &Scrubber,
     writes_down: bool,
-) -> (CallRecord, CallBodies) {
+) -> (Box<CallRecord>, CallBodies) {
     let begun = finished.begun;
     let head = finished.head;
     let headers = |headers: Headers| match writes_down {
@@ -253,7 +253,7 @@ fn record(
                 false => ReplySummary::to_count(&reply),
             };
             answered = Some(summary.scrubbed(scrubber));
-            bodies.said = Some(reply);
+            bodies.said = Some(Box::new(reply));
         };
         let (body, kept) = open(answer.body, &encodings, written, Some(&mut read));
         bodies.response = kept;
@@ -268,7 +268,7 @@ fn record(
             frames_left_out: answer.frames_left_out,
         }
     });
-    let call = CallRecord {
+    let call = Box::new(CallRecord {
         id: begun.id,
         arm: begun.arm,
         connection: begun.connection,
@@ -295,7 +295,7 @@ fn record(
         timeline,
         end: finished.end,
         problem: finished.problem.map(|problem| scrubber.text(&problem)),
-    };
+    });
     (call, bodies)
 }
 

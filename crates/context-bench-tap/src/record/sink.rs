@@ -10,12 +10,12 @@ use crate::wire::WireReply;
 
 /// Takes the records of a run, one after the other.
 pub trait CallSink: Send {
-    /// Takes a call with its bodies.
+    /// Takes a call with its bodies. A record is long and passes many hands, hence the box.
     ///
     /// # Errors
     ///
     /// When it cannot be kept. The run goes on; failures are counted.
-    fn call(&mut self, call: CallRecord, bodies: CallBodies) -> std::io::Result<()>;
+    fn call(&mut self, call: Box<CallRecord>, bodies: CallBodies) -> std::io::Result<()>;
 
     /// The call that it took last has left those in flight: who waited for it may look.
     fn settled(&mut self) {}
@@ -43,7 +43,7 @@ pub struct CallBodies {
     /// What was answered.
     pub response: Option<StoredBody>,
     /// What the answer says, if it was read: who would read it again need not.
-    pub said: Option<WireReply>,
+    pub said: Option<Box<WireReply>>,
 }
 
 impl CallBodies {
@@ -98,7 +98,7 @@ impl MemorySink {
 }
 
 impl CallSink for MemorySink {
-    fn call(&mut self, call: CallRecord, bodies: CallBodies) -> std::io::Result<()> {
+    fn call(&mut self, call: Box<CallRecord>, bodies: CallBodies) -> std::io::Result<()> {
         for (digest, body) in bodies.by_digest(&call) {
             let bytes = match body {
                 StoredBody::Bytes(bytes) => bytes,
@@ -110,7 +110,7 @@ impl CallSink for MemorySink {
             };
             self.kept().bodies.insert(digest.to_owned(), bytes);
         }
-        self.kept().calls.push(call);
+        self.kept().calls.push(*call);
         Ok(())
     }
 }

@@ -184,7 +184,7 @@ impl OpenCall {
             EndState::Complete if is_bad => EndState::BadStatus,
             end => end,
         };
-        self.shared.queue.send(FinishedCall {
+        self.shared.queue.send(Box::new(FinishedCall {
             begun: state.begun,
             head: std::mem::take(&mut self.head),
             body: state.request.finish(),
@@ -192,7 +192,7 @@ impl OpenCall {
             timeline: state.timeline,
             end,
             problem,
-        });
+        }));
     }
 }
 

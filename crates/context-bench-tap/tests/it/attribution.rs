@@ -373,7 +373,7 @@ pub(crate) fn follow(
                 };
                 numbers.insert(at, ledger.begin(begun));
             }
-            Event::Record(call) => ledger.record(call.clone(), ()),
+            Event::Record(call) => ledger.record(Box::new(call.clone()), ()),
             Event::End(at) => {
                 let client = &clients[at];
                 let number = numbers[&at];

@@ -107,8 +107,8 @@ fn requests_sent_in_advance_are_answered_in_their_order() {
 struct Figures(Arc<std::sync::Mutex<Vec<CallRecord>>>);
 
 impl CallSink for Figures {
-    fn call(&mut self, call: CallRecord, _: CallBodies) -> std::io::Result<()> {
-        self.0.lock().unwrap().push(call);
+    fn call(&mut self, call: Box<CallRecord>, _: CallBodies) -> std::io::Result<()> {
+        self.0.lock().unwrap().push(*call);
         Ok(())
     }
 }

@@ -90,7 +90,7 @@ struct SlowSink {
 }
 
 impl CallSink for SlowSink {
-    fn call(&mut self, _: CallRecord, _: CallBodies) -> std::io::Result<()> {
+    fn call(&mut self, _: Box<CallRecord>, _: CallBodies) -> std::io::Result<()> {
         if !std::mem::replace(&mut self.has_started, true) {
             self.go.recv_timeout(PATIENCE).unwrap();
         }

@@ -47,7 +47,7 @@ fn what_is_written_comes_back_and_repeats_are_cheap() {
     let mut written = Vec::new();
     let mut sizes = Vec::new();
     for (call, bodies) in calls(&[&long, &long, &long]) {
-        log.call(call.clone(), bodies).unwrap();
+        log.call(Box::new(call.clone()), bodies).unwrap();
         written.push(call);
         sizes.push(std::fs::metadata(&path).unwrap().len());
     }
@@ -96,7 +96,7 @@ fn bodies_that_are_no_text_and_long_ones_come_back() {
     };
     LogWriter::create(&path)
         .unwrap()
-        .call(call, bodies)
+        .call(Box::new(call), bodies)
         .unwrap();
     let read = CallLog::read(&path).unwrap();
     assert_eq!(read.bodies["sha256:1"], [0xff, 0xfe]);
@@ -118,7 +118,7 @@ fn a_line_that_cannot_be_written_leaves_no_trace() {
             let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
             call.response.as_mut().unwrap().body.digest = Some("sha256:broken".to_owned());
             bodies.response = Some(StoredBody::File(file));
-            assert!(log.call(call, bodies).is_err());
+            assert!(log.call(Box::new(call), bodies).is_err());
             assert_eq!(
                 CallLog::read(&path.with_file_name("run.jsonl"))
                     .unwrap()
@@ -127,7 +127,7 @@ fn a_line_that_cannot_be_written_leaves_no_trace() {
             );
             continue;
         }
-        log.call(call.clone(), bodies).unwrap();
+        log.call(Box::new(call.clone()), bodies).unwrap();
         written.push(call);
     }
     let read = CallLog::read(&path).unwrap();
@@ -144,7 +144,7 @@ fn a_full_disk_is_counted_and_the_calls_go_on() {
     }
     struct Full(std::fs::File);
     impl CallSink for Full {
-        fn call(&mut self, call: CallRecord, _: CallBodies) -> std::io::Result<()> {
+        fn call(&mut self, call: Box<CallRecord>, _: CallBodies) -> std::io::Result<()> {
             self.0.write_all(call.request.path.as_bytes())
         }
     }
@@ -178,8 +178,8 @@ fn who_writes_nothing_down_gets_calls_as_they_were_but_for_secrets_in_names() {
     #[derive(Clone, Default)]
     struct Counting(Arc<Mutex<Vec<(CallRecord, CallBodies)>>>);
     impl CallSink for Counting {
-        fn call(&mut self, call: CallRecord, bodies: CallBodies) -> std::io::Result<()> {
-            self.0.lock().unwrap().push((call, bodies));
+        fn call(&mut self, call: Box<CallRecord>, bodies: CallBodies) -> std::io::Result<()> {
+            self.0.lock().unwrap().push((*call, bodies));
             Ok(())
         }
         fn writes_down(&self) -> bool {

@@ -20,7 +20,8 @@ use super::wiring::Wiring;
 use crate::evaluator::Evaluator;
 use crate::memory;
 use crate::model::{
-    CallStats, EvalRow, Example, Failure, Identity, Output, Reply, Score, Scores, WIRE, WireFacts,
+    CallStats, EvalRow, Example, Failure, Identity, Output, Reply, Score, Scores, StoredFacts,
+    WIRE, WireFacts,
 };
 use crate::store::{
     EvaluatorEntry, FoundResponse, KEPT_APART, Key, NewOutcome, NewResponse, NewScores, Origin,
@@ -35,6 +36,8 @@ const TOKENS_VERSION: u32 = 2;
 /// What stands for an evaluator in the store where tokens are counted.
 const TOKENS: &str = "tokens";
 const REPLY: &str = "reply";
+/// What a tap saw of a call, beside its reply.
+const TAP: &str = "tap";
 const INPUT_TOKENS: &str = "input_tokens";
 const OUTPUT_TOKENS: &str = "output_tokens";
 
@@ -507,9 +510,9 @@ struct KnownReply<'a> {
     call: Option<KnownCall>,
     #[serde(skip_serializing_if = "Option::is_none")]
     added: Option<Value>,
-    /// Its name is [`WIRE`].
+    /// What a tap saw of the call; its name is [`TAP`].
     #[serde(skip_serializing_if = "Option::is_none")]
-    wire: Option<&'a WireFacts>,
+    tap: Option<StoredFacts<'a>>,
 }
 
 #[derive(Serialize)]
@@ -527,7 +530,7 @@ fn token_scores(row: &EvalRow) -> ScoreTexts {
             timeouts: call.timeouts,
         }),
         added: row.added.is_some().then(|| memory::row::kept(row)),
-        wire: row.wire.as_deref(),
+        tap: row.wire.as_deref().map(StoredFacts::from),
     };
     let tokens = [
         (INPUT_TOKENS, row.input_tokens as f64),
@@ -538,8 +541,13 @@ fn token_scores(row: &EvalRow) -> ScoreTexts {
 
 /// What a tap saw of a call, as it is stored beside token counts.
 fn facts_beside(stored: &Value) -> Option<Box<WireFacts>> {
-    let facts = stored.get(WIRE).filter(|facts| facts.is_object())?;
-    WireFacts::deserialize(facts).ok().map(Box::new)
+    let facts = match (stored.get(TAP), stored.get(WIRE)) {
+        (Some(facts), _) => StoredFacts::deserialize(facts).ok()?.into(),
+        // As an earlier version wrote them.
+        (None, Some(facts)) if facts.is_object() => WireFacts::deserialize(facts).ok()?,
+        (None, _) => return None,
+    };
+    Some(Box::new(facts))
 }
 
 /// Fills a row with what is stored as its token counts.

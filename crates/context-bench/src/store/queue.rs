@@ -3,7 +3,6 @@
 //! Many threads and tasks push, one thread takes. It hands out whole batches: a
 //! batch is due when it is large enough, old enough, or someone waits for it.
 
-use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
@@ -30,7 +29,9 @@ pub(super) struct Queue<T> {
 }
 
 struct State<T> {
-    jobs: VecDeque<T>,
+    jobs: Vec<T>,
+    /// Room for the next jobs, from a batch that is done with.
+    spare: Vec<T>,
     /// When the jobs shall be handed out; `None` when there are none.
     due: Option<Instant>,
     waiting: usize,
@@ -63,6 +64,7 @@ impl Urgency {
 /// Jobs taken together. Must be given back with [`Queue::settle`].
 pub(super) struct Batch<T> {
     pub(super) jobs: Vec<T>,
+    number: usize,
     bytes: usize,
 }
 
@@ -70,7 +72,8 @@ impl<T> Queue<T> {
     pub(super) fn new() -> Self {
         Self {
             state: Mutex::new(State {
-                jobs: VecDeque::new(),
+                jobs: Vec::new(),
+                spare: Vec::new(),
                 due: None,
                 waiting: 0,
                 bytes: 0,
@@ -108,7 +111,7 @@ impl<T> Queue<T> {
         state.waiting += 1;
         state.bytes += weight;
         state.pushed += 1;
-        state.jobs.push_back(job);
+        state.jobs.push(job);
         let due = Instant::now() + urgency.delay();
         let sooner = state.due.is_none_or(|known| due < known);
         if sooner {
@@ -205,8 +208,11 @@ impl<T> Queue<T> {
             let left = due.saturating_duration_since(Instant::now());
             if now || left.is_zero() {
                 state.due = None;
+                let spare = std::mem::take(&mut state.spare);
+                let jobs = std::mem::replace(&mut state.jobs, spare);
                 return Some(Batch {
-                    jobs: state.jobs.drain(..).collect(),
+                    number: jobs.len(),
+                    jobs,
                     bytes: state.bytes,
                 });
             }
@@ -215,12 +221,15 @@ impl<T> Queue<T> {
         }
     }
 
-    /// Says that `n` jobs of a batch with these bytes are done with.
-    pub(super) fn settle(&self, n: usize, bytes: usize) {
+    /// Says that the jobs of a batch are done with.
+    pub(super) fn settle(&self, mut batch: Batch<T>) {
+        // What is left of them goes before anybody waits for the lock.
+        batch.jobs.clear();
         let mut state = self.lock();
-        state.waiting -= n;
-        state.bytes -= bytes;
-        state.settled += n as u64;
+        state.waiting -= batch.number;
+        state.bytes -= batch.bytes;
+        state.settled += batch.number as u64;
+        state.spare = batch.jobs;
         drop(state);
         self.settled.notify_all();
         self.settled_async.notify_waiters();
@@ -244,12 +253,5 @@ impl<T> Queue<T> {
     pub(super) fn close(&self) {
         self.lock().closed = true;
         self.work.notify_one();
-    }
-}
-
-impl<T> Batch<T> {
-    /// How many jobs, and the bytes they stand for.
-    pub(super) fn size(&self) -> (usize, usize) {
-        (self.jobs.len(), self.bytes)
     }
 }

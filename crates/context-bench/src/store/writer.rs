@@ -91,10 +91,10 @@ impl Writer {
         let shared = Arc::clone(&self.shared);
         // Whoever waits for the writer must not wait for ever, whatever happens here.
         let _guard = Abandon(&shared);
-        while let Some(batch) = shared.queue.take() {
-            let (n, bytes) = batch.size();
-            let mut entries = Vec::with_capacity(n);
-            for job in batch.jobs {
+        // Kept from batch to batch: memory of this size is not cheap to come by.
+        let mut entries = Vec::new();
+        while let Some(mut batch) = shared.queue.take() {
+            for job in batch.jobs.drain(..) {
                 match job {
                     Job::Entry(entry) => entries.push(entry),
                     Job::Task(task) => {
@@ -108,7 +108,7 @@ impl Writer {
                 }
             }
             self.store(&mut entries);
-            shared.queue.settle(n, bytes);
+            shared.queue.settle(batch);
             thread::sleep(GAP);
         }
     }

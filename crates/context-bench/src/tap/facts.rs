@@ -24,18 +24,22 @@ use crate::tokens::TokenCounter;
 
 /// A reply that a client got, read.
 pub(super) struct ReadReply {
-    reply: WireReply,
+    reply: Box<WireReply>,
     request_id: Option<String>,
 }
 
 impl ReadReply {
     /// Of what a client got, which may have been read already.
-    pub(super) fn of(format: WireFormat, seen: &ObservedAttempt, said: Option<WireReply>) -> Self {
+    pub(super) fn of(
+        format: WireFormat,
+        seen: &ObservedAttempt,
+        said: Option<Box<WireReply>>,
+    ) -> Self {
         let names = ["x-request-id", "request-id"];
         let mut headers = seen.headers.iter();
         let found = headers.find(|header| names.contains(&header.name));
         Self {
-            reply: said.unwrap_or_else(|| read_reply(format, &seen.headers, &seen.reply)),
+            reply: said.unwrap_or_else(|| Box::new(read_reply(format, &seen.headers, &seen.reply))),
             request_id: found.map(|header| header.text().into_owned()),
         }
     }
@@ -137,7 +141,7 @@ impl FactsOf<'_> {
             .iter_mut()
             .map(|seen| bytes_of(seen.kept.request.take()))
             .collect();
-        let records: SmallVec<[&CallRecord; 1]> = owned.iter().map(|seen| &seen.record).collect();
+        let records: SmallVec<[&CallRecord; 1]> = owned.iter().map(|seen| &*seen.record).collect();
         let asked: SmallVec<[Option<&[u8]>; 1]> = bodies.iter().map(Option::as_deref).collect();
         let classes = classify(client, &records, &asked);
         drop(records);

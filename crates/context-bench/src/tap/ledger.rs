@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use context_bench_tap::Headers;
 use context_bench_tap::attribution::{
     AnswerIdentity, ArmLedger, AttributionRules, ClientCall, Fingerprint, OwnedCall, Unattributed,
 };
@@ -206,7 +207,7 @@ impl RunLedger {
 
     /// Takes a call that was recorded; returns who is to be told once it has left those in
     /// flight.
-    fn recorded(&self, call: CallRecord, bodies: CallBodies) -> Option<Concerned> {
+    fn recorded(&self, call: Box<CallRecord>, bodies: CallBodies) -> Option<Concerned> {
         let mut arms = self.arms();
         let at = match &call.arm {
             Some(path) => arms.get_index_of(&**path),
@@ -309,7 +310,7 @@ impl Arm {
         number: usize,
         reply: &[u8],
         is_same: impl Fn(&CallRecord) -> bool,
-    ) -> Option<WireReply> {
+    ) -> Option<Box<WireReply>> {
         let mut owned = self.ledger.owned_mut(number).iter_mut();
         owned.find_map(|call| match &call.kept.response {
             Some(StoredBody::Bytes(bytes)) if is_same(&call.record) && bytes == reply => {
@@ -423,11 +424,14 @@ impl LedgerSink {
 }
 
 impl CallSink for LedgerSink {
-    fn call(&mut self, call: CallRecord, bodies: CallBodies) -> std::io::Result<()> {
+    fn call(&mut self, call: Box<CallRecord>, bodies: CallBodies) -> std::io::Result<()> {
+        let mut call = call;
         let written = match &mut self.log {
             Some(log) => log.call(call.clone(), copies(&bodies)),
             None => Ok(()),
         };
+        // No figure needs them, and this thread, which made them, forgets them for less than another.
+        call.request.headers = Headers::default();
         let readable = |body: Option<StoredBody>, bytes: u64| body.filter(|_| bytes <= READ_LIMIT);
         let response = call.response.as_ref();
         let response = response.map_or(0, |response| response.body.bytes);

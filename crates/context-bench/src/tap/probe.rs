@@ -151,7 +151,7 @@ impl CallProbe for ExampleProbe {
                     |record: &CallRecord| ReadReply::is_of(call.route.format, seen, record);
                 arm.said(call.number?, &seen.reply, is_same)
             });
-            let said: Vec<Option<WireReply>> = said.collect();
+            let said: Vec<Option<Box<WireReply>>> = said.collect();
             (arm.needs_texts(), said)
         });
         let (needs_texts, said) = known?;
