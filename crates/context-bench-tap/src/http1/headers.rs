@@ -103,13 +103,8 @@ impl Headers {
 
     /// All of them.
     pub fn iter(&self) -> impl Iterator<Item = Header<'_>> {
-        self.first(self.ends.len())
-    }
-
-    /// The first of them.
-    fn first(&self, number: usize) -> impl Iterator<Item = Header<'_>> {
         let mut begin = (0, 0);
-        self.ends[..number].iter().map(move |end| {
+        self.ends.iter().map(move |end| {
             let end = (end.0 as usize, end.1 as usize);
             let header = Header {
                 name: &self.names[begin.0..end.0],
@@ -122,8 +117,7 @@ impl Headers {
 
     /// The first header of this name.
     pub fn get(&self, name: &str) -> Option<Header<'_>> {
-        let mut lines = self.first(self.may_have(name));
-        lines.find(|header| header.is(name))
+        self.all_named(name).next()
     }
 
     /// How many lines are to be looked at for this name: all, or none.
@@ -141,8 +135,29 @@ impl Headers {
 
     /// Every header of this name.
     pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = Header<'a>> {
-        let lines = self.first(self.may_have(name));
-        lines.filter(move |header| header.is(name))
+        self.all_named(name)
+    }
+
+    /// The same where the name need not live as long. Lines whose names are of another length are
+    /// passed over without a look at them.
+    fn all_named<'a, 'n>(
+        &'a self,
+        name: &'n str,
+    ) -> impl Iterator<Item = Header<'a>> + use<'a, 'n> {
+        let mut begin = (0, 0);
+        let lines = self.ends[..self.may_have(name)].iter();
+        lines.filter_map(move |end| {
+            let end = (end.0 as usize, end.1 as usize);
+            let (from, to) = (std::mem::replace(&mut begin, end), end);
+            if to.0 - from.0 != name.len() {
+                return None;
+            }
+            let header = Header {
+                name: &self.names[from.0..to.0],
+                value: &self.values[from.1..to.1],
+            };
+            header.is(name).then_some(header)
+        })
     }
 
     /// The words of all headers of this name, which commas part, in lower case.

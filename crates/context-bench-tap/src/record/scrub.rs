@@ -253,9 +253,15 @@ fn candidates(bytes: &[u8], known: &Known) -> Vec<usize> {
         let rest = &bytes[at..];
         known.beginnings.has(rest[0]) && spellings.iter().any(|one| rest.starts_with(one.needle()))
     };
-    let places = 0..bytes.len();
+    // Of nearly all bytes this alone says that nothing begins there.
+    let beginnings = scrub_pattern::BEGINNING_BYTES.with(known.beginnings);
+    let places = bytes.iter().enumerate();
     places
-        .filter(|at| scrub_pattern::may_begin(bytes, *at) || is_known(*at))
+        .filter(|(at, byte)| {
+            let may_begin = beginnings.has(**byte) || *at > 0 && bytes[at - 1] == b'/';
+            may_begin && (scrub_pattern::may_begin(bytes, *at) || is_known(*at))
+        })
+        .map(|(at, _)| at)
         .collect()
 }
 

@@ -21,6 +21,9 @@ const JWT_BEGIN: &[u8] = b"eyJ";
 pub(super) const PEM_BEGIN: &[u8] = b"-----BEGIN ";
 const PEM_END: &[u8] = b"-----END ";
 
+/// The bytes that patterns begin with, but for users of an address, which may begin with any.
+pub(super) const BEGINNING_BYTES: ByteSet = ByteSet::of(b"sAghxe-");
+
 /// What finds the beginnings, made once: most texts are headers and shorter than the making.
 static BEGINNINGS: LazyLock<Vec<Finder<'static>>> = LazyLock::new(|| {
     let starts = STARTS.iter().map(|(start, ..)| *start);
@@ -46,6 +49,21 @@ pub(super) fn candidates(text: &[u8]) -> impl Iterator<Item = usize> {
 pub(super) struct ByteSet([u64; 4]);
 
 impl ByteSet {
+    const fn of(bytes: &[u8]) -> Self {
+        let mut set = Self([0; 4]);
+        let mut at = 0;
+        while at < bytes.len() {
+            set.0[(bytes[at] >> 6) as usize] |= 1 << (bytes[at] & 63);
+            at += 1;
+        }
+        set
+    }
+
+    /// The bytes of both.
+    pub(super) fn with(self, other: Self) -> Self {
+        Self(std::array::from_fn(|at| self.0[at] | other.0[at]))
+    }
+
     pub(super) fn has(&self, byte: u8) -> bool {
         self.0[usize::from(byte >> 6)] >> (byte & 63) & 1 == 1
     }
@@ -63,6 +81,7 @@ impl Extend<u8> for ByteSet {
 pub(super) fn may_begin(text: &[u8], at: usize) -> bool {
     let rest = &text[at..];
     let is = |beginning: &[u8]| rest.starts_with(beginning);
+    // Whatever is added here is added to `BEGINNING_BYTES`.
     let begins = match rest.first() {
         Some(b's') => is(b"sk-"),
         Some(b'A') => is(b"AIza") || is(b"AKIA"),

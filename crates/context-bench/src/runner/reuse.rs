@@ -610,3 +610,26 @@ fn nonce() -> String {
         .unwrap_or_default();
     format!("{}-{}", since.as_nanos(), std::process::id())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn facts_of_a_tap_are_read_as_this_version_and_earlier_ones_wrote_them() {
+        let facts = WireFacts {
+            client_calls: 1,
+            client_bytes: 7,
+            upstream_bytes: 5,
+            ..WireFacts::default()
+        };
+        let now = json!({"tap": serde_json::to_value(StoredFacts::from(&facts)).unwrap()});
+        let before = json!({"wire": facts.to_json()});
+        for stored in [now, before] {
+            assert_eq!(facts_beside(&stored).as_deref(), Some(&facts), "{stored}");
+        }
+        for nothing in [json!({}), json!({"wire": null}), json!({"tap": 5})] {
+            assert_eq!(facts_beside(&nothing), None, "{nothing}");
+        }
+    }
+}
