@@ -39,6 +39,15 @@ const ONE_CALL: WireCalls = WireCalls {
     unsupported: 0,
 };
 
+/// It was told by its credential whose it is.
+const BY_CREDENTIAL: WireMethods = WireMethods {
+    credential: 1,
+    header: 0,
+    answer_identity: 0,
+    fingerprint: 0,
+    single_flight: 0,
+};
+
 /// [`WireFacts`] without members that repeat others. A member that is not there stands for the one
 /// that its comment names.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -90,8 +99,13 @@ pub struct StoredFacts<'a> {
     usage_all: Unlike<Option<WireUsage>>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     uses: Vec<StoredUse>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    engagement: Option<WireEngagement>,
+    /// The same bytes.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    engagement: Unlike<Option<WireEngagement>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     added: Option<StoredAdded>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -100,7 +114,9 @@ pub struct StoredFacts<'a> {
     claimed: Option<WireClaim>,
     #[serde(default, skip_serializing_if = "WireDefects::is_empty")]
     defects: WireDefects,
-    attributed_by: WireMethods,
+    /// One by its credential.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    attributed_by: Unlike<WireMethods>,
     /// 1.
     #[serde(
         default,
@@ -211,12 +227,12 @@ impl<'a> From<&'a WireFacts> for StoredFacts<'a> {
             usage: *usage,
             usage_all: unlike(*usage_all, usage),
             uses: uses.iter().map(|one| StoredUse::of(one, &all)).collect(),
-            engagement: *engagement,
+            engagement: unlike(*engagement, &Some(WireEngagement::IdenticalBytes)),
             added: added.map(StoredAdded::from),
             stream: *stream,
             claimed: *claimed,
             defects: *defects,
-            attributed_by: *attributed_by,
+            attributed_by: unlike(*attributed_by, &BY_CREDENTIAL),
             confidence: unlike(*confidence, &Some(1.0)),
             cold: *cold,
             stateful: *stateful,
@@ -250,12 +266,14 @@ impl From<StoredFacts<'_>> for WireFacts {
             usage: stored.usage,
             usage_all,
             uses: stored.uses.into_iter().map(|one| one.whole(&all)).collect(),
-            engagement: stored.engagement,
+            engagement: stored
+                .engagement
+                .unwrap_or(Some(WireEngagement::IdenticalBytes)),
             added: stored.added.map(WireAdded::from),
             stream: stored.stream,
             claimed: stored.claimed,
             defects: stored.defects,
-            attributed_by: stored.attributed_by,
+            attributed_by: stored.attributed_by.unwrap_or(BY_CREDENTIAL),
             confidence: stored.confidence.unwrap_or(Some(1.0)),
             cold: stored.cold,
             stateful: stored.stateful,
@@ -396,9 +414,7 @@ mod tests {
             "client_reply_bytes": 272,
             "usage": {"uncached": 30, "output": 2},
             "uses": [{"model": "m", "at": 1_795_000_000}],
-            "engagement": "identical_bytes",
             "added": {"pre": 0.000_3, "ttfb_relay": 0.000_1},
-            "attributed_by": {"credential": 1},
         });
         assert_eq!(
             serde_json::from_str::<serde_json::Value>(&text(&facts)).unwrap(),
@@ -418,6 +434,7 @@ mod tests {
         let facts = WireFacts {
             upstream_tokens: None,
             usage_all: None,
+            engagement: None,
             confidence: None,
             added: Some(WireAdded {
                 ttfb_relay: Some(1.0),
@@ -474,6 +491,10 @@ mod tests {
             uses in prop::collection::vec(used(), 0..3),
             added in option::of(added()),
             confidence in option::of(prop_oneof![Just(1.0), Just(0.5)]),
+            engagement in option::of(prop::sample::select(vec![
+                WireEngagement::IdenticalBytes,
+                WireEngagement::Benign,
+            ])),
             flags in any::<[bool; 3]>(),
         ) -> WireFacts {
             let [client_calls, primary, retry, client_bytes, all_client_bytes, upstream_bytes,
@@ -493,6 +514,7 @@ mod tests {
                 usage_all: usage.1,
                 uses,
                 added,
+                engagement,
                 confidence,
                 attributed_by: WireMethods { credential, ..WireMethods::default() },
                 cold: flags[0],

@@ -145,6 +145,18 @@ impl Prepared {
         Ok(counted)
     }
 
+    /// The longest text of the example, and its tokens.
+    pub(super) fn longest_counted(
+        &self,
+        fields: &TextFields,
+        counter: &dyn TokenCounter,
+    ) -> Option<(&str, u64)> {
+        let known = self.by_field(fields, counter).ok()?;
+        let texts = counted_texts(self.example.fields(), fields);
+        let (key, text) = texts.max_by_key(|(_, text)| text.len())?;
+        Some((text, *known.get(key)?))
+    }
+
     fn by_field(
         &self,
         fields: &TextFields,

@@ -30,7 +30,7 @@ use crate::model::{
     TokenUse, WireFacts,
 };
 use crate::stopwatch::Stopwatch;
-use crate::tokens::{TextFields, TokenCounter};
+use crate::tokens::{KnownPart, TextFields, TokenCounter};
 
 /// Everything needed to score any row of a run.
 pub(super) struct RowScoring {
@@ -59,7 +59,9 @@ impl RowScoring {
         {
             // What a tap saw is no part of the answer: whoever scores it now or later must see
             // the same.
-            row.wire = probe.facts(&*self.counter).await.map(Box::new);
+            let counted = prepared.longest_counted(&self.text_fields, &*self.counter);
+            let counter = KnownPart::new(&*self.counter, counted);
+            row.wire = probe.facts(&counter).await.map(Box::new);
         }
         let mut fresh = Vec::new();
         let mut judged = JudgeUsage::default();

@@ -4,7 +4,10 @@
 //! Spellings of special tokens count as plain text.
 
 mod bpe;
+mod known_part;
 mod whitespace;
+
+pub(crate) use known_part::KnownPart;
 
 use std::str::FromStr;
 use std::sync::Arc;
@@ -31,6 +34,13 @@ pub trait TokenCounter: Send + Sync {
     /// What went wrong, in words.
     fn try_count(&self, text: &str) -> Result<u64, String> {
         Ok(self.count(text))
+    }
+
+    /// Whether no token reaches from a letter (of ASCII) into the space after it, so that a text
+    /// has as many tokens as what comes before such a place and what comes after it together.
+    /// Then a text that holds one whose tokens are known need not be counted as a whole.
+    fn parts_at_words(&self) -> bool {
+        false
     }
 
     /// Loads what counting needs. A run does so before its first call, so that
@@ -82,6 +92,12 @@ impl TokenCounter for Tokenizer {
         match self {
             Self::Cl100kBase | Self::O200kBase => bpe::count(self.name(), text),
             Self::Whitespace => whitespace::count(text),
+        }
+    }
+
+    fn parts_at_words(&self) -> bool {
+        match self {
+            Self::Cl100kBase | Self::O200kBase | Self::Whitespace => true,
         }
     }
 
