@@ -11,7 +11,7 @@ import { promisify } from "node:util";
 
 import { AXE, PATIENCE, launch, rowsAfter, searchedAfter } from "./browser.mjs";
 import { TARGET, fixture } from "./fixtures.mjs";
-import { GATED, PROGRAM, ask, startViewer } from "./viewer.mjs";
+import { GATED, PROGRAM, ask, endViewers, startViewer } from "./viewer.mjs";
 
 const SHOTS = join(TARGET, "screenshots");
 const STORE = process.env.VIEW_STORE;
@@ -22,7 +22,9 @@ before(async () => {
   folder = await mkdtemp(join(tmpdir(), "context-bench-view-"));
   browser = await launch();
 }, { timeout: PATIENCE });
-after(async () => { await browser.close(); await rm(folder, { recursive: true, force: true }); });
+const runs = [];
+// What a failed test left running would keep this file from ending.
+after(async () => { endViewers(); runs.forEach((run) => run.kill("SIGKILL")); await browser.close(); await rm(folder, { recursive: true, force: true }); });
 const it = (name, body) => test(name, { timeout: PATIENCE * 2, skip: STORE ? !name.startsWith("a large store") : false }, body);
 
 /** Opens an address of a viewer and waits until it is there. */
@@ -51,6 +53,7 @@ async function startRun(name, n, at, kind = "fails") {
   const gate = join(here, "gate");
   const command = (rate, from, kind_) => `node '${GATED}' ${rate} '${gate}' ${from} ${kind_}`;
   const child = spawn(PROGRAM, ["run", "--dataset", file, "--command", command(0.8, at, ""), "--command", command(0.6, at, kind), "--name", "first", "--name", "second", "--cache-dir", join(here, "store"), "--quiet", "--max-error-rate", "1"], { stdio: ["ignore", "ignore", "pipe"] });
+  runs.push(child);
   let said = "";
   child.stderr.on("data", (part) => { said += part; });
   const ended = once(child, "exit");
@@ -195,7 +198,8 @@ it("one example is shown in all systems, and rows equal the export", async () =>
   await page.waitForSelector("#example[open]");
   assert.equal(await page.locator("#example .card").count(), 2);
   await page.locator("#example .card.own details summary", { hasText: "Context" }).click();
-  assert.ok((await page.locator("#example .card.own .context del").count()) > 3);
+  // What is folded up is made when it is opened, which the page is told after the click.
+  await page.locator("#example .card.own .context del").nth(3).waitFor({ state: "attached" });
   assert.deepEqual(await violations(page), []);
   quiet(page);
   for (const [shot, options] of [["view-run", {}], ["view-run-dark", { scheme: "dark" }], ["view-run-phone", { width: 390 }]]) {

@@ -11,10 +11,17 @@ const HERE = dirname(fileURLToPath(import.meta.url));
 export const PROGRAM = process.env.CONTEXT_BENCH || join(HERE, "../../target/debug/context-bench");
 export const GATED = join(HERE, "gated.mjs");
 
+const viewers = new Set();
+
+/** Ends all viewers that nobody ended. */
+export const endViewers = () => viewers.forEach((child) => child.kill("SIGKILL"));
+
 /** Starts the viewer of a store; `url` has the token. */
 export async function startViewer(store) {
   const since = performance.now();
   const child = spawn(PROGRAM, ["view", store], { stdio: ["ignore", "pipe", "pipe"] });
+  viewers.add(child);
+  child.once("exit", () => viewers.delete(child));
   let said = "";
   child.stderr.on("data", (part) => { said += part; });
   const [url] = await Promise.race([once(createInterface({ input: child.stdout }), "line"), once(child, "exit").then(() => { throw new Error(`the viewer ended: ${said}`); })]);
