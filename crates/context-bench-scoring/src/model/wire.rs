@@ -481,7 +481,7 @@ impl WireFacts {
         self
     }
 
-    /// As they are stored.
+    /// All of them, as a row shows them.
     pub fn to_json(&self) -> Value {
         serde_json::to_value(self).unwrap_or_default()
     }

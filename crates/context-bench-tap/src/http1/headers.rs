@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::ops::Range;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use smallvec::SmallVec;
@@ -103,21 +104,12 @@ impl Headers {
 
     /// All of them.
     pub fn iter(&self) -> impl Iterator<Item = Header<'_>> {
-        let mut begin = (0, 0);
-        self.ends.iter().map(move |end| {
-            let end = (end.0 as usize, end.1 as usize);
-            let header = Header {
-                name: &self.names[begin.0..end.0],
-                value: &self.values[begin.1..end.1],
-            };
-            begin = end;
-            header
-        })
+        self.lines().map(|line| self.at(line))
     }
 
     /// The first header of this name.
     pub fn get(&self, name: &str) -> Option<Header<'_>> {
-        self.all_named(name).next()
+        self.all(name).next()
     }
 
     /// How many lines are to be looked at for this name: all, or none.
@@ -133,31 +125,31 @@ impl Headers {
         self.get(name).map(|header| header.text())
     }
 
-    /// Every header of this name.
-    pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = Header<'a>> {
-        self.all_named(name)
+    /// Every header of this name. Lines whose names are of another length are passed over without a
+    /// look at them.
+    pub fn all<'a, 'n>(&'a self, name: &'n str) -> impl Iterator<Item = Header<'a>> + use<'a, 'n> {
+        let lines = self.lines().take(self.may_have(name));
+        let of_length = lines.filter(move |(names, _)| names.len() == name.len());
+        of_length
+            .map(|line| self.at(line))
+            .filter(move |header| header.is(name))
     }
 
-    /// The same where the name need not live as long. Lines whose names are of another length are
-    /// passed over without a look at them.
-    fn all_named<'a, 'n>(
-        &'a self,
-        name: &'n str,
-    ) -> impl Iterator<Item = Header<'a>> + use<'a, 'n> {
+    /// Where the name and the value of each line stand.
+    fn lines(&self) -> impl Iterator<Item = (Range<usize>, Range<usize>)> {
         let mut begin = (0, 0);
-        let lines = self.ends[..self.may_have(name)].iter();
-        lines.filter_map(move |end| {
+        self.ends.iter().map(move |end| {
             let end = (end.0 as usize, end.1 as usize);
-            let (from, to) = (std::mem::replace(&mut begin, end), end);
-            if to.0 - from.0 != name.len() {
-                return None;
-            }
-            let header = Header {
-                name: &self.names[from.0..to.0],
-                value: &self.values[from.1..to.1],
-            };
-            header.is(name).then_some(header)
+            let (names, values) = std::mem::replace(&mut begin, end);
+            (names..end.0, values..end.1)
         })
+    }
+
+    fn at(&self, (names, values): (Range<usize>, Range<usize>)) -> Header<'_> {
+        Header {
+            name: &self.names[names],
+            value: &self.values[values],
+        }
     }
 
     /// The words of all headers of this name, which commas part, in lower case.

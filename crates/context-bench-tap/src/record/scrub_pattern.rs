@@ -22,7 +22,15 @@ pub(super) const PEM_BEGIN: &[u8] = b"-----BEGIN ";
 const PEM_END: &[u8] = b"-----END ";
 
 /// The bytes that patterns begin with, but for users of an address, which may begin with any.
-pub(super) const BEGINNING_BYTES: ByteSet = ByteSet::of(b"sAghxe-");
+pub(super) const BEGINNING_BYTES: ByteSet = {
+    let mut bytes = ByteSet([0; 4]).and(JWT_BEGIN[0]).and(PEM_BEGIN[0]);
+    let mut at = 0;
+    while at < STARTS.len() {
+        bytes = bytes.and(STARTS[at].0[0]);
+        at += 1;
+    }
+    bytes
+};
 
 /// What finds the beginnings, made once: most texts are headers and shorter than the making.
 static BEGINNINGS: LazyLock<Vec<Finder<'static>>> = LazyLock::new(|| {
@@ -49,14 +57,9 @@ pub(super) fn candidates(text: &[u8]) -> impl Iterator<Item = usize> {
 pub(super) struct ByteSet([u64; 4]);
 
 impl ByteSet {
-    const fn of(bytes: &[u8]) -> Self {
-        let mut set = Self([0; 4]);
-        let mut at = 0;
-        while at < bytes.len() {
-            set.0[(bytes[at] >> 6) as usize] |= 1 << (bytes[at] & 63);
-            at += 1;
-        }
-        set
+    const fn and(mut self, byte: u8) -> Self {
+        self.0[(byte >> 6) as usize] |= 1 << (byte & 63);
+        self
     }
 
     /// The bytes of both.
@@ -71,9 +74,7 @@ impl ByteSet {
 
 impl Extend<u8> for ByteSet {
     fn extend<I: IntoIterator<Item = u8>>(&mut self, bytes: I) {
-        for byte in bytes {
-            self.0[usize::from(byte >> 6)] |= 1 << (byte & 63);
-        }
+        *self = bytes.into_iter().fold(*self, Self::and);
     }
 }
 
@@ -81,7 +82,6 @@ impl Extend<u8> for ByteSet {
 pub(super) fn may_begin(text: &[u8], at: usize) -> bool {
     let rest = &text[at..];
     let is = |beginning: &[u8]| rest.starts_with(beginning);
-    // Whatever is added here is added to `BEGINNING_BYTES`.
     let begins = match rest.first() {
         Some(b's') => is(b"sk-"),
         Some(b'A') => is(b"AIza") || is(b"AKIA"),

@@ -19,6 +19,7 @@ mod scoring;
 mod stop;
 mod store_read_failures;
 mod timed;
+mod token_scores;
 mod unanswered_rows;
 mod wiring;
 mod work;
@@ -31,8 +32,8 @@ pub use workers::MaxWorkers;
 
 pub(crate) use decisions::{Decision, StopWhenDecided};
 pub(crate) use dispatch::{Outcome, RunSettings, run};
-pub(crate) use reuse::read_token_scores;
 pub(crate) use reuse::{Reuse, ReuseSettings};
 pub(crate) use scoring::{is_inapplicable, unscored, without_reasoning};
+pub(crate) use token_scores::read as read_token_scores;
 pub(crate) use unanswered_rows::{StoredFailure, UnansweredRows};
 pub(crate) use wiring::Wiring;

@@ -5,9 +5,7 @@
 //! this run alone: it is stored, so that people can look at it, but never reused.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use serde::{Deserialize as _, Serialize};
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};
 
@@ -15,13 +13,12 @@ use super::asked_elsewhere::AskedElsewhere;
 use super::attempt::Attempt;
 use super::prepared::Prepared;
 use super::store_read_failures::StoreReadFailures;
+use super::token_scores;
 use super::unanswered_rows::{StoredFailure, UnansweredRows};
 use super::wiring::Wiring;
 use crate::evaluator::Evaluator;
-use crate::memory;
 use crate::model::{
-    CallStats, EvalRow, Example, Failure, Identity, Output, Reply, Score, Scores, StoredFacts,
-    WIRE, WireFacts,
+    CallStats, EvalRow, Example, Failure, Identity, Output, Scores, WIRE, WireFacts,
 };
 use crate::store::{
     EvaluatorEntry, FoundResponse, KEPT_APART, Key, NewOutcome, NewResponse, NewScores, Origin,
@@ -35,11 +32,6 @@ use crate::tokens::{TextFields, TokenCounter};
 const TOKENS_VERSION: u32 = 2;
 /// What stands for an evaluator in the store where tokens are counted.
 const TOKENS: &str = "tokens";
-const REPLY: &str = "reply";
-/// What a tap saw of a call, beside its reply.
-const TAP: &str = "tap";
-const INPUT_TOKENS: &str = "input_tokens";
-const OUTPUT_TOKENS: &str = "output_tokens";
 
 /// What a run and its store must know about each other.
 pub(crate) struct ReuseSettings<'a> {
@@ -324,9 +316,7 @@ impl Reuse {
         let counted = self.unread.read(|| self.store.scores_by(TOKENS, at));
         // What cannot be read says nothing; the answer itself was read.
         let counted = counted.unwrap_or_default();
-        counted
-            .iter()
-            .find_map(|scores| facts_beside(scores.get(REPLY)?.as_evidence()?))
+        counted.iter().find_map(token_scores::stored_facts)
     }
 
     /// Stores a fresh response, or the new scores of a stored one, and the row.
@@ -353,7 +343,7 @@ impl Reuse {
                 let counted = counts_tokens.then(|| NewScores {
                     response: key.into(),
                     scorer: self.scorers[self.tokens_scorer()].0,
-                    scores: token_scores(row),
+                    scores: token_scores::texts(row),
                 });
                 // Facts are stored once: with what is counted, or else with the answer.
                 let wire = match counted.is_none() {
@@ -385,7 +375,7 @@ impl Reuse {
                 .collect();
             // A fresh answer has brought them along.
             if counts_tokens && matches!(response, ResponseRef::Found(_)) {
-                texts.push((self.tokens_scorer(), token_scores(row)));
+                texts.push((self.tokens_scorer(), token_scores::texts(row)));
             }
             for (index, scores) in texts {
                 let scorer = self.scorers[index].0;
@@ -479,7 +469,7 @@ impl ReusedAnswer {
         row.call = self.call.map(Box::new);
         row.cached = !self.is_fresh;
         if let Some(Some(scores)) = self.scores.last() {
-            read_token_scores(row, scores);
+            token_scores::read(row, scores);
         }
     }
 }
@@ -501,72 +491,6 @@ fn apart_from_wire(output: Output, example: &Example) -> (Output, Option<Box<Wir
         None => fields.shift_remove(WIRE),
     };
     (Output::from(fields), facts)
-}
-
-/// What is stored of a reply beside its token counts.
-#[derive(Serialize)]
-struct KnownReply<'a> {
-    reply: Option<&'a Reply>,
-    call: Option<KnownCall>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    added: Option<Value>,
-    /// What a tap saw of the call; its name is [`TAP`].
-    #[serde(skip_serializing_if = "Option::is_none")]
-    tap: Option<StoredFacts<'a>>,
-}
-
-#[derive(Serialize)]
-struct KnownCall {
-    connect: f64,
-    timeouts: u32,
-}
-
-/// Token counts, and what else is known of a reply, as they are stored.
-fn token_scores(row: &EvalRow) -> ScoreTexts {
-    let known = KnownReply {
-        reply: row.reply.as_deref(),
-        call: row.call.as_deref().map(|call| KnownCall {
-            connect: call.connect.as_secs_f64(),
-            timeouts: call.timeouts,
-        }),
-        added: row.added.is_some().then(|| memory::row::kept(row)),
-        tap: row.wire.as_deref().map(StoredFacts::from),
-    };
-    let tokens = [
-        (INPUT_TOKENS, row.input_tokens as f64),
-        (OUTPUT_TOKENS, row.output_tokens as f64),
-    ];
-    ScoreTexts::with_evidence(&tokens, REPLY, &known)
-}
-
-/// What a tap saw of a call, as it is stored beside token counts.
-fn facts_beside(stored: &Value) -> Option<Box<WireFacts>> {
-    let facts = match (stored.get(TAP), stored.get(WIRE)) {
-        (Some(facts), _) => StoredFacts::deserialize(facts).ok()?.into(),
-        // As an earlier version wrote them.
-        (None, Some(facts)) if facts.is_object() => WireFacts::deserialize(facts).ok()?,
-        (None, _) => return None,
-    };
-    Some(Box::new(facts))
-}
-
-/// Fills a row with what is stored as its token counts.
-pub(crate) fn read_token_scores(row: &mut EvalRow, scores: &Scores) {
-    let count = |name| scores.value(name).map(|value| value as u64);
-    row.input_tokens = count(INPUT_TOKENS).unwrap_or(row.input_tokens);
-    row.output_tokens = count(OUTPUT_TOKENS).unwrap_or(row.output_tokens);
-    let Some(stored) = scores.get(REPLY).and_then(Score::as_evidence) else {
-        return;
-    };
-    row.reply = Reply::deserialize(&stored["reply"]).ok().map(Box::new);
-    memory::row::restore(row, &stored["added"]);
-    row.wire = facts_beside(stored).or(row.wire.take());
-    if let Some(call) = row.call.as_deref_mut() {
-        let connect = stored["call"]["connect"].as_f64().unwrap_or_default();
-        call.connect = Duration::try_from_secs_f64(connect).unwrap_or_default();
-        let timeouts = stored["call"]["timeouts"].as_u64().unwrap_or_default();
-        call.timeouts = u32::try_from(timeouts).unwrap_or(u32::MAX);
-    }
 }
 
 /// What is stored of a finished row.
@@ -609,27 +533,4 @@ fn nonce() -> String {
         .duration_since(std::time::UNIX_EPOCH)
         .unwrap_or_default();
     format!("{}-{}", since.as_nanos(), std::process::id())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn facts_of_a_tap_are_read_as_this_version_and_earlier_ones_wrote_them() {
-        let facts = WireFacts {
-            client_calls: 1,
-            client_bytes: 7,
-            upstream_bytes: 5,
-            ..WireFacts::default()
-        };
-        let now = json!({"tap": serde_json::to_value(StoredFacts::from(&facts)).unwrap()});
-        let before = json!({"wire": facts.to_json()});
-        for stored in [now, before] {
-            assert_eq!(facts_beside(&stored).as_deref(), Some(&facts), "{stored}");
-        }
-        for nothing in [json!({}), json!({"wire": null}), json!({"tap": 5})] {
-            assert_eq!(facts_beside(&nothing), None, "{nothing}");
-        }
-    }
 }
